@@ -87,11 +87,12 @@ static int to_flight(const char *input, const char *output, bool force)
     progress_end(&progress);
     if (failed)
         return -1;
-    notice("%llu operations of %llu ranks in '%s'", (unsigned long long)made.entries, (unsigned long long)made.ranks,
-           output);
+    notice("%llu operation%s of %llu rank%s in '%s'", (unsigned long long)made.entries, made.entries == 1 ? "" : "s",
+           (unsigned long long)made.ranks, made.ranks == 1 ? "" : "s", output);
     if (made.left_out > 0)
-        notice("%llu operations were left out: fr_trace cannot compare them with those of other ranks",
-               (unsigned long long)made.left_out);
+        notice("%llu operation%s with those of other ranks", (unsigned long long)made.left_out,
+               made.left_out == 1 ? " was left out: fr_trace cannot compare it"
+                                  : "s were left out: fr_trace cannot compare them");
     return 0;
 }
 

@@ -271,7 +271,8 @@ static void print_clocks(struct merge *merge, const struct job_clocks *clocks)
             nameless++;
     }
     if (nameless > 0)
-        notice("clocks of %zu traces that do not name their host: not corrected", nameless);
+        notice("clock%s of %zu trace%s host: not corrected", nameless == 1 ? "" : "s", nameless,
+               nameless == 1 ? " that does not name its" : "s that do not name their");
 }
 
 /* What the clocks of hosts are, where there are several. Returns 0, or -1 after error(). */
@@ -293,7 +294,8 @@ static void print_made(const char *output, const struct merge_summary *made)
 {
     struct buffer text;
     buffer_init_memory(&text);
-    buffer_format(&text, "%llu events of %zu traces", (unsigned long long)made->events, made->traces);
+    buffer_format(&text, "%llu event%s of %zu trace%s", (unsigned long long)made->events, made->events == 1 ? "" : "s",
+                  made->traces, made->traces == 1 ? "" : "s");
     if (made->ranks > 0)
         buffer_format(&text, ", %zu rank%s", made->ranks, made->ranks == 1 ? "" : "s");
     if (made->hosts > 0)

@@ -46,12 +46,12 @@ void summary_notice(struct buffer *line)
 static void put_losses(struct buffer *buffer, const struct convert_losses *losses)
 {
     const char *separator = "; incomplete: ";
-#define PUT(field, words)                  \
-    if (losses->field) {                   \
-        buffer_text(buffer, separator);    \
-        buffer_u64(buffer, losses->field); \
-        buffer_text(buffer, " " words);    \
-        separator = ", ";                  \
+#define PUT(field, one, several)                                         \
+    if (losses->field) {                                                 \
+        buffer_text(buffer, separator);                                  \
+        buffer_u64(buffer, losses->field);                               \
+        buffer_text(buffer, losses->field == 1 ? " " one : " " several); \
+        separator = ", ";                                                \
     }
     CONVERT_LOSSES(PUT)
 #undef PUT
@@ -60,7 +60,7 @@ static void put_losses(struct buffer *buffer, const struct convert_losses *losse
 bool summary_is_incomplete(const struct convert_summary *summary)
 {
     uint64_t all = 0;
-#define ADD(field, words) all |= summary->losses.field;
+#define ADD(field, one, several) all |= summary->losses.field;
     CONVERT_LOSSES(ADD)
 #undef ADD
     return all != 0 || *summary->missed;
@@ -189,17 +189,17 @@ static bool has_nested(const char *directory)
     return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* Programs that start others elsewhere, with or without an option. */
+/* Programs that start others elsewhere, with or without an option; the first row: without our variables for sure. */
 static const struct {
-    const char *does, *starters[13];
+    const char *does, *starters[14];
 } ways[] = {
     {"starts programs without the environment variables that load the recorder",
-     {"env -i", "env -", "env --ignore-environment", "sudo", "doas", "setpriv --reset-env", "su -", "su -l",
+     {"env -i", "env -", "env --ignore-environment", "exec -c", "sudo", "doas", "setpriv --reset-env", "su -", "su -l",
       "su --login", "runuser -", "runuser -l", "bwrap --clearenv", NULL}},
     {"starts programs in a container",
      {"docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl", NULL}},
     {"starts programs on other hosts", {"ssh", "srun", "pdsh", NULL}},
-    {"lets another process start programs", {"systemd-run", "at", NULL}},
+    {"lets another process start programs", {"systemd-run", NULL}},
 };
 #define SEPARATORS " \t\n;&|()'\""
 
@@ -222,21 +222,28 @@ static bool next_word(char *const **argv, const char **at, char *word, size_t sp
 }
 
 /* Warns if the command line has a program that starts others where they are not recorded: of the first. */
-static bool warn_of_starter(const char *program, char *const *argv)
+static bool warn_of_starter(const char *program, char *const *argv, bool empty)
 {
-    char word[PATH_MAX], name[64] = "", text[128];
+    char word[PATH_MAX], name[64] = "", text[128], begin[PATH_MAX + 64] = "";
     const char *at = NULL;
+    size_t count = empty ? sizeof(ways) / sizeof(*ways) : 1;
+    if (empty)
+        snprintf(begin, sizeof(begin), "'%s' used neither CUDA nor NVTX, and ", program);
     while (next_word(&argv, &at, word, sizeof(word))) {
         bool is_option = *word == '-';
         if (!is_option)
             snprintf(name, sizeof(name), "%.63s", program_name(word));
         snprintf(text, sizeof(text), "%s%s%.60s", name, is_option ? " " : "", is_option ? word : "");
-        for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+        if (strstr(word, "_INJECTION64_PATH")) { /* "CUDA_INJECTION64_PATH", "--unset=NVTX_INJECTION64_PATH" */
+            warning("%s'%s' changes by what programs load the recorder: without it they are not recorded", begin, word);
+            return true;
+        }
+        for (size_t i = 0; i < count; i++)
             for (const char *const *starter = ways[i].starters; *starter; starter++)
                 if (strcmp(text, *starter) == 0) {
-                    warning("'%s' used neither CUDA nor NVTX, and '%s' %s, which are not recorded: start gputrace "
-                            "behind it, as in '%s ... gputrace run PROGRAM'",
-                            program, *starter, ways[i].does, *starter);
+                    bool login = strncmp(text, "su ", 3) == 0 || strncmp(text, "runuser ", 8) == 0;
+                    warning("%s'%s' %s, which are not recorded: start gputrace behind it, as in '%s ... %s'", begin,
+                            text, ways[i].does, text, login ? "-c \"gputrace run PROGRAM\"" : "gputrace run PROGRAM");
                     return true;
                 }
     }
@@ -259,9 +266,10 @@ void run_empty_warn(const struct run_program *run, const struct convert_summary 
     else if (empty && program_is_for_musl(run->path))
         warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
                 program);
-    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(run->path))
+    else if (empty && summary->losses.unrecorded > 0)
         return;
-    else if (empty && warn_of_starter(program, run->argv))
+    else if (warn_of_starter(program, run->argv, empty) ||
+             (!empty && (summary->cuda || !program_has_kernels(run->path))))
         return;
     else if (doctor_lacks_cuda(words, sizeof(words)))
         warning("%s, and '%s' %s%s%s: 'gputrace doctor' says what CUDA needs", words, program,
@@ -270,5 +278,7 @@ void run_empty_warn(const struct run_program *run, const struct convert_summary 
                 : summary->cpu ? ", so the trace has only what --cpu records"
                                : ", so the trace is empty");
     else if (empty && !summary->cpu)
-        warning("'%s' used neither CUDA nor NVTX%s: the trace is empty", program, torch);
+        warning("'%s' used neither CUDA nor NVTX%s: the trace is empty; what it starts without the environment "
+                "variables of gputrace is not recorded",
+                program, torch);
 }

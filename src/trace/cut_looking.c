@@ -233,7 +233,8 @@ int cut_looked(struct cut *cut)
     case NO_RANK: return error("'%s' has no rank %lld", path, (long long)cut->options->rank.number);
     case NO_RANGE: return error("'%s' has no range '%s'", path, range);
     case NOT_SO_OFTEN:
-        return error("--range=%s: '%s' has the range only %llu times", range, path, (unsigned long long)cut->most);
+        return error("--range=%s: '%s' has the range only %llu time%s", range, path, (unsigned long long)cut->most,
+                     cut->most == 1 ? "" : "s");
     case NOT_BETWEEN: return error("'%s' has nothing between --from and --to%s", path, range ? " in that range" : "");
     default: return result;
     }

@@ -183,7 +183,7 @@ END
 ]
 END
     said halves.json
-    assert_output "gputrace: warning: 'halves.json': 1 ends of slices or ranges are left out, as they have no begin
+    assert_output "gputrace: warning: 'halves.json': 1 end of a slice or range is left out, as it has no begin
 gputrace: warning: 'halves.json': 2 slices have no end, and last to the end of the trace"
     assert_equal "$(slices said.json | sort)" 'inner 1 1 10.000 10.000
 k 0 7 40.000 15.000
@@ -209,7 +209,7 @@ unended 1 4 20.000 40.000'
     assert_equal "$(kernels kernel.json)" '[["k1",3,180000],["k0",2,120000]]'
     kineto 'del(.[0].dur)' >operator.json
     said operator.json
-    assert_output --partial '1 slices have no end, and last to the end of the trace'
+    assert_output --partial '1 slice has no end, and lasts to the end of the trace'
     assert_equal "$(slices said.json | grep -c 'aten::mm 100 100 1669329643132548.000 590.000')" 1
 }
 

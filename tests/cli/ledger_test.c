@@ -212,7 +212,7 @@ static const struct loss {
     size_t offset; /* in struct convert_losses */
     void (*make)(struct make_spool *spool);
 } losses[] = {
-#define LOSS(field, text) {#field, text, offsetof(struct convert_losses, field), make_##field},
+#define LOSS(field, one, several) {#field, one, offsetof(struct convert_losses, field), make_##field},
     CONVERT_LOSSES(LOSS)
 #undef LOSS
 };

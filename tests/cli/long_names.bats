@@ -52,7 +52,7 @@ print(*sqlite3.connect("flat.sqlite").execute(
 @test "a readable name without end: neither trace nor launcher grow with it" {
     nested
     run -0 "$gputrace" run -o nested.json ./nested
-    assert_line --partial 'incomplete: 1 names of kernels cut at 16 KiB'
+    assert_line --partial 'incomplete: 1 name of a kernel cut at 16 KiB'
     "$check_trace" --quiet nested.json
     assert [ "$(wc -c <nested.json)" -lt 20000000 ]
     assert_equal "$("$gputrace" report -r kernels --format=json nested.json | jq -c '[.kernels[] | .calls]')" '[1000]'

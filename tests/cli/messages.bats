@@ -85,7 +85,24 @@ run_suggested() { # WORDS
         PATH=$PWD/bin:$PATH run -0 "$gputrace" run "$line" true
         assert_output --partial "and '$line' starts programs "
     done
+    script bin/su 'exit 0'
+    PATH=$PWD/bin:$PATH run -0 "$gputrace" run su - true
+    assert_output --partial "as in 'su - ... -c \"gputrace run PROGRAM\"'"
+    run -0 "$gputrace" run bash -c '(exec -c true)'
+    assert_output --partial "and 'exec -c' starts programs without the environment variables"
+    for line in 'env -u CUDA_INJECTION64_PATH true' 'env --unset=NVTX_INJECTION64_PATH true' "sh -c 'CUDA_INJECTION64_PATH= true'"; do
+        eval "run -0 '$gputrace' run $line"
+        assert_output --regexp "used neither CUDA nor NVTX, and '.*_INJECTION64_PATH=?' changes by what programs load the recorder: "
+    done
     run -0 "$gputrace" run env A=b true
+    refute_output --partial 'starts programs'
+}
+
+@test "of two programs, the one that is started without the variables is said" {
+    run -0 "$gputrace" run sh -c "$samples/vector_add; env -i true"
+    assert_output --partial "warning: 'env -i' starts programs without the environment variables"
+    refute_output --partial 'used neither'
+    run -0 "$gputrace" run sh -c "$samples/vector_add; $samples/vector_add"
     refute_output --partial 'starts programs'
 }
 

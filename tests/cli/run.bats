@@ -255,7 +255,7 @@ PROGRAM
 
 @test "a program without CUDA and NVTX: an empty trace that is valid, and a warning" {
     run -0 "$gputrace" run true
-    assert_line "gputrace: warning: 'true' used neither CUDA nor NVTX: the trace is empty"
+    assert_line "gputrace: warning: 'true' used neither CUDA nor NVTX: the trace is empty; what it starts without the environment variables of gputrace is not recorded"
     assert_line --regexp "^gputrace: 0 events in 'trace\.json' \([0-9.]+ (bytes|kB)\)$"
     jq -e '[.traceEvents[] | select(.ph != "M")] == []' trace.json
     "$check_trace" trace.json

@@ -387,7 +387,7 @@ hidden() { # OPTION... -- COMMAND...
         "exec setpriv --reuid=65534 --regid=65534 --clear-groups '$programs/nvtx_only' 0"
     run timeout "$limit" "$gputrace" run --strict --spool-dir=small -o traced.json ./drop
     assert_equal "$status" 124
-    assert_output --partial "1 processes that could not be recorded"
+    assert_output --partial "1 process that could not be recorded"
     refute_output --partial "used neither CUDA nor NVTX"
     echo "$output" >said
     lost_only traced.json unrecorded

@@ -54,7 +54,7 @@ processes_with() { jq --arg name "$1" '[.traceEvents[] | select(.cat == "cpu_op"
     run -7 --separate-stderr "$gputrace" run -o trace.json --trace=torch sh -c 'python3 -c "import json, ctypes; print(1)"; exit 7'
     assert_output 1
     assert_equal "$(grep -v earlier <<<"$stderr" | head -1)" \
-        "gputrace: warning: 'sh' used neither CUDA nor NVTX, and no process of Python (3.8 or newer) loaded PyTorch: the trace is empty"
+        "gputrace: warning: 'sh' used neither CUDA nor NVTX, and no process of Python (3.8 or newer) loaded PyTorch: the trace is empty; what it starts without the environment variables of gputrace is not recorded"
     run -0 env LD_PRELOAD="$build/libgputrace-torch.so" python3 -c 'import json, sys; print(id(sys) == id(sys))'
     assert_output True
 }

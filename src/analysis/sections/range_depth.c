@@ -352,7 +352,7 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
     if (status == 0)
         status = measure_others(depth, busy, &left_out);
     if (left_out > 0)
-        warning("the GPU busy time of %" PRIu64 " rows of NVTX ranges is left out: too many ranges are open at once",
-                left_out);
+        warning("the GPU busy time of %" PRIu64 " row%s of NVTX ranges is left out: too many ranges are open at once",
+                left_out, left_out == 1 ? "" : "s");
     return status;
 }

@@ -35,29 +35,31 @@ struct convert_options {
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
  *      field              words for the user */
-#define CONVERT_LOSSES(X)                                                      \
-    X(cupti_dropped, "records dropped by CUPTI")                               \
-    X(spool_dropped, "records dropped by the recorder")                        \
-    X(zero_time, "GPU records without times")                                  \
-    X(in_flight, "GPU records still in flight at the end")                     \
-    X(unnamed, "kernels without a name")                                       \
-    X(unmatched_flows, "GPU records whose launching call is not in the trace") \
-    X(before_launch, "kernels that start before their launch")                 \
-    X(undecoded, "records that could not be decoded")                          \
-    X(unmatched_ranges, "NVTX pops and ends without a start")                  \
-    X(left_out_stacks, "call stacks left out")                                 \
-    X(cut_stacks, "call stacks cut to two functions")                          \
-    X(untimed_ranges, "device ranges without times")                           \
-    X(unplaced, "NVTX events and samples whose clock is not known")            \
-    X(cut_texts, "NVTX messages and other texts cut at 16 KiB")                \
-    X(cut_names, "names of kernels cut at 16 KiB")                             \
-    X(unannounced, "calls in children of _Fork() or clone()")                  \
-    X(unrecorded, "processes that could not be recorded")                      \
-    X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end") \
-    X(cpu_lost, "CPU samples and switches lost")
+#define CONVERT_LOSSES(X)                                                                                            \
+    X(cupti_dropped, "record dropped by CUPTI", "records dropped by CUPTI")                                          \
+    X(spool_dropped, "record dropped by the recorder", "records dropped by the recorder")                            \
+    X(zero_time, "GPU record without times", "GPU records without times")                                            \
+    X(in_flight, "GPU record still in flight at the end", "GPU records still in flight at the end")                  \
+    X(unnamed, "kernel without a name", "kernels without a name")                                                    \
+    X(unmatched_flows, "GPU record whose launching call is not in the trace",                                        \
+      "GPU records whose launching call is not in the trace")                                                        \
+    X(before_launch, "kernel that starts before its launch", "kernels that start before their launch")               \
+    X(undecoded, "record that could not be decoded", "records that could not be decoded")                            \
+    X(unmatched_ranges, "NVTX pop or end without a start", "NVTX pops and ends without a start")                     \
+    X(left_out_stacks, "call stack left out", "call stacks left out")                                                \
+    X(cut_stacks, "call stack cut to two functions", "call stacks cut to two functions")                             \
+    X(untimed_ranges, "device range without times", "device ranges without times")                                   \
+    X(unplaced, "NVTX event or sample whose clock is not known", "NVTX events and samples whose clock is not known") \
+    X(cut_texts, "NVTX message or other text cut at 16 KiB", "NVTX messages and other texts cut at 16 KiB")          \
+    X(cut_names, "name of a kernel cut at 16 KiB", "names of kernels cut at 16 KiB")                                 \
+    X(unannounced, "call in a child of _Fork() or clone()", "calls in children of _Fork() or clone()")               \
+    X(unrecorded, "process that could not be recorded", "processes that could not be recorded")                      \
+    X(cuda_unrecorded, "process whose CUDA work is not recorded to its end",                                         \
+      "processes whose CUDA work is not recorded to its end")                                                        \
+    X(cpu_lost, "CPU sample or switch lost", "CPU samples and switches lost")
 
 struct convert_losses {
-#define FIELD(field, words) uint64_t field;
+#define FIELD(field, one, several) uint64_t field;
     CONVERT_LOSSES(FIELD)
 #undef FIELD
 };

@@ -87,7 +87,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
 static void put_losses(const struct convert_losses *losses, struct json_out *json)
 {
     json_key_object(json, "losses");
-#define LOSS(field, words) json_put_u64(json, #field, losses->field);
+#define LOSS(field, one, several) json_put_u64(json, #field, losses->field);
     CONVERT_LOSSES(LOSS)
 #undef LOSS
     json_end(json);

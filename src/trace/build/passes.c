@@ -285,7 +285,7 @@ static void sum_losses(struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct convert_losses *losses = &conversion_process(conversion, i)->losses;
-#define LOSS(field, words) conversion->losses.field += losses->field;
+#define LOSS(field, one, several) conversion->losses.field += losses->field;
         CONVERT_LOSSES(LOSS)
 #undef LOSS
     }

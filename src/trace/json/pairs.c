@@ -152,12 +152,14 @@ int pairs_finish(struct pairs *pairs, const char *path)
 {
     int result = flush(pairs, true);
     if (result == 0 && pairs->unmatched > 0)
-        warning("'%s': %" PRIu64 " ends of slices or ranges are left out, as they have no begin", path,
-                pairs->unmatched);
+        warning("'%s': %" PRIu64 " %s no begin", path, pairs->unmatched,
+                pairs->unmatched == 1 ? "end of a slice or range is left out, as it has"
+                                      : "ends of slices or ranges are left out, as they have");
     if (result == 0 && pairs->unended > 0)
-        warning("'%s': %" PRIu64 " slices have no end, and last to the end of the trace", path, pairs->unended);
+        warning("'%s': %" PRIu64 " slice%s to the end of the trace", path, pairs->unended,
+                pairs->unended == 1 ? " has no end, and lasts" : "s have no end, and last");
     if (result == 0 && pairs->too_many > 0)
-        warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
-                pairs->too_many, PAIRS_OPEN_MOST >> 20);
+        warning("'%s': %" PRIu64 " range%s left out, as more than %zu MiB of them are begun and not ended", path,
+                pairs->too_many, pairs->too_many == 1 ? " is" : "s are", PAIRS_OPEN_MOST >> 20);
     return result;
 }

@@ -604,7 +604,8 @@ static int tell_problems(struct reader *reader)
         return 0;
     snprintf(all, sizeof(all), sum == 1 ? "1 event is left out" : "%" PRIu64 " events are left out", sum);
     if (most->count < sum)
-        snprintf(part, sizeof(part), ", %" PRIu64 " of them for one reason", most->count);
+        snprintf(part, sizeof(part),
+                 most->count == 1 ? ", each for another reason" : ", %" PRIu64 " of them for one reason", most->count);
     if (!reader->any)
         return error("'%s' has no events that can be read: %s%s, the first at line %" PRIu64 " (byte %" PRIu64 "): %s",
                      path, all, part, most->line, most->at, most->message);

@@ -400,9 +400,9 @@ static int both_passes(struct json_replay *replay, const char *path, unsigned wo
         return -1;
     sink->format->finish(sink);
     if (replay->left_out > 0)
-        warning("'%s': %" PRIu64 " events are left out: flows that do not follow their slice, ranges without an end, "
+        warning("'%s': %" PRIu64 " event%s left out: flows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
-                path, replay->left_out, sink->format->name);
+                path, replay->left_out, replay->left_out == 1 ? " is" : "s are", sink->format->name);
     return 0;
 }
 

@@ -424,8 +424,8 @@ static int read_all(struct reading *reading, unsigned workers)
     }
     int result = ordered_loop_run(&pieces);
     if (result == 0 && reading->left_out > 0)
-        warning("'%s': %" PRIu64 " packets are left out: gputrace does not write such packets",
-                reading->packets.source.path, reading->left_out);
+        warning("'%s': %" PRIu64 " packet%s left out: gputrace does not write such packets",
+                reading->packets.source.path, reading->left_out, reading->left_out == 1 ? " is" : "s are");
     return result;
 }
 

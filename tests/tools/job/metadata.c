@@ -57,7 +57,7 @@ static void put_losses(struct json_out *json)
 {
     json_key(json, "losses");
     json_begin_object(json);
-#define LOSS(field, words) json_put_u64(json, #field, 0);
+#define LOSS(field, one, several) json_put_u64(json, #field, 0);
     CONVERT_LOSSES(LOSS)
 #undef LOSS
     json_end(json);

@@ -53,7 +53,7 @@ static void kernel(struct make_spool *spool, uint32_t correlation, uint64_t star
 
 static void assert_no_losses(const struct trace *trace)
 {
-#define NONE(field, words) assert_int_equal(trace->summary.losses.field, 0);
+#define NONE(field, one, several) assert_int_equal(trace->summary.losses.field, 0);
     CONVERT_LOSSES(NONE)
 #undef NONE
 }

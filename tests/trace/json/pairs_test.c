@@ -69,16 +69,16 @@ UNIT_TEST(events_may_come_in_any_order)
 UNIT_TEST(an_end_with_a_name_is_that_of_the_innermost_slice_of_the_name)
 {
     assert_string_equal(pair("1Ba0 1Bb10 1Ea20 1Eb30", false, NULL), "a0-a20 b10-b30 ");
-    assert_string_equal(
-        pair("1Ba0 1Ex5 1Ea20", false, "1 ends of slices or ranges are left out, as they have no begin"), "a0-a20 ");
+    assert_string_equal(pair("1Ba0 1Ex5 1Ea20", false, "1 end of a slice or range is left out, as it has no begin"),
+                        "a0-a20 ");
     assert_string_equal(pair("1E.5 2Ba0 1E.6", false, "'trace.json': 2 ends"), "a0- ");
 }
 
 UNIT_TEST(what_has_no_end_is_passed_on_last_and_counted)
 {
-    assert_string_equal(pair("1Ba0 1Bb1 1E.2", false, "1 slices have no end, and last to the end of the trace"),
+    assert_string_equal(pair("1Ba0 1Bb1 1E.2", false, "1 slice has no end, and lasts to the end of the trace"),
                         "a0- b1-.2 ");
-    assert_string_equal(pair("1Ba0 1Oc1 1E.2", false, "1 slices have no end"), "a0-.2 c1- ");
+    assert_string_equal(pair("1Ba0 1Oc1 1E.2", false, "1 slice has no end"), "a0-.2 c1- ");
 }
 
 UNIT_TEST(an_end_right_behind_its_begin_is_passed_on_at_once)

@@ -170,6 +170,9 @@ UNIT_TEST(the_warning_has_the_reason_that_most_events_have)
     assert_contains(message,
                     "3 events are left out, 2 of them for one reason, the first at line 3 (byte 34): \"ts\" is \"x\": "
                     "expected a number of microseconds");
+    static const char two[] = "[7,\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"x\",\"dur\":1},\n" EVENT("3") "]";
+    assert_int_equal(read_text(two, strlen(two), &seen, &message), 0);
+    assert_contains(message, "2 events are left out, each for another reason, the first at line 1");
 }
 
 /* One event that is broken, and where: the others are read. */
