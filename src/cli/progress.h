@@ -46,7 +46,7 @@ void live_line_end(struct live_line *line);
 /* From here on a signal that asks this process to end does so: it removes the unfinished trace and prints "interrupted"
  * and the message. A fault of this process (faults.h) does the same, prints "cannot go on", and exits with STATUS.
  * SIGNALS are those that a launch holds; NULL: there was none. RECORDS_STAY takes the spool directory, twice. */
-#define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace"
+#define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o recovered.json' writes the trace"
 void end_when_asked(const struct signals *signals, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Such a signal calls CLEAN, too, which does nothing but what a signal's handler may; NULL: no longer. */

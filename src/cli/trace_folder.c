@@ -1,14 +1,19 @@
 /* Lists the traces, parts and spools of a directory, sorted by name. */
 #include "cli/trace_folder.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/job/job_part.h"
 #include "common/log.h"
+#include "launch/program.h"
 #include "trace/build/sources.h"
 #include "trace/spool/spool_directory.h"
 
@@ -39,6 +44,27 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Warns of a file that by its name may be a trace and is none. Whole JSON of another kind may lie there. */
+static void warn_of_left_out(const char *path, off_t size)
+{
+    const char *name = program_name(path);
+    char end[64];
+    if (!strstr(name, ".json") && !strstr(name, ".pftrace") && !strstr(name, ".perfetto-trace"))
+        return;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    off_t from = size < (off_t)sizeof(end) ? 0 : size - (off_t)sizeof(end);
+    ssize_t length = file < 0 ? -1 : pread(file, end, sizeof(end), from);
+    if (length < 0)
+        warning("'%s' is left out: it cannot be read: %m", path);
+    if (file >= 0)
+        close(file);
+    while (length > 0 && isspace((unsigned char)end[length - 1]))
+        length--;
+    bool whole = length > 0 && (end[length - 1] == '}' || end[length - 1] == ']') && sources_is_trace(path);
+    if (length >= 0 && !whole)
+        warning("'%s' is left out: it is %s", path, size > 0 ? "not a trace" : "empty");
+}
+
 int trace_folder_each(const char *path, const char *except, bool parts,
                       int (*take)(void *context, const char *path, bool spools), void *context)
 {
@@ -53,8 +79,10 @@ int trace_folder_each(const char *path, const char *except, bool parts,
         int length = snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
         bool there = length > 0 && (size_t)length < sizeof(name) && stat(name, &status) == 0;
         bool spools = there && S_ISDIR(status.st_mode) && spool_directory_is(name);
-        bool trace = there && S_ISREG(status.st_mode) && !(except && trace_folder_same_file(name, except)) &&
-                     (sources_seems_trace(name) || (parts && job_part_is(name)));
+        bool other = there && (!S_ISREG(status.st_mode) || (except && trace_folder_same_file(name, except)));
+        bool trace = there && !other && (sources_seems_trace(name) || (parts && job_part_is(name)));
+        if (!other && !trace)
+            warn_of_left_out(name, status.st_size);
         any |= spools || trace;
         if (result == 0 && (spools || trace))
             result = take(context, name, spools);

@@ -17,6 +17,7 @@ bool trace_folder_same_file(const char *path, const char *other);
 
 /* Calls TAKE for each file in the directory PATH that seems a trace, and for each directory of spools there, in the
  * order of their names with numbers by value, but not for the file EXCEPT (NULL: none). PARTS: for parts of jobs too.
+ * Warns of other files that are named as traces.
  * Returns 0, what TAKE returned that is not 0, or -1 after error(): also when there is none. */
 int trace_folder_each(const char *path, const char *except, bool parts,
                       int (*take)(void *context, const char *path, bool spools), void *context);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,9 +122,11 @@ static int open_special(struct output *output, const char *path)
 /* A name that is taken is never used, be it a link or what an earlier process of this number left. */
 static int open_temporary(struct output *output, const char *path)
 {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int most = NAME_MAX - 32 /* for what follows */, kept = (int)(name - path) + (int)strnlen(name, (size_t)most);
     for (unsigned i = 0; i < NAMES_MAX; i++) {
         free(output->temporary);
-        if (asprintf(&output->temporary, "%s.%ld-%u.tmp", path, (long)getpid(), i) < 0) {
+        if (asprintf(&output->temporary, "%.*s.%ld-%u.tmp", kept, path, (long)getpid(), i) < 0) {
             output->temporary = NULL;
             return error_no_memory("a file name");
         }
@@ -135,7 +138,7 @@ static int open_temporary(struct output *output, const char *path)
         if (errno != EEXIST)
             break;
     }
-    int result = error("cannot write '%s': %m", output->temporary);
+    int result = error("cannot write '%s': %m", path);
     free(output->temporary); /* not ours to remove */
     output->temporary = NULL;
     return result;
@@ -143,7 +146,10 @@ static int open_temporary(struct output *output, const char *path)
 
 static int open_file(struct output *output, const char *path)
 {
+    errno = 0;
     mode_t type = type_of(path);
+    if (errno == ENAMETOOLONG)
+        return error("cannot write '%s': %m", path);
     if (type == S_IFLNK)
         return error("cannot write '%s': it is a symbolic link; name the file that it leads to", path);
     return type == 0 || type == S_IFREG ? open_temporary(output, path) : open_special(output, path);
@@ -219,8 +225,7 @@ static int cannot_write(const struct output *output, int failure)
     if ((output->is_stream || output->database) && failure == ECANCELED)
         return -1;
     errno = failure;
-    const char *name = output->temporary ? output->temporary : output->path;
-    return error("cannot write '%s': %m", name ? name : "a stream");
+    return error("cannot write '%s': %m", output->path ? output->path : "a stream");
 }
 
 int output_put(struct output *output, const struct output_block *block)

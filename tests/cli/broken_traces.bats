@@ -383,6 +383,44 @@ END
     assert_output "gputrace: 'empty' has no traces and no spools"
 }
 
+@test "a rank's file in a directory is read behind a long head, and one that cannot be read is named" {
+    local rank
+    mkdir job
+    for rank in 0 1 2; do
+        kineto | jq -c ".distributedInfo = {backend: \"nccl\", rank: $rank, world_size: 3}" >job/rank$rank.json
+    done
+    { printf '{"otherData":"%0200000d",' 0; tail -c +2 job/rank1.json; } >long
+    { printf '%100000s' ' '; cat job/rank1.json; } >blank
+    for file in long blank; do
+        cp $file job/rank1.json
+        run -0 "$gputrace" report -r overview job
+        assert_line --regexp '^  Ranks +3$'
+    done
+    run -0 "$gputrace" merge -o all.json job/rank0.json job/rank1.json
+    assert_line --partial ' of 2 traces, 2 ranks'
+    : >job/rank1.json
+    run -0 "$gputrace" report -r overview job
+    assert_line "gputrace: warning: 'job/rank1.json' is left out: it is empty"
+    run -0 "$gputrace" merge -o job/all.json job
+    assert_equal "$(grep -c 'left out' <<<"$output")" 1
+    rm job/all.json
+    for text in words '{"dev' '\xff\xfe{' '\x1f\x8b\x08' '\xfd7zXZ'; do
+        printf "$text" >job/rank1.json
+        run -0 "$gputrace" report -r overview job
+        assert_line "gputrace: warning: 'job/rank1.json' is left out: it is not a trace"
+    done
+    echo '{"no": "trace"}' >job/rank1.json
+    run -0 "$gputrace" report -r overview job
+    refute_output --partial 'left out'
+    ln -sf gone job/rank1.json
+    run -0 "$gputrace" report -r overview job
+    assert_line "gputrace: warning: 'job/rank1.json' is left out: it cannot be read: No such file or directory"
+    rm job/rank1.json
+    cp job/rank0.json job/rank0.again.json
+    run -0 "$gputrace" report -r overview job
+    assert_line --regexp "gputrace: each trace has its own report: 'job/rank0.*json' is not of the job of 'job/rank0.*json': it has no ranks, or a rank that is there already"
+}
+
 @test "kernels of one stream that overlap get a row each, with their flows" {
     kineto 'map(if .cat == "kernel" then .dur = 130 else . end) |
         . + [{ph: "M", name: "thread_name", pid: 0, tid: 7, args: {name: "stream 7"}}] +

@@ -142,7 +142,7 @@ static const char *content(const char *file)
     return text;
 }
 
-#define A_TRACE "{\"traceEvents\": [%s]}"
+#define A_TRACE "{\"gputrace\": {}, \"traceEvents\": [%s]}"
 
 static void write_trace(const char *file, const char *what)
 {
@@ -234,6 +234,12 @@ UNIT_TEST_WITH(a_file_that_is_not_a_trace_is_refused, begin, end)
     unit_stderr_begin();
     assert_int_equal(start(), -1);
     assert_contains(unit_stderr_end(), "trace.json.old' is there already and is not a trace");
+    unit_write_file(old, "{\"traceEvents\": []}");
+    unit_stderr_begin();
+    assert_int_equal(start(), -1);
+    assert_contains(unit_stderr_end(), "trace.json.old' is there already and is not a trace of gputrace");
+    unit_write_file(old, "\n\4\xc8\xeb\4\1"); /* a .pftrace */
+    assert_int_equal(start(), 0);
 }
 
 static const char *not_writable(const char *name)
@@ -269,8 +275,11 @@ UNIT_TEST_WITH(a_name_that_is_too_long_is_refused, begin, end)
 {
     char name[600];
     int length = snprintf(name, sizeof(name), "%s/", folder);
-    memset(name + length, 'x', 250); /* NAME_MAX is 255, and the temporary ending is longer than 5 */
-    name[length + 250] = '\0';
+    memset(name + length, 'x', NAME_MAX + 1);
+    name[length + NAME_MAX] = '\0'; /* the longest one, though the temporary name is another */
+    assert_int_equal(output_name_writable(name), 0);
+    name[length + NAME_MAX] = 'x';
+    name[length + NAME_MAX + 1] = '\0';
     assert_contains(not_writable(name), "File name too long");
 }
 

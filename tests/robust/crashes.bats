@@ -336,7 +336,7 @@ goes_on() { # WHAT
     run -6 "$gputrace" run "$programs/going_on" finalize
     assert_equal "$(grep -c 'CUPTI was detached from the process' <<<"$output")" 1
     # A real GPU also had work in flight whose times were not handed over yet.
-    assert_line --regexp '; incomplete: .*1 processes whose CUDA work is not recorded to its end'
+    assert_line --regexp '; incomplete: .*1 process whose CUDA work is not recorded to its end'
     assert_equal "$(kernels)" 50
     assert_equal "$(number .gputrace.losses.cuda_unrecorded)" 1
     assert_equal "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" 100
@@ -468,7 +468,7 @@ faults() { # WAY STATUS
 # 125, nothing half made stays, the spool does, and what is said makes the trace.
 keeps_the_spool() { # SAID
     assert_line --partial "$1"
-    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o FILE' writes the trace"
+    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o recovered.json' writes the trace"
     [ -z "$(ls -A "${2:-.}"/*.tmp 2>/dev/null)" ]
     "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*
     [ "$(count cuda_driver saved.json)" -gt 100 ]
@@ -528,7 +528,7 @@ keeps_the_spool() { # SAID
     mapfile -t lines <said
     ! writing
     [ ! -e trace.json ]
-    grep -E "interrupted: the records stay in '.*': 'gputrace recover .* -o FILE'" said
+    grep -E "interrupted: the records stay in '.*': 'gputrace recover .* -o recovered.json'" said
     "$gputrace" recover -q -o saved.json "$TMPDIR"/gputrace-*
     [ "$(grep -c cuLaunchKernel saved.json)" -ge 100000 ]
 }

@@ -39,7 +39,7 @@ lost() { # NAME
 # 125, no partial file, the spool is kept, and the printed command makes the trace when there is space.
 keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_output --partial 'Disk quota exceeded'
-    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o FILE' writes the trace"
+    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o recovered.json' writes the trace"
     assert_equal "$(ls -A "$1")" ''
     no_quota
     run -0 "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*

@@ -54,6 +54,8 @@ static int open_part(struct reducing *reducing, const char *path, unsigned slot)
 static int error_other(const struct reducing *reducing, const char *path)
 {
     const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
+    if (!reducing->any_part && path != reducing->names[0])
+        notice("each trace has its own report: '%s' is not of the job of '%s': %s", path, reducing->names[0], why);
     return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 

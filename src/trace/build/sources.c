@@ -46,22 +46,51 @@ bool sources_is_trace(const char *path)
     if (length < skipped || memcmp(bytes, mark, skipped) != 0)
         skipped = 0;
     size_t at = skipped + begin_of(bytes + skipped, length - skipped);
-    return (at < length && (bytes[at] == '{' || bytes[at] == '[')) || sources_is_pftrace(path);
+    return at == sizeof(bytes) /* JSON may follow */ || (at < length && (bytes[at] == '{' || bytes[at] == '[')) ||
+           sources_is_pftrace(path);
 }
 
 #define SEEN_BYTES ((size_t)64 << 10)
+#define WORD_MOST 32
 
-bool sources_seems_trace(const char *path)
+/* The words may stand behind a long head, so all of the file is read if need be. */
+static bool has_word_of_trace(const char *path)
 {
     static const char *const words[] = {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"",
                                         "\"displayTimeUnit\"", "\"ph\""};
-    bool seems = sources_is_pftrace(path), json = !seems && sources_is_trace(path);
-    char *bytes = json ? malloc(SEEN_BYTES) : NULL;
-    size_t length = bytes ? peek(path, bytes, SEEN_BYTES) : 0;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        seems |= length > 0 && memmem(bytes, length, words[i], strlen(words[i]));
+    struct source source;
+    struct source_failure failure = {0};
+    size_t kept = 0, length = 1; /* kept: the end of the last block, in which a word may begin */
+    char *bytes = malloc(WORD_MOST + SEEN_BYTES);
+    bool has = false, opened = bytes && source_open(&source, path, 1) == 0;
+    while (opened && !has && length > 0 && !failure.failed) {
+        length = source_read(&source, bytes + kept, SEEN_BYTES, &failure);
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+            has |= memmem(bytes, kept + length, words[i], strlen(words[i])) != NULL;
+        size_t end = kept + length;
+        kept = end < WORD_MOST ? end : WORD_MOST;
+        memmove(bytes, bytes + end - kept, kept);
+    }
+    if (opened)
+        source_close(&source);
     free(bytes);
-    return seems;
+    return has;
+}
+
+bool sources_seems_trace(const char *path)
+{
+    return sources_is_pftrace(path) || (sources_is_trace(path) && has_word_of_trace(path));
+}
+
+bool sources_is_own(const char *path)
+{
+    static const char key[] = "\"gputrace\":", mark[] = "\n\4\xc8\xeb\4\1"; /* PFTRACE_OWN_WHOLE */
+    char *bytes = malloc(SEEN_BYTES);
+    size_t length = bytes ? peek(path, bytes, SEEN_BYTES) : 0;
+    bool own =
+        length >= strlen(mark) && (memcmp(bytes, mark, strlen(mark)) == 0 || memmem(bytes, length, key, strlen(key)));
+    free(bytes);
+    return own;
 }
 
 #define DEFLATE_MOST 1032 /* bytes that one byte can become */

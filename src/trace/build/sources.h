@@ -38,7 +38,9 @@ uint64_t sources_unpacked_size(const char *path, uint64_t most);
 bool sources_is_pftrace(const char *path);
 /* The same of a trace of any format but a spool. */
 bool sources_is_trace(const char *path);
-/* The same of a file that nobody named: JSON may be anything, so it must begin with something that traces have. */
+/* The same of a file that nobody named: JSON may be anything, so it must have something that traces have. */
 bool sources_seems_trace(const char *path);
+/* Whether gputrace wrote the trace PATH, which is no database. */
+bool sources_is_own(const char *path);
 
 #endif
