@@ -293,3 +293,17 @@ named() { # WHAT PID TID NAME
     assert_line --regexp '^ *GPU busy  '
     refute_output --partial -9223372036854775808
 }
+
+@test "memory from before the trace is in its peak until the first release, and in snapshots" {
+    jq -n 'def m($ts; $address; $bytes; $total): {ph: "i", s: "t", name: "[memory]", pid: 100, tid: 100, ts: $ts,
+            args: {"Device Type": 1, "Device Id": 0, Addr: $address, Bytes: $bytes, "Total Allocated": $total}};
+        [m(5; 1; -4096; 100000), m(6; 2; -4096; 95904), m(8; 3; 4000; 99904)]' >it.json
+    run -0 "$gputrace" report -r memory,memory-peak -f json it.json
+    jq -e '.memory[0] | [.peak_bytes, .peak_at_ns, .end_bytes] == [104096, 0, 99904]' <<<"$output"
+    jq -e '.["memory-peak"] | map([.total_bytes, .at_ns]) == [[104096, 0]]' <<<"$output"
+    local at
+    for at in 0us:100000 2us:95904 3us:99904; do
+        run -0 "$gputrace" report -r memory --snapshot="${at%:*}" -f json it.json
+        assert_equal "$(jq '[.memory[].total_bytes] | add' <<<"$output")" "${at#*:}"
+    done
+}

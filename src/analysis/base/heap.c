@@ -169,7 +169,11 @@ static int keep_live(void *context, uint64_t address, uint64_t *oldest)
 
 static int pass(struct heap *heap, struct heap_space *space)
 {
+    const struct heap_space_id *of = dense_map_row(&heap->space_ids, (size_t)(space - heap->spaces.items));
     space->passed = true;
+    for (size_t i = 0; i < heap->groups.count; i++)
+        if (heap_group_id(heap, i)->process == of->process && heap_group_id(heap, i)->source == of->source)
+            heap->groups.items[i].live_asked = heap->groups.items[i].live;
     return map_each(&space->oldest, keep_live, heap);
 }
 
@@ -299,9 +303,10 @@ static int start_place(struct heap *heap, const struct heap_step *step)
 
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
-    struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, step->bytes);
-    if (!space || start_place(heap, step) < 0)
+    int status = start_place(heap, step); /* before the time of --snapshot may be passed */
+    struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
+    if (!space || status < 0)
         return -1;
     if (step->bytes > 0)
         return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;

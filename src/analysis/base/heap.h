@@ -43,6 +43,7 @@ struct heap_group {
     uint32_t place;
     int64_t allocations; /* all there were */
     int64_t live;        /* of them */
+    int64_t live_asked;  /* of what was allocated before the trace: at the time of --snapshot */
     int64_t live_then;   /* at the peak of its place, once it changed since */
     uint64_t epoch;      /* of its place, when that was */
     struct {

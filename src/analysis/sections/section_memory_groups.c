@@ -170,21 +170,31 @@ static int write_live(struct report_row *row, const struct heap_live *lives, siz
     return status;
 }
 
-static int finish_at_end(struct report_row *row)
+/* Of what was allocated before the trace, the bytes alone are known. */
+static int write_before(struct report_row *row, bool at_end)
 {
     const struct heap *heap = row->trace->heap;
     for (size_t i = 0; i < heap->groups.count; i++) {
-        const struct live_row before = {heap->groups.items[i].live, EVENT_NONE, EVENT_NONE, EVENT_NONE, NULL};
+        const struct heap_group *group = &heap->groups.items[i];
+        const struct live_row before = {at_end ? group->live : group->live_asked, EVENT_NONE, EVENT_NONE, EVENT_NONE,
+                                        NULL};
         if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0 &&
             section_row(row, heap_group_id(heap, i), &before) < 0)
             return -1;
     }
-    return write_live(row, heap->lives.items, heap->lives.count);
+    return 0;
+}
+
+static int finish_at_end(struct report_row *row)
+{
+    const struct heap *heap = row->trace->heap;
+    return write_before(row, true) ?: write_live(row, heap->lives.items, heap->lives.count);
 }
 
 static int finish_at_time(struct report_row *row)
 {
-    return write_live(row, row->trace->heap->then.items, row->trace->heap->then.count);
+    const struct heap *heap = row->trace->heap;
+    return write_before(row, false) ?: write_live(row, heap->then.items, heap->then.count);
 }
 
 const struct section section_memory_leaks = {
