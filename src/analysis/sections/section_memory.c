@@ -113,8 +113,9 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
     count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
     if (event->total_allocated != EVENT_NONE) {
         make_levels(use, trace, uses->count);
-        /* Until a release, as much more was allocated. */
-        if (event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX && event->total_allocated <= HEAP_SIZE_MAX)
+        /* Until the first release, as much more was allocated. */
+        if (!use->counted && event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX &&
+            event->total_allocated <= HEAP_SIZE_MAX)
             set_level(use, event->total_allocated - event->bytes, event->start);
         set_level(use, event->total_allocated, event->start);
     }
