@@ -347,7 +347,7 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     struct state *state = state_of(sink);
     sink->events++;
-    if (!state || !is_time(sink, slice->start) || !is_time(sink, slice->end))
+    if (!state || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
         return;
     if (!take_event(sink, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
         PUT_BY_JSON(sink, async, slice);

@@ -88,6 +88,7 @@ k 0 7 1742490378358200.500 10.000'
 0,/"stream": 7/s/"stream": 7/"stream": inf/|this is not JSON: found inf behind the key "stream": expected a value
 0,/"dur": 60/s/"dur": 60/"dur": NaN/|"dur" is NaN: expected a number of microseconds
 0,/"dur": 60/s/"dur": 60/"dur": "long"/|"dur" is "long": expected a number of microseconds
+0,/"dur": 60/s/"dur": 60/"dur": 1742490378000000000/|"dur" is 1742490378000000000: expected microseconds of this age (are these nanoseconds?)
 0,/"pid": 0/s/"pid": 0/"pid": {"id": 0}/|"pid" is {"id": 0}: expected a number or a text
 END
 }
@@ -184,7 +185,7 @@ END
 END
     said halves.json
     assert_output "gputrace: warning: 'halves.json': 1 end of a slice or range is left out, as it has no begin
-gputrace: warning: 'halves.json': 2 slices have no end, and last to the end of the trace"
+gputrace: warning: 'halves.json': 2 slices or ranges have no end, and last to the end of the trace"
     assert_equal "$(slices said.json | sort)" 'inner 1 1 10.000 10.000
 k 0 7 40.000 15.000
 late 1 3 50.000 10.000
@@ -209,7 +210,7 @@ unended 1 4 20.000 40.000'
     assert_equal "$(kernels kernel.json)" '[["k1",3,180000],["k0",2,120000]]'
     kineto 'del(.[0].dur)' >operator.json
     said operator.json
-    assert_output --partial '1 slice has no end, and lasts to the end of the trace'
+    assert_output --partial '1 slice or range has no end, and lasts to the end of the trace'
     assert_equal "$(slices said.json | grep -c 'aten::mm 100 100 1669329643132548.000 590.000')" 1
 }
 
@@ -264,6 +265,37 @@ END
     echo '[{"ph":"C","name":"q","id2":{"local":"0x1"},"pid":1,"ts":0,"args":{"v":1}},{"ph":"C","name":"q","id2":{"global":"2"},"pid":1,"ts":1,"args":{"v":2}}]' >counter.json
     "$gputrace" convert -q counter.json made.json
     assert_equal "$(jq -c '[.traceEvents[] | .id]' made.json)" '["0x1",2]'
+}
+
+@test "ranges that old programs write, or do not end, and moments in ranges are kept" {
+    local file
+    cat >old.json <<'END'
+[
+{"ph": "S", "name": "a", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 0},
+{"ph": "n", "name": "moment", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 3},
+{"ph": "S", "name": "b", "cat": "c", "id": 2, "pid": 1, "tid": 1, "ts": 1},
+{"ph": "F", "name": "b", "cat": "c", "id": 2, "pid": 1, "tid": 1, "ts": 11},
+{"ph": "n", "name": "moment", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 30}
+]
+END
+    run -0 "$gputrace" convert old.json old.pftrace
+    assert_output --partial '1 slice or range has no end, and lasts to the end of the trace'
+    refute_output --partial 'left out'
+    "$gputrace" convert -q old.pftrace back.json
+    assert_equal "$(jq -c '[.traceEvents[] | [.ph, .name, .ts]] | sort' back.json)" \
+        '[["b","a",0],["b","b",1],["e","a",30],["e","b",11],["n","moment",3],["n","moment",30]]'
+    assert_equal "$("$gputrace" report -r nvtx -f json old.json | jq -c '[.nvtx[] | [.name, .total_ns, .open]] | sort')" '[["a",0,1],["b",10000,null]]'
+    assert_equal "$("$gputrace" report -r nvtx -f json old.pftrace | jq -c '[.nvtx[] | [.name, .total_ns]] | sort')" '[["a",30000],["b",10000]]'
+}
+
+@test "rows of GPUs as TensorFlow named them at first, and what makes streams of Ascend wait" {
+    jq -n '[{ph: "M", name: "process_name", pid: 1, args: {name: "/gpu:0/stream:all Compute"}},
+        {ph: "X", name: "MatMul", pid: 1, tid: 1, ts: 0, dur: 5}]' >old.json
+    assert_equal "$(kernels old.json)" '[["MatMul",1,5000]]'
+    jq -n '[{ph: "M", name: "process_name", pid: 1, args: {name: "Ascend Hardware"}}] +
+        ["MatMulV2", "STREAM_WAIT_EVENT", "CAPTURE_WAIT", "CAPTURE_RECORD", "MEM_WAIT_VALUE", "EVENT_WAIT", "Notify_Wait"
+         | {ph: "X", name: ., pid: 1, tid: 1, ts: 0, dur: 5}]' >ascend.json
+    assert_equal "$(kernels ascend.json)" '[["MatMulV2",1,5000]]'
 }
 
 @test "a trace that begins before 0 is moved, by all who write it" {
@@ -328,6 +360,9 @@ END
     printf '\n\005abc' | tee host.xplane.pb >overview_page.pb
     echo other | tee a.nsys-rep a.qdrep >a.ncu-rep
     "$gputrace" report --html=a.html a.json >/dev/null
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n' >lfs.json
+    iconv -f UTF-8 -t UTF-16 a.json >utf16.json
+    (printf '\376\377' && iconv -f UTF-8 -t UTF-16BE a.json) >utf16be.json
     local file what command
     while IFS='|' read -r file what; do
         for command in report convert diff merge view cut; do
@@ -353,6 +388,9 @@ overview_page.pb|a profile of TensorFlow: traces are
 a.nsys-rep|a report of Nsight Systems: traces are .json and .pftrace, plain or gzip; open it with nsys-ui
 a.qdrep|a report of Nsight Systems: traces are
 a.ncu-rep|a report of Nsight Compute: traces are
+lfs.json|a pointer of Git LFS: traces are .json and .pftrace, plain or gzip; fetch the file with git lfs pull
+utf16.json|a text in UTF-16: traces are .json and .pftrace, plain or gzip; make UTF-8 of it with iconv -f UTF-16 -t UTF-8
+utf16be.json|a text in UTF-16: traces are
 a.html|a page: traces are .json and .pftrace, plain or gzip; open it in a browser
 END
     cp a.json a.pb

@@ -174,6 +174,9 @@ static const struct foreign_file {
      0, NULL, "packed with xz", "unpack it with xz -d"},
     {NULL, "BZh", 0, NULL, "packed with bzip2", "unpack it with bzip2 -d"},
     {NULL, "\x80\x04", 0, NULL, "a pickle of Python", "let the program write its trace as JSON"},
+    {NULL, "version https://git-lfs", 0, NULL, "a pointer of Git LFS", "fetch the file with git lfs pull"},
+    {NULL, "\xff\xfe", 0, NULL, "a text in UTF-16", "make UTF-8 of it with iconv -f UTF-16 -t UTF-8"},
+    {NULL, "\xfe\xff", 0, NULL, "a text in UTF-16", "make UTF-8 of it with iconv -f UTF-16 -t UTF-8"},
     {NULL, "<!doctype html", 0, NULL, "a page", "open it in a browser"},
 };
 

@@ -370,7 +370,7 @@ static bool take_category(struct cursor *c)
 
 /* --- an event's own keys --- */
 
-enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ID2, SCOPE, ARGS };
+enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ARGS, ID2, SCOPE };
 
 static inline enum member member_of(const struct json_text *key)
 {
@@ -378,18 +378,18 @@ static inline enum member member_of(const struct json_text *key)
 #define IS(literal) (memcmp(word, literal, sizeof(literal) - 1) == 0)
     switch (key->length) {
     case 2: return IS("ph") ? PHASE : IS("ts") ? START : IS("id") ? ID : OTHER;
-    case 3:
-        return IS("cat")   ? CATEGORY
-               : IS("pid") ? PROCESS
-               : IS("tid") ? THREAD
-               : IS("dur") ? DURATION
-               : IS("id2") ? ID2
-                           : OTHER;
+    case 3: return IS("cat") ? CATEGORY : IS("pid") ? PROCESS : IS("tid") ? THREAD : IS("dur") ? DURATION : OTHER;
     case 4: return IS("name") ? NAME : IS("args") ? ARGS : OTHER;
-    case 5: return IS("scope") ? SCOPE : OTHER;
     default: return OTHER;
     }
 #undef IS
+}
+
+/* Of keys that few events have. */
+static enum member rare_member_of(const struct json_text *key)
+{
+    enum member member = member_of(key);
+    return member != OTHER ? member : json_is(*key, "id2") ? ID2 : json_is(*key, "scope") ? SCOPE : OTHER;
 }
 
 static bool take_member(struct cursor *c)
@@ -407,7 +407,7 @@ static bool take_member(struct cursor *c)
     case PHASE:
         if (!take_text(c, &key) || key.length != 1)
             return false;
-        c->event->phase = *key.at;
+        c->event->phase = json_phase(*key.at);
         return true;
     case CATEGORY: return take_category(c);
     case NAME: return take_text(c, &c->name);
@@ -417,11 +417,8 @@ static bool take_member(struct cursor *c)
     case DURATION: return take_ns(c, &c->duration);
     case ID: return take_id(c, false, &c->event->id);
     case ARGS: return take_args(c);
-    case ID2:
-    case SCOPE: return false;
-    case OTHER: break;
+    default: return rare_member_of(&key) == OTHER && pass_value(c);
     }
-    return pass_value(c);
 }
 
 /* All, up to the '}'. */
@@ -535,13 +532,20 @@ static bool read_time(struct json_text value, int64_t *ns)
     return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }
 
+/* What is expected of a time that is none. */
+static const char *expected_time(struct json_text value)
+{
+    double us = value.length > 0 ? strtod(value.at + json_is_string(value), NULL) : 0;
+    return isfinite(us) && us * 1e3 > (double)EVENT_TIME_LIMIT ? "microseconds of this age (are these nanoseconds?)"
+                                                               : "a number of microseconds";
+}
+
 static enum parse_result read_times(struct event_fields *event, const struct json_text *members,
                                     struct event_fault *fault)
 {
-    static const char number[] = "a number of microseconds";
     event->start = EVENT_NONE;
     if (!read_time(members[START], &event->start) && event->phase != 'M')
-        return lacks(fault, JSON_NO_TIME, "ts", number);
+        return lacks(fault, JSON_NO_TIME, "ts", expected_time(members[START]));
     if (event->phase != 'X')
         return PARSE_DONE;
     if (members[DURATION].length == 0 && !category_in(event->category, CATEGORIES_GPU_OPS)) {
@@ -549,7 +553,7 @@ static enum parse_result read_times(struct event_fields *event, const struct jso
         return PARSE_DONE;
     }
     if (!read_time(members[DURATION], &event->duration))
-        return lacks(fault, JSON_NO_DURATION, "dur", number);
+        return lacks(fault, JSON_NO_DURATION, "dur", expected_time(members[DURATION]));
     if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
         return lacks(fault, JSON_BAD_DURATION, "dur", "one that is not negative and ends in this age");
     /* What another program writes of an operation whose times it does not know. */
@@ -571,7 +575,7 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
     struct json_text phase = text_of(c, members[PHASE]), name = text_of(c, members[NAME]);
     if (phase.length != 1)
         return lacks(fault, JSON_NO_PHASE, "ph", "one letter");
-    event->phase = *phase.at;
+    event->phase = json_phase(*phase.at);
     c->category = text_of(c, members[CATEGORY]);
     event->category = (uint8_t)category_find(c->category.at, c->category.length);
     if (is_flow(event))
@@ -630,7 +634,7 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
                                      struct event_fields *event, struct event_fault *fault)
 {
     struct cursor c = {.end = end, .strings = strings, .event = event, .plain = plain};
-    struct json_text members[ARGS + 1] = {{0}}, key, value; /* of two of a name the last counts */
+    struct json_text members[SCOPE + 1] = {{0}}, key, value; /* of two of a name the last counts */
     *event = event_nothing;
     plain->length = 0;
     /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
@@ -639,7 +643,7 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
     for (const char *at = text + 1; json_member(&at, end, &key, &value);) {
         c.at = key.at;
         take_text_rest(&c, &key);
-        members[member_of(&key)] = value;
+        members[rare_member_of(&key)] = value;
     }
     enum parse_result result = read_kind(&c, members, fault);
     if (result == PARSE_DONE)

@@ -13,14 +13,15 @@ static bool is_gpu(const char *rest, const char *thread)
     return *rest == '\0' && (*thread == '\0' || strncmp(thread, "Stream", strlen("Stream")) == 0);
 }
 
-/* "/device:GPU:1", and "GPU1" of rocprof. -1: it is not the process of a GPU. */
+/* "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, and "GPU1" of rocprof. -1: it is not the process of a GPU. */
 static int64_t device_of(const char *process, const char *thread)
 {
-    const char *device = strstr(process, "/device:GPU:");
+    const char *device = strstr(process, "GPU:"), *old = strstr(process, "/gpu:");
+    device = device && device - process >= 8 && strncmp(device - 8, "/device:", 8) == 0 ? device : old ? old + 1 : NULL;
     char *rest;
     if (!device && strncmp(process, "GPU", strlen("GPU")) != 0)
         return -1;
-    const char *digits = device ? device + strlen("/device:GPU:") : process + strlen("GPU");
+    const char *digits = device ? device + strlen("GPU:") : process + strlen("GPU");
     long long number = strtoll(digits, &rest, 10);
     bool found = rest > digits && *digits >= '0' && *digits <= '9' && (device ? is_gpu(rest, thread) : *rest == '\0');
     return found && number <= UINT16_MAX ? number : -1;
@@ -32,6 +33,17 @@ static bool is_word(const char *process, const char *word)
     process += *process == '"';
     return strncmp(process, word, strlen(word)) == 0 &&
            strspn(process + strlen(word), "\"") == strlen(process + strlen(word));
+}
+
+/* Of Ascend: what only makes the stream wait. */
+static bool is_wait(const char *name)
+{
+    static const char *const starts[] = {"EVENT_", "CAPTURE_", "STREAM_WAIT_EVENT", "MEM_WAIT_VALUE",
+                                         "MEM_WRITE_VALUE"};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
 }
 
 static bool has(const char *name, const char *word)
@@ -54,7 +66,7 @@ struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (is_word(process, others[i].process))
             row.category = others[i].category;
-    bool waits = strncmp(name, "EVENT_", strlen("EVENT_")) == 0 || has(name, "notify_");
+    bool waits = is_wait(name) || has(name, "notify_");
     if (row.category == CATEGORY_KERNEL)
         row.category = waits                 ? CATEGORY_OTHER
                        : has(name, "memcpy") ? CATEGORY_GPU_MEMCPY

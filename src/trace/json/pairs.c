@@ -156,8 +156,9 @@ int pairs_finish(struct pairs *pairs, const char *path)
                 pairs->unmatched == 1 ? "end of a slice or range is left out, as it has"
                                       : "ends of slices or ranges are left out, as they have");
     if (result == 0 && pairs->unended > 0)
-        warning("'%s': %" PRIu64 " slice%s to the end of the trace", path, pairs->unended,
-                pairs->unended == 1 ? " has no end, and lasts" : "s have no end, and last");
+        warning("'%s': %" PRIu64 " %s to the end of the trace", path, pairs->unended,
+                pairs->unended == 1 ? "slice or range has no end, and lasts"
+                                    : "slices or ranges have no end, and last");
     if (result == 0 && pairs->too_many > 0)
         warning("'%s': %" PRIu64 " range%s left out, as more than %zu MiB of them are begun and not ended", path,
                 pairs->too_many, pairs->too_many == 1 ? " is" : "s are", PAIRS_OPEN_MOST >> 20);

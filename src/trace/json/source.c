@@ -214,10 +214,16 @@ static int add_half(struct json_replay *replay, const struct json_event *event, 
     return pairs_add(is_range ? &replay->ranges : &replay->halves, half, text.at, text.length, is_range);
 }
 
-static void replay_range(struct json_replay *replay, const struct json_event *begin, const struct json_event *end)
+static void replay_range(struct json_replay *replay, const struct json_event *begin, const struct json_event *end,
+                         bool open)
 {
     struct args args;
     struct slice slice = slice_of(replay, begin, &args);
+    if (open) {
+        args.count = slice.args ? args.count : 0;
+        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+        slice.args = &args;
+    }
     struct async_slice async = {.category = slice.category,
                                 .other_category = slice.other_category,
                                 .name = slice.name,
@@ -236,9 +242,9 @@ static int pass_range(void *context, const char *begin, size_t size, const char 
     struct json_replay *replay = context;
     struct json_event first = json_event_read((struct json_text){begin, size});
     struct json_event last = end ? json_event_read((struct json_text){end, end_size}) : first;
-    replay->left_out += !end;
-    if (end)
-        replay_range(replay, &first, &last);
+    if (!end)
+        last.time = replay->end;
+    replay_range(replay, &first, &last, !end);
     return 0;
 }
 
@@ -333,7 +339,7 @@ static int write_event(void *context, struct json_text as_it_is)
     case 'E':
     case 'b':
     case 'e': result = add_half(replay, &event, text); break;
-    case 'n': replay_range(replay, &event, &event); break;
+    case 'n': replay_range(replay, &event, &event, false); break;
     case 'i':
     case 'I':
         slice = slice_of(replay, &event, &args);
@@ -400,7 +406,7 @@ static int both_passes(struct json_replay *replay, const char *path, unsigned wo
         return -1;
     sink->format->finish(sink);
     if (replay->left_out > 0)
-        warning("'%s': %" PRIu64 " event%s left out: flows that do not follow their slice, ranges without an end, "
+        warning("'%s': %" PRIu64 " event%s left out: flows that do not follow their slice, "
                 "or of kinds that '%s' has no form for",
                 path, replay->left_out, replay->left_out == 1 ? " is" : "s are", sink->format->name);
     return 0;

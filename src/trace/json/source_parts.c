@@ -94,7 +94,7 @@ struct json_event json_event_read(struct json_text text)
         else if (json_is(key, "dur") && (has_duration = true))
             event.duration = json_ns(value) > 0 ? (uint64_t)json_ns(value) : 0;
     }
-    event.phase = phase.length == 1 ? phase.at[0] : '\0';
+    event.phase = phase.length == 1 ? json_phase(phase.at[0]) : '\0';
     event.is_open = event.phase == 'X' && !has_duration;
     return event;
 }

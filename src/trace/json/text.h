@@ -73,6 +73,12 @@ static inline bool json_is_string(struct json_text text)
     return text.length >= 2 && text.at[0] == '"';
 }
 
+/* The phase of an event: old programs write 'S' and 'F' of what others begin and end with 'b' and 'e'. */
+static inline char json_phase(char phase)
+{
+    return phase == 'S' ? 'b' : phase == 'F' ? 'e' : phase;
+}
+
 /* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */
 void json_unescape(struct buffer *out, struct json_text inside);
 

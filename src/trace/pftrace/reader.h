@@ -58,6 +58,7 @@ struct pftrace_event {
     uint64_t id;
     int64_t sort_index;
     uint32_t owner; /* of a GPU's rows: the pid of the process whose operations they show */
+    bool instant;   /* of a range: it is a moment within one */
     bool is_gpu;    /* its rows are those of a GPU */
     bool is_head;   /* the flows end at this slice; else they start there */
     bool one_value; /* of a counter: it has one value, without a name; the argument's type distinguishes bytes from a

@@ -140,6 +140,7 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
     to->cbid = name.cbid;
     if (event->uuid & PFTRACE_UUID_ASYNC) {
         to->what = PFTRACE_ASYNC;
+        to->instant = event->type == PB_TYPE_INSTANT;
         to->id = event->uuid & ~PFTRACE_UUID_ASYNC;
     }
     reader->open = event->type == PB_TYPE_SLICE_BEGIN;

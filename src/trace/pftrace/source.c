@@ -155,6 +155,7 @@ static void give_async(struct maker *maker, const struct pftrace_event *event)
                                 .start = slice.start,
                                 .end = slice.end,
                                 .id = event->id,
+                                .instant = event->instant,
                                 .args = slice.args};
     maker->sink->format->async(maker->sink, &async);
 }

@@ -157,9 +157,12 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
     struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
     if (!put.sequence || !end)
         return;
-    put_event(state, &put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name, slice->args);
+    put_event(state, &put, slice->instant ? PB_TYPE_INSTANT : PB_TYPE_SLICE_BEGIN, slice->category,
+              slice->other_category, &slice->name, slice->args);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
     pftrace_send(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
+    if (slice->instant)
+        return;
     send_end(sink, end, pftrace_time(sink, slice->end), uuid);
 }
 

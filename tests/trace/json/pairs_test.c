@@ -76,9 +76,9 @@ UNIT_TEST(an_end_with_a_name_is_that_of_the_innermost_slice_of_the_name)
 
 UNIT_TEST(what_has_no_end_is_passed_on_last_and_counted)
 {
-    assert_string_equal(pair("1Ba0 1Bb1 1E.2", false, "1 slice has no end, and lasts to the end of the trace"),
+    assert_string_equal(pair("1Ba0 1Bb1 1E.2", false, "1 slice or range has no end, and lasts to the end of the trace"),
                         "a0- b1-.2 ");
-    assert_string_equal(pair("1Ba0 1Oc1 1E.2", false, "1 slice has no end"), "a0-.2 c1- ");
+    assert_string_equal(pair("1Ba0 1Oc1 1E.2", false, "1 slice or range has no end"), "a0-.2 c1- ");
 }
 
 UNIT_TEST(an_end_right_behind_its_begin_is_passed_on_at_once)
