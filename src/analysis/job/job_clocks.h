@@ -33,6 +33,7 @@
 #include "analysis/job/clock_pair.h"
 #include "common/array.h"
 #include "common/dense_map.h"
+#include "trace/event_fields.h"
 
 struct buffer;
 
@@ -111,10 +112,15 @@ int job_clocks_end(struct job_clocks *clocks);
 /* After the last operation: makes `items`. Returns 0, or -1 after error(): no memory. */
 int job_clocks_solve(struct job_clocks *clocks);
 
-/* TIME of this clock as a time of host 0. */
+/* TIME of this clock as a time of host 0. EVENT_NONE: it is not known, or beyond what 64 bits hold. */
 static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t time)
 {
-    return time - clock->offset_ns - (int64_t)((double)(time - clock->origin) * clock->drift_ppm * 1e-6);
+    int64_t since, corrected;
+    if (time == EVENT_NONE || __builtin_sub_overflow(time, clock->origin, &since) ||
+        __builtin_sub_overflow(time, clock->offset_ns, &corrected) ||
+        __builtin_sub_overflow(corrected, (int64_t)((double)since * clock->drift_ppm * 1e-6), &corrected))
+        return EVENT_NONE;
+    return corrected;
 }
 
 /* How far a corrected TIME (of this clock) may be from the truth, ns; of a clock that is not known, 0. */

@@ -111,8 +111,7 @@ static int correct_members(struct job_whole *job)
         int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
                                   &member->init_since};
         for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
-            if (*times[k] != EVENT_NONE)
-                *times[k] = job_clock_correct(clock, *times[k]);
+            *times[k] = job_clock_correct(clock, *times[k]);
     }
     return 0;
 }
@@ -123,8 +122,7 @@ static int add_to_sums(struct job_whole *job, struct operations *operations)
         struct collective *one = &operations->ranks.items[i];
         int64_t *const times[] = {&one->start, &one->called, &one->returned};
         for (size_t k = 0; one->process != RANK_NONE && k < sizeof(times) / sizeof(*times); k++)
-            if (*times[k] != EVENT_NONE)
-                *times[k] = job_clock_correct(&job->clocks.items.items[job->host_of.items[one->process]], *times[k]);
+            *times[k] = job_clock_correct(&job->clocks.items.items[job->host_of.items[one->process]], *times[k]);
     }
     return ranks_add_operation(&job->ranks, operations->ranks.items, operations->index.items, operations->ranks.count)
                ?: comm_add(&job->comm, operations->ranks.items, operations->ranks.count)

@@ -519,7 +519,7 @@ static bool read_time(struct json_text value, int64_t *ns)
 {
     static const char characters[] = "0123456789+-.eE \t"; /* not those of "inf" and "0x1" */
     bool is_text = json_is_string(value);
-    const char *at = value.at + is_text;
+    const char *at = value.length > 0 ? value.at + is_text : "";
     size_t length = value.length - 2 * is_text;
     char *end;
     if (value.length == 0 || strspn(at, characters) < length)
