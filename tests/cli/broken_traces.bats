@@ -282,7 +282,7 @@ END
     assert_output --partial '1 slice or range has no end, and lasts to the end of the trace'
     refute_output --partial 'left out'
     "$gputrace" convert -q old.pftrace back.json
-    assert_equal "$(jq -c '[.traceEvents[] | [.ph, .name, .ts]] | sort' back.json)" \
+    assert_equal "$(jq -c '[.traceEvents[] | [.ph, .name, .ts + 0]] | sort' back.json)" \
         '[["b","a",0],["b","b",1],["e","a",30],["e","b",11],["n","moment",3],["n","moment",30]]'
     assert_equal "$("$gputrace" report -r nvtx -f json old.json | jq -c '[.nvtx[] | [.name, .total_ns, .open]] | sort')" '[["a",0,1],["b",10000,null]]'
     assert_equal "$("$gputrace" report -r nvtx -f json old.pftrace | jq -c '[.nvtx[] | [.name, .total_ns]] | sort')" '[["a",30000],["b",10000]]'

@@ -241,7 +241,7 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     touch trace.json
     run -125 "$gputrace" run touch started
     assert_output --partial "cannot keep 'trace.json' as 'trace.json.old': that is a directory"
-    run -125 "$gputrace" run -o "$(printf 'x%.0s' {1..250})" touch started
+    run -125 "$gputrace" run -o "$(printf 'x%.0s' {1..256})" touch started
     assert_output --partial 'File name too long'
     run -125 sh -c 'cd gone && rmdir ../gone && exec "$@"' sh "$gputrace" run touch "$PWD/started"
     assert_output --partial "cannot write 'trace.json"
