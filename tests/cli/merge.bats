@@ -410,6 +410,23 @@ assert_output_empty() {
     assert_output ''
 }
 
+@test "merge: GPU work whose row names no process is the rank's, which waits as in a report of the files" {
+    local rank
+    for rank in 0 1; do
+        jq -n --argjson rank $rank '{distributedInfo: {backend: "nccl", rank: $rank, world_size: 2}, traceEvents: [range(4) as $i
+            | {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: (70 + $rank), tid: 7, ts: ($i * 9000 + $rank * 500), dur: 5,
+               args: {correlation: ($i + 1)}},
+              {ph: "X", cat: "kernel", name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", pid: 0, tid: 20,
+               ts: ($i * 9000 + $rank * 500 + 10), dur: (2000 - $rank * 500), args: {device: 0, stream: 20, correlation: ($i + 1),
+               "Collective name": "allreduce", "In msg nelems": 1000, dtype: "Float", "Process Group Name": "0"}}]}' >"w$rank.json"
+    done
+    waits='[.ranks[] | [.rank, .waited_ns, .others_waited_ns, .late_ns]]'
+    "$gputrace" report -r ranks -f json w0.json w1.json | jq -c "$waits" >apart
+    grep -q '^\[\[0,2000000,' apart
+    merge w0.json w1.json -o waits.json
+    "$gputrace" report -r ranks -f json waits.json | jq -c "$waits" | diff apart -
+}
+
 @test "merge: traces of torch.profiler become ranks by their distributedInfo" {
     local rank
     for rank in 1 0; do

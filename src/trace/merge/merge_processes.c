@@ -170,12 +170,16 @@ static void put_told(struct merge_remap *remap, struct json_text object)
 /* A process of a trace that says nothing of processes, as those of torch.profiler. */
 static void put_untold(const struct merge_remap *remap)
 {
+    size_t programs = 0; /* rows of GPUs that name no process are those of the only one */
+    for (size_t i = 0; i < remap->trace->processes.count; i++)
+        programs += merge_is_program(&remap->trace->processes.items[i]);
     json_begin_object(remap->json);
     json_put_u64(remap->json, "pid", remap->process->new_pid);
     json_key_object(remap->json, "gpu_pids"); /* the rows of GPUs that show what it did */
     for (size_t i = 0; i < remap->trace->processes.count; i++) {
         const struct merge_process *gpu = &remap->trace->processes.items[i];
-        if (!gpu->gpu || !gpu->has_row || gpu->owner != remap->process->pid || gpu->device < 0)
+        bool owned = gpu->owner == remap->process->pid || (gpu->owner == 0 && programs == 1);
+        if (!gpu->gpu || !gpu->has_row || !owned || gpu->device < 0)
             continue;
         put_device_key(remap, gpu->device);
         json_u64(remap->json, gpu->new_pid);
