@@ -192,6 +192,8 @@ int packets_report_end(struct packets *packets, const struct packets_run *run)
             warning("'%s' is cut off at byte %" PRIu64 ": its last packets are missing", path, run->end_offset);
         return 0;
     case PACKETS_CUT_OFF:
+        if (run->end_offset == 0)
+            return error("'%s' is cut off within its first packet: nothing of it can be read", path);
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete packet is left out", path,
                 run->end_offset);
         return 0;
