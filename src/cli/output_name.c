@@ -217,17 +217,12 @@ static bool is_database_of_trace(const char *path)
            ((uint32_t)head[68] << 24 | head[69] << 16 | head[70] << 8 | head[71]) == SQLITE_APPLICATION_ID;
 }
 
-/* Refuses to move a file that is not a trace, or, if it is LOST, not one of ours; an empty one is nothing to lose. */
-static int check_replaceable(const char *path, bool lost)
+/* Refuses to move or to replace a file that is not a trace. One that is empty is nothing to lose. */
+static int check_replaceable(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) != 0 || status.st_size == 0 || is_database_of_trace(path) ||
-        (lost ? sources_is_own(path) : sources_seems_trace(path)))
+    if (stat(path, &status) != 0 || status.st_size == 0 || is_database_of_trace(path) || sources_seems_trace(path))
         return 0;
-    if (lost)
-        return error("'%s' is there already and is not a trace of gputrace: choose another name with -o (--force "
-                     "replaces it), or move it away",
-                     path);
     return error("'%s' is there already and is not a trace: choose another name with -o (--force moves it to '%s.old')",
                  path, path);
 }
@@ -249,7 +244,7 @@ int output_place_check(struct output_place *place)
         return error("cannot keep '%s' as '%s': %s", name, place->old, strerror(errno));
     if (lstat(place->old, &status) == 0 && S_ISDIR(status.st_mode))
         return error("cannot keep '%s' as '%s': that is a directory", name, place->old);
-    return place->force ? 0 : check_replaceable(name, false) < 0 ? -1 : check_replaceable(place->old, true);
+    return place->force ? 0 : check_replaceable(name) < 0 ? -1 : check_replaceable(place->old);
 }
 
 /* Returns the descriptor of the folder of NAME, which no other gputrace has locked; -1: this file system has no locks.

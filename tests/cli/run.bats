@@ -188,19 +188,6 @@ PROGRAM
     done
 }
 
-@test "a trace of another program that became .old is not lost with the next run" {
-    echo '{"traceEvents": [{"ph": "X", "name": "theirs", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}' >torch.json
-    cp torch.json theirs
-    "$gputrace" run -q -o torch.json true
-    run -125 "$gputrace" run -o torch.json touch started
-    assert_output --partial "'torch.json.old' is there already and is not a trace of gputrace: choose another name with -o (--force replaces it), or move it away"
-    cmp theirs torch.json.old
-    [ ! -e started ]
-    mv torch.json.old away
-    "$gputrace" run -q -o torch.json true
-    "$gputrace" run -q -o torch.json true
-}
-
 @test "a name may be as long as a file's name can be, and messages name no other file" {
     local name
     name=$(printf '%0250d' 0).json

@@ -82,17 +82,6 @@ bool sources_seems_trace(const char *path)
     return sources_is_pftrace(path) || (sources_is_trace(path) && has_word_of_trace(path));
 }
 
-bool sources_is_own(const char *path)
-{
-    static const char key[] = "\"gputrace\":", mark[] = "\n\4\xc8\xeb\4\1"; /* PFTRACE_OWN_WHOLE */
-    char *bytes = malloc(SEEN_BYTES);
-    size_t length = bytes ? peek(path, bytes, SEEN_BYTES) : 0;
-    bool own =
-        length >= strlen(mark) && (memcmp(bytes, mark, strlen(mark)) == 0 || memmem(bytes, length, key, strlen(key)));
-    free(bytes);
-    return own;
-}
-
 #define DEFLATE_MOST 1032 /* bytes that one byte can become */
 #define COUNTED_BYTES ((size_t)1 << 20)
 

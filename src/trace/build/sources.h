@@ -40,7 +40,5 @@ bool sources_is_pftrace(const char *path);
 bool sources_is_trace(const char *path);
 /* The same of a file that nobody named: JSON may be anything, so it must have something that traces have. */
 bool sources_seems_trace(const char *path);
-/* Whether gputrace wrote the trace PATH, which is no database. */
-bool sources_is_own(const char *path);
 
 #endif
