@@ -20,19 +20,16 @@ static void print_match(const char *typed, const char *before, const char *word,
 /* TEXT is an argument of ROW; BEFORE stands before it in the same word. */
 static void complete_argument(const struct option_row *row, const char *before, const char *text)
 {
-    static const char *const folders[] = {"DIR"}, *const files[] = {"FILE", "TRACE..."};
     const char *comma = begins(row->argument, "LIST") ? strrchr(text, ',') : NULL, *last = comma ? comma + 1 : text;
     bool minus = comma && *last == '-'; /* "all,-sync" takes a word out of the list */
     char head[512];
     snprintf(head, sizeof(head), "%s%.*s", before, (int)(last - text + minus), text);
     for (const struct option_choice *choice = row->choices; choice && choice->word; choice++)
         print_match(last + minus, head, choice->word, "");
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        if (strcmp(row->argument, files[i]) == 0)
-            puts(":files");
-    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
-        if (strcmp(row->argument, folders[i]) == 0)
-            puts(":folders");
+    if (strcmp(row->argument, "DIR") == 0)
+        puts(":folders");
+    else if (strcmp(row->argument, "FILE") == 0 || strcmp(row->argument, "TRACE...") == 0)
+        puts(":files");
 }
 
 static void complete_option(const struct command *command, const char *typed)

@@ -28,7 +28,7 @@ struct convert_options {
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
     unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
-    /* Returns frames of plugins' stacks names, in the trace and in the summary; NULL: they stay addresses. */
+    /* Names the frames of plugins' stacks, in the trace and in the summary. NULL: they stay addresses. */
     const struct frame_namer *namer;
     unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
 };

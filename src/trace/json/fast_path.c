@@ -205,7 +205,7 @@ static bool take_real(struct cursor *c, double *real)
     return pass_value(c);
 }
 
-/* What is no integer of usual size and starts at START: true is 1, false 0, and a text may be a number. */
+/* Takes the value at START that take_integer() did not take: true is 1, false is 0, and a text may hold a number. */
 static bool take_unusual_number(struct cursor *c, const char *start, int64_t *number)
 {
     struct json_text text;
@@ -518,11 +518,13 @@ static enum parse_result lacks(struct event_fault *fault, enum json_problem prob
 static bool read_time(struct json_text value, int64_t *ns)
 {
     static const char characters[] = "0123456789+-.eE \t"; /* not those of "inf" and "0x1" */
+    if (value.length == 0)
+        return false;
     bool is_text = json_is_string(value);
-    const char *at = value.length > 0 ? value.at + is_text : "";
+    const char *at = value.at + is_text;
     size_t length = value.length - 2 * is_text;
     char *end;
-    if (value.length == 0 || strspn(at, characters) < length)
+    if (strspn(at, characters) < length)
         return false;
     double us = strtod(at, &end);
     if (end == at || end + strspn(end, " \t") < at + length)
