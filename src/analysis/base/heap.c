@@ -1,5 +1,6 @@
 #include "analysis/base/heap.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static void note_brief(struct heap_group *group, int64_t lived)
         return;
     group->brief.shortest = group->brief.count == 0 || lived < group->brief.shortest ? lived : group->brief.shortest;
     group->brief.longest = lived > group->brief.longest ? lived : group->brief.longest;
-    group->brief.time += lived;
+    sum_add(&group->brief.time, lived);
     group->brief.count++;
 }
 

@@ -23,7 +23,7 @@ static void find_most(struct host_answer *answer, const struct idle *idle, const
     const struct dense_map *known = &idle->host.known;
     int64_t *doings = calloc(idle->host.sites.doings.count + 1, sizeof(*doings));
     for (uint32_t i = 0; doings && i < known->count; i++)
-        doings[((const struct host_activity *)dense_map_row(known, i))->doing] += sums[i];
+        sum_add(&doings[((const struct host_activity *)dense_map_row(known, i))->doing], sums[i]);
     for (uint32_t i = 0; doings && i < known->count; i++) {
         int64_t sum = doings[((const struct host_activity *)dense_map_row(known, i))->doing];
         if (sums[i] > 0 && (sum > answer->most || (sum == answer->most && sums[i] > sums[answer->activity]))) {

@@ -66,7 +66,7 @@ uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t
     int64_t *doings = times->sums.count > 0 ? calloc(times->host.sites.doings.count, sizeof(*doings)) : NULL;
     uint32_t most = EVENT_NO_TEXT;
     for (size_t i = 0; doings && i < times->sums.count; i++)
-        doings[doing_of(times, i)] += growth_of(&times->sums.items[i], others);
+        sum_add(&doings[doing_of(times, i)], growth_of(&times->sums.items[i], others));
     for (uint32_t i = 0; doings && i < times->sums.count; i++) {
         int64_t sum = doings[doing_of(times, i)], own = growth_of(&times->sums.items[i], others);
         int64_t best = most == EVENT_NO_TEXT ? 0 : doings[doing_of(times, most)];

@@ -77,13 +77,13 @@ static struct outside outside_of(const struct findings *findings, const struct i
     const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
     const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
     int64_t most = -1;
-    outside.time -= blocked ? host_ask(findings->trace, idle, &off).total : 0;
+    sum_add(&outside.time, blocked ? -host_ask(findings->trace, idle, &off).total : 0);
     outside.activity = host_ask(findings->trace, idle, &rest).activity;
     for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
         if (row->what.cause != IDLE_OUTSIDE)
             continue;
         if (idle_is_loading(findings->trace, &row->what)) {
-            outside.time -= long_time(&row->sum);
+            sum_add(&outside.time, -long_time(&row->sum));
         } else if (long_time(&row->sum) > most) {
             most = long_time(&row->sum);
             outside.range = row->what.range;

@@ -92,7 +92,7 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
         sum_add(&sum->brief, length);
         sum->brief_count += first;
     } else if (!first && sum->current - length <= IDLE_BRIEF) { /* the gap was brief up to now */
-        sum->brief -= sum->current - length;
+        sum_add(&sum->brief, length - sum->current);
         sum->brief_count--;
     }
 }

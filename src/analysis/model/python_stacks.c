@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 #include "trace/frames.h"
 
@@ -81,7 +82,7 @@ static int count(struct trace *trace, uint32_t name, int64_t stack, int64_t dura
     struct python_sum *sum = stack ? dense_map_item(&trace->python_calls, &key, &trace->python_sums) : NULL;
     if (!sum)
         return stack ? -1 : 0;
-    sum->ns += duration;
+    sum_add(&sum->ns, duration);
     sum->count++;
     return 0;
 }

@@ -122,8 +122,8 @@ static int add_outside(struct steps *steps)
     for (size_t i = 0; i < calls; i++) {
         const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
         struct step_part *outside = &steps->parts.items[calls + key->process];
-        outside->total -= key->kind == STEP_CALL ? steps->parts.items[i].total : 0;
-        outside->slowest -= key->kind == STEP_CALL ? steps->parts.items[i].slowest : 0;
+        sum_add(&outside->total, key->kind == STEP_CALL ? -steps->parts.items[i].total : 0);
+        sum_add(&outside->slowest, key->kind == STEP_CALL ? -steps->parts.items[i].slowest : 0);
     }
     return 0;
 }

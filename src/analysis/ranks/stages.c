@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
 void stages_release(struct stages *stages)
@@ -100,8 +101,8 @@ static void add_ranks(struct stages *stages, const struct ranks *ranks)
             continue;
         struct stage *stage = &stages->items.items[stages->of_rank[i]];
         stage->ranks++;
-        stage->step += rank->step_total / rank->steps;
-        stage->neighbours += rank->neighbours / rank->steps;
+        sum_add(&stage->step, rank->step_total / rank->steps);
+        sum_add(&stage->neighbours, rank->neighbours / rank->steps);
         stages->steps = rank->steps > stages->steps ? rank->steps : stages->steps;
     }
     for (size_t i = 0; i < ranks->steps.count; i++) {
@@ -109,7 +110,7 @@ static void add_ranks(struct stages *stages, const struct ranks *ranks)
         uint32_t number = stages->of_rank[step->rank];
         int64_t compute = step->gpu - step->communication;
         if (number != STAGE_NONE && compute > 0)
-            stages->items.items[number].compute += compute / ranks->items.items[step->rank].steps;
+            sum_add(&stages->items.items[number].compute, compute / ranks->items.items[step->rank].steps);
     }
 }
 
@@ -123,7 +124,7 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
         stage->compute /= stage->ranks;
         stage->neighbours /= stage->ranks;
         stage->gain = EVENT_NONE;
-        sum += stage->compute;
+        sum_add(&sum, stage->compute);
         stages->slowest = stage->compute > stages->items.items[stages->slowest].compute ? i : stages->slowest;
     }
     struct stage *slowest = &stages->items.items[stages->slowest];

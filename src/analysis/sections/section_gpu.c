@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
 
 /* --- kernels, by grid and block too when asked. Launches of whole graphs, where their nodes were not recorded, are
@@ -85,7 +86,7 @@ static int memop_event(void *state, const struct trace *trace, const struct even
         return -1;
     if (event->bytes < 0)
         return 0;
-    row->sized += event->duration;
+    sum_add(&row->sized, event->duration);
     return series_add(&row->sizes, event->bytes);
 }
 

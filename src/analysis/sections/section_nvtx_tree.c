@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/sections/range_rows.h"
 #include "analysis/model/section.h"
@@ -42,9 +43,9 @@ static int add(struct tree *tree, struct range_walk *walk)
         return -1;
     struct branch *branch = branch_of(tree, open->node);
     uint32_t parent = tree->forest.nodes.items[open->node].parent;
-    branch->self += duration;
+    sum_add(&branch->self, duration);
     if (parent)
-        branch_of(tree, parent - 1)->self -= taken;
+        sum_add(&branch_of(tree, parent - 1)->self, -taken);
     return series_add(&branch->durations, duration);
 }
 

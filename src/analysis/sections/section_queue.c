@@ -93,7 +93,7 @@ static int gather(void *context, const struct trace *trace)
             if (op->called != EVENT_NONE && op->called > row->end)
                 sum_add(&row->host_wait, idle);
             else
-                *(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other) += idle;
+                sum_add(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other, idle);
         }
         row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
         status = op->called == EVENT_NONE ? 0 : queue_op(row, op);
