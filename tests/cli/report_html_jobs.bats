@@ -36,7 +36,7 @@ END
     made noise=0 rank%r.json
     page rank?.json
     [ "$(of '.heat.late, (.heat.figures | map(t(.name)))')" = \
-        $'[]\n["Step time","Computing and copying","Communication","Idle","Idle: host outside CUDA","Idle: launch overhead","Idle: other causes"]' ]
+        $'[]\n["Step time","Computing and copying","Communication","Idle","Idle: host outside CUDA","Idle: waiting for launches","Idle: other causes"]' ]
 }
 
 @test "the map has the idle time of each rank and step by cause; causes of next to nothing are left out" {
@@ -46,13 +46,13 @@ END
     diff - <(of 'rows("Idle") | map(unique)') <<'END'
 [[60],[60],[60],[60]]
 END
-    of 'rows("Idle: host outside CUDA"), rows("Idle: launch overhead"), rows("Idle: other causes") | .[0]' >of-rank-0
+    of 'rows("Idle: host outside CUDA"), rows("Idle: waiting for launches"), rows("Idle: other causes") | .[0]' >of-rank-0
     jq -se 'transpose | all(.[]; add == 60)' of-rank-0
     jq -se 'map(.[1:-1] | unique) == [[40], [20], [0]]' of-rank-0
     made noise=0 sleep=2:5000000 rank%r.json
     page rank?.json
     of 'rows("Idle: host outside CUDA") | map(max)' | jq -e '.[2] > 5000 and all(.[0, 1, 3]; . < 100)'
-    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: launch overhead")')" = null ] # 20 us of steps of 5.7 ms
+    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: waiting for launches")')" = null ] # 20 us of steps of 5.7 ms
     [ "$(of '.heat.figures | map(t(.name)) | index("Idle: work was queued")')" = null ]
 }
 

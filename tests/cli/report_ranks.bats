@@ -41,7 +41,7 @@ section() { # SECTION TRACE: its rows as JSON
     # The first operation waits for ranks that start late: it does not count as late.
     jq -e 'map(.late_ns) == [0, 9000000, 0, 0] and map(.late_operations) == [0, 9, 0, 0]' rows
     # 10 us before each kernel of a step, and 30 + 20 + 10 us between two steps.
-    jq -e 'all(.[]; .idle_ns == 640000 and .idle_cause == "outside")' rows
+    jq -e 'all(.[]; .idle_ns == 640000 and .idle_cause == "launch")' rows
 }
 
 @test "ranks: a trace whose processes are no ranks has none" {

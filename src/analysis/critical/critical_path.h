@@ -43,7 +43,7 @@ struct trace;
     X(SET, "set", "sets")                             \
     X(OUTSIDE, "outside", "host outside CUDA")        \
     X(CALL, "call", "host in CUDA calls")             \
-    X(LAUNCH, "launch", "launch overhead")            \
+    X(LAUNCH, "launch", "launch latency")             \
     X(BETWEEN, "between", "between operations")       \
     X(RETURN, "return", "return of waiting calls")    \
     X(HELD, "held", "held by something not recorded") \

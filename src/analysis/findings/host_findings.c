@@ -10,7 +10,7 @@ static bool is_wanted(const struct trace *trace, const struct idle *idle, const 
                       const struct host_question *question)
 {
     const struct idle_what *what = &row->what;
-    if (what->cause != IDLE_OUTSIDE || what->activity == EVENT_NO_TEXT ||
+    if (what->cause != (question->launching ? IDLE_LAUNCH : IDLE_OUTSIDE) || what->activity == EVENT_NO_TEXT ||
         idle_is_loading(trace, what) != question->loading)
         return false;
     bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
@@ -42,11 +42,9 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
     for (; sums && row; row = idle_next_row(&idle->active, row)) {
         if (!is_wanted(trace, idle, row, question))
             continue;
-        bool all = question->loading, brief = question->brief;
-        int64_t time = all ? row->sum.total : brief ? row->sum.brief : row->sum.total - row->sum.brief;
-        sum_add(&answer.total, time);
-        answer.gaps += all ? row->sum.count : brief ? row->sum.brief_count : row->sum.count - row->sum.brief_count;
-        sum_add(&sums[row->what.activity], time);
+        sum_add(&answer.total, row->sum.total);
+        answer.gaps += row->sum.count;
+        sum_add(&sums[row->what.activity], row->sum.total);
     }
     if (sums)
         find_most(&answer, idle, sums);

@@ -17,8 +17,8 @@ enum host_wanted { HOST_ANY, HOST_ON_PROCESSOR, HOST_OFF_PROCESSOR };
 struct host_question {
     size_t device; /* index in trace.devices */
     enum host_wanted wanted;
-    bool brief;   /* only in gaps in which it takes at most IDLE_BRIEF; else only in the others */
-    bool loading; /* only in PyTorch's DataLoader, in gaps of any length; else only elsewhere */
+    bool launching; /* between launches (IDLE_LAUNCH); else outside of CUDA (IDLE_OUTSIDE) */
+    bool loading;   /* only in PyTorch's DataLoader, in gaps of any length; else only elsewhere */
 };
 
 struct host_answer {

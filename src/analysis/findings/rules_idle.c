@@ -45,12 +45,6 @@ static const struct idle_gap *gap_outside(const struct idle *idle, size_t device
 
 /* --- the host does other things --- */
 
-/* Without the brief gaps, which are the launches' fault. */
-static int64_t long_time(const struct idle_sum *sum)
-{
-    return sum->total - sum->brief;
-}
-
 struct outside {
     int64_t time, gaps; /* ns */
     int64_t longest;    /* ns */
@@ -71,8 +65,7 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
 static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
 {
     const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
-    struct outside outside = {
-        .time = long_time(sum), .gaps = sum->count - sum->brief_count, .longest = sum->longest, .device = device};
+    struct outside outside = {.time = sum->total, .gaps = sum->count, .longest = sum->longest, .device = device};
     bool blocked = has_finding(findings, &rule_host_blocked);
     const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
     const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
@@ -83,9 +76,9 @@ static struct outside outside_of(const struct findings *findings, const struct i
         if (row->what.cause != IDLE_OUTSIDE)
             continue;
         if (idle_is_loading(findings->trace, &row->what)) {
-            sum_add(&outside.time, -long_time(&row->sum));
-        } else if (long_time(&row->sum) > most) {
-            most = long_time(&row->sum);
+            sum_add(&outside.time, -row->sum.total);
+        } else if (row->sum.total > most) {
+            most = row->sum.total;
             outside.range = row->what.range;
         }
     }

@@ -92,7 +92,7 @@ static void launches_release(void *state)
 /* What a GPU waits at least between two kernels of a graph. */
 #define GRAPH_GAP_NS 1000
 
-/* Brief gaps that the host made. Every one has the launch overhead at least. */
+/* What the GPU waited for launches. */
 struct late {
     int64_t time, gaps;
 };
@@ -101,7 +101,7 @@ struct late {
 static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
     const struct idle *idle = findings->idle;
-    const struct host_question question = {.device = device, .brief = true};
+    const struct host_question question = {.device = device, .launching = true};
     struct host_answer answer = host_ask(findings->trace, idle, &question);
     return host_phrase(&idle->host, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
 }
@@ -144,13 +144,8 @@ static int bound_find(void *state, struct findings *findings)
     const struct launches_of_device *worst = NULL;
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
-        static const enum idle_cause causes[] = {IDLE_OUTSIDE, IDLE_CALL, IDLE_LAUNCH};
-        struct late late = {0};
-        for (size_t k = 0; k < sizeof(causes) / sizeof(*causes); k++) {
-            const struct idle_sum *sum = &idle->devices.items[i].causes[causes[k]];
-            late.time = sum_of(late.time, sum->brief);
-            late.gaps = sum->brief_count > late.gaps ? sum->brief_count : late.gaps;
-        }
+        const struct idle_sum *sum = &idle->devices.items[i].causes[IDLE_LAUNCH];
+        const struct late late = {.time = sum->total, .gaps = sum->count};
         if (late.time <= most.time || !matters(&late, findings->steady) ||
             !waited_for_most(findings, &launches->devices.items[i]))
             continue;

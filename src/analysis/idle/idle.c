@@ -88,13 +88,6 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->gap = start;
     sum->current = first ? length : sum->current + length;
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
-    if (sum->current <= IDLE_BRIEF) {
-        sum_add(&sum->brief, length);
-        sum->brief_count += first;
-    } else if (!first && sum->current - length <= IDLE_BRIEF) { /* the gap was brief up to now */
-        sum_add(&sum->brief, length - sum->current);
-        sum->brief_count--;
-    }
 }
 
 static bool is_row(const struct idle_row *row, const struct idle_what *what)

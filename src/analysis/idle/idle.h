@@ -19,7 +19,8 @@
 #include "common/dense_map.h"
 #include "analysis/host/host_activity.h"
 
-/* From SYNC to OUTSIDE: the operation was launched late, and this is what its thread did before.
+/* From SYNC to LAUNCH: the operation was launched late, and this is what its thread did before. In a gap of at most
+ * IDLE_BRIEF, what it did outside of CUDA and in other calls is a part of launching: LAUNCH.
  *   constant  word for scripts   for people */
 #define IDLE_CAUSES(X)                                                \
     X(BEFORE, "before", "before the first work")                      \
@@ -33,7 +34,7 @@
     X(CONTEXT, "context", "host initialised CUDA")                    \
     X(CALL, "call", "host in another CUDA call")                      \
     X(OUTSIDE, "outside", "host outside CUDA")                        \
-    X(LAUNCH, "launch", "launch overhead")                            \
+    X(LAUNCH, "launch", "waiting for launches")                       \
     X(EVENT, "event", "queued, waited for an event")                  \
     X(STREAM, "stream", "queued, waited for another stream")          \
     X(BETWEEN, "between", "between operations that were queued")      \
@@ -59,8 +60,6 @@ struct idle_sum {
     int64_t count;        /* gaps that have it */
     int64_t longest;      /* in one gap */
     int64_t gap, current; /* the last gap's start, and how long in that gap so far */
-    int64_t brief;        /* of the total: in gaps in which it takes at most IDLE_BRIEF */
-    int64_t brief_count;  /* these gaps */
 };
 
 /* What is the same in all parts of gaps that are one row. */

@@ -4,6 +4,7 @@
 
 #include "analysis/base/order.h"
 #include "analysis/model/trace.h"
+#include "analysis/names/name_facts.h"
 
 struct thread_phase {
     event_id process;
@@ -18,6 +19,7 @@ struct gap {
     struct idle_launch launch;
     uint32_t device, thread, call;
     uint32_t last_stream; /* number of the stream whose operation the gap begins after */
+    bool copied;          /* a copy of pageable memory ends it: the driver copies the memory first */
 };
 
 static int by_thread(const void *left, const void *right)
@@ -84,6 +86,7 @@ struct finding {
     int64_t until; /* the end of all operations so far */
     struct idle_neighbour last;
     ARRAY(struct stream_last) streams;
+    struct name_facts names;
 };
 
 /* The last operation of a stream. */
@@ -111,6 +114,7 @@ static int add_launched(struct finding *finding, const struct gap *gap, const st
                                  .held = gap->end,
                                  .end = gap->end,
                                  .thread = gap->thread,
+                                 .launch = gap->copied ? IDLE_COPY : IDLE_LAUNCH,
                                  .what = IDLE_WHAT(gap->device, IDLE_LAUNCH)};
     host.called = host.called < gap->end ? host.called : gap->end;
     host.what.call = gap->call;
@@ -173,6 +177,8 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .thread = op->thread,
         .call = op->call,
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
+        .copied = op->category == CATEGORY_GPU_MEMCPY && op->start - op->called > IDLE_LATENCY &&
+                  name_facts_find(&finding->names, &trace->strings, op->name) & NAME_PAGEABLE,
     };
     if (gap.start < finding->from)
         return 0;
@@ -310,6 +316,7 @@ static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct tra
     if (status == 0)
         status = pass_phases(&finding);
     array_release(&finding.streams);
+    array_release(&finding.names.items);
     return status ? status : idle_host_finish(&gaps->host, idle, trace);
 }
 

@@ -67,6 +67,7 @@ struct doing_key {
 
 struct host_walk {
     struct idle *idle;
+    const struct trace *trace;
     struct shared_gaps shared;
     struct sorter_walk gaps, phases;
     struct host_calls_walk calls;
@@ -181,16 +182,21 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
-/* What a part of GAP is before its operation is launched. */
-static struct idle_what what_before(const struct idle_host_gap *gap, const struct doing_key *doing)
+/* What a part of GAP is before its operation is launched. Waiting for the DataLoader is no part of launching. */
+static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
+                                    const struct doing_key *doing)
 {
     struct idle_what what = gap->what;
-    what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : (uint32_t)doing->cause;
+    bool edge = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER;
+    bool brief = gap->end - gap->start <= IDLE_BRIEF && (doing->cause == IDLE_OUTSIDE || doing->cause == IDLE_CALL);
+    what.cause = edge ? what.cause : (uint32_t)doing->cause;
     what.call = (uint32_t)doing->call;
     what.range = (uint32_t)doing->range;
     what.operation = (uint32_t)doing->operation;
     what.activity = (uint32_t)doing->activity;
     what.stream = EVENT_NO_TEXT;
+    if (!edge && brief && !idle_is_loading(walk->trace, &what))
+        what.cause = IDLE_LAUNCH;
     return what;
 }
 
@@ -203,7 +209,7 @@ static int add_shared(struct host_walk *walk, struct shared_gap *one)
     int status = 0;
     for (uint32_t i = 0; status == 0 && i < shared->sums.count; i++) {
         int64_t ns = shared->sums.items[i] - (i < one->known ? one->before[i] : 0);
-        const struct idle_what what = what_before(&one->gap, dense_map_row(&shared->doings, i));
+        const struct idle_what what = what_before(walk, &one->gap, dense_map_row(&shared->doings, i));
         status = idle_add(walk->idle, &what, one->gap.start, one->gap.start, ns, NULL);
     }
     one->known = 0;
@@ -334,9 +340,9 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     if (late || (walk->time < gap->held && doing->compiling)) {
         const struct doing_key key = {doing->cause, late ? doing->call : what.call, doing->range, doing->operation,
                                       late ? doing->activity : EVENT_NO_TEXT};
-        what = what_before(gap, &key);
+        what = what_before(walk, gap, &key);
     } else if (walk->time < gap->held) {
-        what.cause = IDLE_LAUNCH;
+        what.cause = gap->launch;
         what.stream = EVENT_NO_TEXT;
     } else {
         what.call = EVENT_NO_TEXT;
@@ -430,7 +436,7 @@ static int name_gaps(struct idle *idle, const struct trace *trace)
 
 int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace)
 {
-    struct host_walk walk = {.idle = idle};
+    struct host_walk walk = {.idle = idle, .trace = trace};
     int status = sorter_ready(&host->gaps);
     if (status == 0)
         status = sorter_ready(&host->phases);

@@ -18,6 +18,7 @@ struct idle_host_gap {
     int64_t start, called, held, end;
     uint32_t thread;       /* index in trace.threads */
     struct idle_what what; /* cause: from `held` on; BEFORE and AFTER: of all of it. call: the launch */
+    uint32_t launch;       /* enum idle_cause from `called` to `held`: LAUNCH, or COPY of a copy that the host makes */
 };
 
 /* A time in which a thread had code loaded or compiled, or captured a graph. */

@@ -19,7 +19,7 @@
 #define RANK_STEP_CAUSES(X)                                 \
     X(OUTSIDE, "Idle: host outside CUDA")                   \
     X(CALLS, "Idle: host in CUDA calls that do not launch") \
-    X(LAUNCH, "Idle: launch overhead")                      \
+    X(LAUNCH, "Idle: waiting for launches")                 \
     X(QUEUED, "Idle: work was queued")                      \
     X(OTHER, "Idle: other causes")
 
