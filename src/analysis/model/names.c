@@ -192,7 +192,7 @@ int name_change(struct trace *trace, struct event_fields *event)
     else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
              trace->shown_names.items[event->name] != 0)
         event->name = trace->shown_names.items[event->name] - 1;
-    if (names != REPORT_NAMES_SHORT)
+    if (names != REPORT_NAMES_SHORT || event->name == EVENT_NO_TEXT)
         return 0;
     uint32_t *shown = array_at(&trace->shown_names, event->name);
     if (!shown)
