@@ -367,7 +367,7 @@ rank 0, step 2
 Waiting for other ranks: 1.00 ms
 rank 1, step 2
 Waiting for other ranks: 0 ns
-Rank 1 is late in 9 of 9 operati
+Rank 1 makes the others wait 900
 true
 END
 }

@@ -69,8 +69,8 @@ stragglers() { # what the report of the job says about ranks and links, one a li
     stragglers >found
     [ "$(wc -l <found)" -eq 2 ]
     grep '^The link of host node2 ' found
-    # Its delay goes through the pipeline: rank 7 is the first that others of its stage wait for.
-    grep '^Rank 1 makes rank 7 of its pipeline late.*: its host launches late' found
+    # Its delay goes through the pipeline, where rank 7 is the first that others of its stage wait for.
+    grep '^Rank 1 makes the others wait .*: its host launches late' found
 }
 
 # --- stages of pipelines ---

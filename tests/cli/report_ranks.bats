@@ -66,7 +66,7 @@ straggler() { # RANK REGEXP [OTHERS]
 
 @test "a rank whose data loading or copies take longer is named with that reason" {
     made load=3:1000000 job.json
-    straggler 3 'waits longer for the DataLoader, 9.18 ms in place of 180 µs'
+    straggler 3 'its DataLoader is late, the GPU waits for it 918 µs of a step in place of 18 µs'
     made link=0:400000 job.json
     straggler 0 'copies take longer.* mostly Memcpy HtoD .*: 450 µs on average, 50 µs on other ranks'
 }

@@ -63,9 +63,9 @@
     X(low_occupancy)         \
     X(slow_step)             \
     X(exposed_communication) \
+    X(data_loading)          \
     X(straggler)             \
     X(pipeline_imbalance)    \
-    X(data_loading)          \
     X(crashed)               \
     X(lost_records)          \
     X(failed_calls)          \

@@ -6,6 +6,7 @@
 #include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/model/section.h"
+#include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 
 static struct finding_place place_of(const struct trace *trace, const struct rank *rank)
@@ -18,22 +19,91 @@ static struct finding_place place_of(const struct trace *trace, const struct ran
     return place;
 }
 
+/* The findings of a trace of several ranks, while stragglers are added to them. */
+struct adding {
+    struct findings *findings;
+    const struct ranks *ranks;
+    struct straggler_sum sum;
+    size_t before;    /* findings of other rules */
+    uint32_t exposed; /* index of the rank whose communication is exposed; RANK_NONE: none */
+};
+
+/* The index of the rank on whose GPU FINDING was seen. RANK_NONE: not known. */
+static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
+{
+    const struct trace *trace = adding->findings->trace;
+    int64_t device = finding->place.device;
+    if (device == EVENT_NONE && finding->place.stream != EVENT_NONE)
+        device = trace->streams.items[finding->place.stream].device;
+    for (uint32_t i = 0; device != EVENT_NONE && i < adding->ranks->items.count; i++)
+        if (adding->ranks->items.items[i].device == trace_device_id(trace, (size_t)device))
+            return i;
+    return RANK_NONE;
+}
+
+static bool is_rule(const struct finding *finding, unsigned rule)
+{
+    return finding->rule == finding_rules[rule];
+}
+
+/* A finding that says the same of one of these ranks becomes a part of this one: what to do, and where. */
 static int add_straggler(void *context, const struct straggler *straggler)
 {
-    struct findings *findings = context;
-    const struct finding_place place = place_of(findings->trace, straggler->rank);
-    struct finding *finding = finding_add(findings, straggler->cost, straggler->cost, straggler->count, &place);
+    struct adding *adding = context;
+    struct findings *findings = adding->findings;
+    struct finding_place place = place_of(findings->trace, straggler->rank);
+    bool host = straggler->reason == STRAGGLER_LOADING || straggler->reason == STRAGGLER_HOST;
+    const char *advice = straggler->advice;
+    straggler_sum_add(&adding->sum, straggler, adding->exposed);
+    for (size_t i = 0; i < adding->before; i++) {
+        struct finding *one = &findings->items.items[i];
+        unsigned rule = 0;
+        while (!is_rule(one, rule))
+            rule++;
+        if (one->cost < straggler->cost / 2 || !straggler_explains(straggler, rule) ||
+            !straggler_has(straggler, rank_of(adding, one)))
+            continue;
+        advice = !host ? advice : *one->advice ? one->advice : one->rule->advice;
+        place = one->place;
+        one->cost = 0;
+    }
+    struct finding *finding = finding_add(findings, straggler->cost, straggler->gain, straggler->count, &place);
     finding_say(finding, "%s", straggler->text);
-    return finding_advise(finding, "%s", straggler->advice);
+    return finding_advise(finding, "%s", advice);
+}
+
+/* Takes out findings that are a part of others, and from exposed communication what ranks wait for late ones. */
+static void take_out(struct adding *adding)
+{
+    struct findings *findings = adding->findings;
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *one = &findings->items.items[i];
+        bool exposed = adding->exposed != RANK_NONE && is_rule(one, FINDING_RULE_exposed_communication);
+        int64_t rest =
+            exposed ? straggler_rest(&adding->sum, &adding->ranks->items.items[adding->exposed], one->cost) : one->cost;
+        if (rest < one->cost) {
+            straggler_say_rest(one->text, sizeof(one->text), &adding->ranks->items.items[adding->exposed], rest);
+            one->cost = one->gain = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
+        }
+        if (one->cost > 0 || one->rule->without_cost)
+            findings->items.items[kept++] = *one;
+    }
+    findings->items.count = kept;
 }
 
 static int straggler_find(void *state, struct findings *findings)
 {
     struct ranks ranks = {0};
+    struct adding adding = {findings, &ranks, .before = findings->items.count, .exposed = RANK_NONE};
     (void)state;
     int status = ranks_of_trace(&ranks, findings->trace);
+    for (size_t i = 0; i < adding.before; i++)
+        if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
+            adding.exposed = rank_of(&adding, &findings->items.items[i]);
     if (status == 0)
-        status = stragglers_each(&ranks, FINDING_COST_NS, add_straggler, findings);
+        status = stragglers_each(&ranks, FINDING_COST_NS, add_straggler, &adding);
+    take_out(&adding);
     ranks_release(&ranks);
     return status;
 }

@@ -36,43 +36,40 @@ static int64_t loading_of(const struct rank *rank)
     return rank->loading;
 }
 
-static int64_t waited_of(const struct rank *rank)
+static int64_t blocked_of(const struct rank *rank)
 {
-    return rank->waited;
-}
-
-static int64_t neighbours_of(const struct rank *rank)
-{
-    return rank->neighbours;
+    return rank->blocked;
 }
 
 static const struct {
     rank_value *value;
-    const char *advice;
+    const char *does, *advice; /* does: "its kernels take longer, …" */
 } reasons[STRAGGLER_REASON_COUNT] = {
-    [STRAGGLER_KERNELS] = {compute_of, "Compare clocks and temperature of its GPU with the others (nvidia-smi -q), and "
-                                       "the sizes of its work: all ranks should get the same."},
-    [STRAGGLER_COPIES] = {copies_of,
-                          "Compare its link to the host with the others (nvidia-smi topo -m, PCIe generation "
-                          "and width), bind the process to the nearest processors, and use pinned memory."},
-    [STRAGGLER_LOADING] = {loading_of, "Give its DataLoader more workers and processors, and look at where its data "
-                                       "lie; give all ranks batches of the same size."},
-    [STRAGGLER_HOST] = {rank_host_idle, "Look at what its host does in these times, and whether other programs use its "
-                                        "processors."},
-    [STRAGGLER_UNKNOWN] = {NULL, "Compare its trace with that of another rank: gputrace diff."},
+    [STRAGGLER_KERNELS] =
+        {compute_of, "kernels take longer,",
+         "Compare clocks and temperature of its GPU with the others (nvidia-smi -q), and the sizes of "
+         "its work: all ranks should get the same."},
+    [STRAGGLER_COPIES] = {copies_of, "copies take longer,",
+                          "Compare its link to the host with the others (nvidia-smi topo -m, PCIe generation and "
+                          "width), bind the process to the nearest processors, and use pinned memory."},
+    [STRAGGLER_LOADING] = {loading_of, "DataLoader is late, the GPU waits for it",
+                           "Give its DataLoader more workers and processors, and look at where its data lie; give all "
+                           "ranks batches of the same size."},
+    [STRAGGLER_HOST] = {rank_host_idle, "host launches late, the GPU waits",
+                        "Look at what its host does in these times, and whether other programs use its processors."},
+    [STRAGGLER_UNKNOWN] = {NULL, NULL, "Compare its trace with that of another rank: gputrace diff."},
 };
 
 /* --- typical ranks --- */
 
 enum typical_value {
     TYPICAL_LATE,
-    TYPICAL_WAITED,
-    TYPICAL_NEIGHBOURS,
+    TYPICAL_BLOCKED,
     TYPICAL_REASONS,
     TYPICAL_COUNT = TYPICAL_REASONS + STRAGGLER_UNKNOWN
 };
 
-static rank_value *const typical_values[TYPICAL_REASONS] = {late_of, waited_of, neighbours_of};
+static rank_value *const typical_values[TYPICAL_REASONS] = {late_of, blocked_of};
 
 /* What a typical rank is, of all ranks that do the same: those of a stage of a pipeline, else all. */
 struct peers {
@@ -86,7 +83,8 @@ static size_t stage_of(const struct peers *peers, size_t rank)
     return stage == STAGE_NONE ? peers->stages.items.count : stage;
 }
 
-/* The value that a third of the ranks of STAGE do not exceed. VALUES: space for all. */
+/* The value that a third of the ranks of STAGE do not exceed, or, of being blocked, which ranks that are late are
+ * least, the one that a third reach. VALUES: space for all. */
 static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, rank_value *value,
                        int64_t *values)
 {
@@ -97,7 +95,7 @@ static int64_t typical(const struct ranks *ranks, const struct peers *peers, siz
     if (count == 0)
         return 0;
     qsort(values, count, sizeof(*values), compare_times);
-    return values[(count - 1) / 3];
+    return values[value == blocked_of ? count - 1 - (count - 1) / 3 : (count - 1) / 3];
 }
 
 static int peers_find(struct peers *peers, const struct ranks *ranks)
@@ -135,9 +133,43 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals)
         straggler->own = own;
         straggler->typical = typicals[TYPICAL_REASONS + i];
     }
-    /* Where operations overlap, one delay makes several of them late. */
     if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
         straggler->cost = most;
+}
+
+bool straggler_has(const struct straggler *straggler, uint32_t index)
+{
+    for (int64_t i = 0; i < straggler->ranks && straggler->members; i++)
+        if (straggler->members[i] == index)
+            return true;
+    return false;
+}
+
+#define RULE_BIT(rule) (UINT64_C(1) << FINDING_RULE_##rule)
+
+bool straggler_explains(const struct straggler *straggler, unsigned rule)
+{
+    const uint64_t host = RULE_BIT(host_work) | RULE_BIT(host_blocked) | RULE_BIT(gpu_gaps) | RULE_BIT(low_use) |
+                          RULE_BIT(launch_bound) | RULE_BIT(device_waits) | RULE_BIT(data_loading) |
+                          RULE_BIT(slow_step);
+    const uint64_t copies = RULE_BIT(pageable_copies) | RULE_BIT(blocking_copies) | RULE_BIT(serial_copies);
+    bool is_host = straggler->reason == STRAGGLER_LOADING || straggler->reason == STRAGGLER_HOST;
+    return (is_host ? host : straggler->reason == STRAGGLER_COPIES ? copies : 0) >> rule & 1;
+}
+
+void straggler_sum_add(struct straggler_sum *sum, const struct straggler *straggler, uint32_t rank)
+{
+    sum->own |= straggler_has(straggler, rank);
+    sum_add(straggler->reason == STRAGGLER_LINK ? &sum->linked : &sum->late, straggler->gain);
+}
+
+int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank, int64_t cost)
+{
+    int64_t waited = rank->neighbours + (sum->own ? 0 : sum->late);
+    if (sum->late == 0 && sum->linked == 0)
+        return cost;
+    int64_t rest = cost - (waited < rank->waited ? waited : rank->waited) - sum->linked;
+    return rest > 0 ? rest : 0;
 }
 
 /* --- the kernel or copy that takes longer --- */
@@ -151,8 +183,10 @@ struct named_all {
     ARRAY(struct named) items;
 };
 
-static int add_names(struct named_all *names, const struct ranks *ranks, uint32_t rank, bool copies)
+static int add_names(struct named_all *names, const struct ranks *ranks, const struct straggler *straggler)
 {
+    uint32_t rank = straggler->index;
+    bool copies = straggler->reason == STRAGGLER_COPIES;
     for (size_t i = 0; i < ranks->names.count; i++) {
         const struct rank_name *one = &ranks->names.items[i];
         const uint64_t key = one->name;
@@ -168,7 +202,7 @@ static int add_names(struct named_all *names, const struct ranks *ranks, uint32_
         const struct rank_name *one = &ranks->names.items[i];
         const uint64_t key = one->name;
         uint32_t number = dense_map_lookup(&names->ids, &key, sizeof(key));
-        if (one->rank == rank || number == DENSE_MAP_NONE)
+        if (number == DENSE_MAP_NONE || straggler_has(straggler, one->rank))
             continue;
         sum_add(&names->items.items[number].others, one->total);
         names->items.items[number].others_count += one->count;
@@ -177,9 +211,10 @@ static int add_names(struct named_all *names, const struct ranks *ranks, uint32_
 }
 
 /* ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often, where that is what differs. */
-static void write_name(char *text, size_t size, const struct ranks *ranks, const struct named_all *names)
+static void write_name(char *text, size_t size, const struct ranks *ranks, const struct named_all *names,
+                       int64_t others)
 {
-    int64_t others = (int64_t)ranks->items.count - 1, most = 0;
+    int64_t most = 0;
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < names->items.count && others > 0; i++) {
         const struct named *named = &names->items.items[i];
@@ -223,156 +258,185 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
                  finding_name_of(interned(&ranks->texts, mostly)).text);
 }
 
+/* "8.1 ms of a step", or of the whole run where there are no steps. */
+static struct amount of_step(const struct rank *rank, int64_t time)
+{
+    struct amount amount = amount_time(rank->steps > 0 ? time / rank->steps : time);
+    if (rank->steps > 0)
+        snprintf(amount.text + strlen(amount.text), sizeof(amount.text) - strlen(amount.text), " of a step");
+    return amount;
+}
+
+/* "4.0 of 25.0 ms of a step" */
+static void write_part(char *text, size_t size, const struct rank *rank, int64_t time)
+{
+    struct amount part = amount_time(rank->steps > 0 ? time / rank->steps : time);
+    struct amount whole = amount_time(rank->steps > 0 ? rank->step_total / rank->steps : 0);
+    char *unit = strchr(part.text, ' '), *other = strchr(whole.text, ' ');
+    if (unit && other && strcmp(unit, other) == 0)
+        *unit = '\0';
+    if (rank->steps > 0)
+        snprintf(text, size, "%s of %s of a step", part.text, whole.text);
+    else
+        snprintf(text, size, "%s", part.text);
+}
+
+void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
+{
+    char part[80];
+    write_part(part, sizeof(part), rank, rest);
+    snprintf(
+        text, size,
+        "Communication that nothing hides takes %s, once late ranks, slow links and other stages of a pipeline are "
+        "taken out",
+        part);
+}
+
 static int write_reason(char *text, size_t size, const struct ranks *ranks, const struct straggler *straggler)
 {
+    const char *its = straggler->ranks > 1 ? "their" : "its", *does = reasons[straggler->reason].does;
     char more[FINDING_TEXT / 2] = "";
     int status = 0;
     if (straggler->reason == STRAGGLER_KERNELS || straggler->reason == STRAGGLER_COPIES) {
         struct named_all names = {0};
-        status = add_names(&names, ranks, straggler->index, straggler->reason == STRAGGLER_COPIES);
+        status = add_names(&names, ranks, straggler);
         if (status == 0)
-            write_name(more, sizeof(more), ranks, &names);
+            write_name(more, sizeof(more), ranks, &names, (int64_t)ranks->items.count - straggler->ranks);
         dense_map_release(&names.ids);
         array_release(&names.items);
     } else if (straggler->reason == STRAGGLER_HOST)
         write_host(more, sizeof(more), ranks, straggler->rank);
-    struct amount own = amount_time(straggler->own), other = amount_time(straggler->typical);
-    switch (straggler->reason) {
-    case STRAGGLER_KERNELS:
-        snprintf(text, size, "its kernels take longer, %s in place of %s%s", own.text, other.text, more);
-        break;
-    case STRAGGLER_COPIES:
-        snprintf(text, size, "its copies take longer, %s in place of %s%s", own.text, other.text, more);
-        break;
-    case STRAGGLER_LOADING:
-        snprintf(text, size, "its GPU waits longer for the DataLoader, %s in place of %s", own.text, other.text);
-        break;
-    case STRAGGLER_HOST:
-        snprintf(text, size, "its host launches late, its GPU waits %s in place of %s%s", own.text, other.text, more);
-        break;
-    default:
+    int64_t steps = straggler->rank->steps > 0 ? straggler->rank->steps : 1;
+    if (does)
+        snprintf(text, size, "%s %s %s in place of %s%s", its, does, of_step(straggler->rank, straggler->own).text,
+                 amount_mean(straggler->typical, steps).text, more);
+    else
         snprintf(text, size, "%s",
                  straggler->rank->shares ? "it shares its GPU with another rank, whose kernels run at other times"
                                          : "the trace does not show why");
-        break;
-    }
     return status;
 }
 
 static int describe(const struct ranks *ranks, struct straggler *straggler)
 {
-    const struct rank *late = straggler->late;
-    long long rank = (long long)straggler->rank->rank;
-    struct amount count = amount_count(late->late_operations), all = amount_count(late->operations);
-    char why[FINDING_TEXT - 200];
-    int status = write_reason(why, sizeof(why), ranks, straggler);
-    if (late == straggler->rank)
-        snprintf(straggler->text, sizeof(straggler->text),
-                 "Rank %lld is late in %s of %s operations, and other ranks wait for it: %s", rank, count.text,
-                 all.text, why);
+    const struct rank *rank = straggler->rank;
+    char why[FINDING_TEXT - 244], who[44], time[80];
+    bool several = straggler->ranks > 1;
+    int64_t *numbers = calloc((size_t)straggler->ranks, sizeof(*numbers));
+    int status = numbers ? write_reason(why, sizeof(why), ranks, straggler) : -1;
+    for (int64_t i = 0; numbers && i < straggler->ranks; i++)
+        numbers[i] = ranks->items.items[straggler->members[i]].rank;
+    if (numbers)
+        rank_list_write(who, sizeof(who), numbers, (size_t)straggler->ranks);
+    free(numbers);
+    if (status < 0)
+        return status;
+    bool wait = straggler->gain >= straggler->cost / 2;
+    const char *noun = several ? "Ranks" : "Rank", *s = several ? "" : "s";
+    write_part(time, sizeof(time), rank, wait ? straggler->gain : straggler->cost);
+    if (wait)
+        snprintf(straggler->text, sizeof(straggler->text), "%s %s make%s the others wait %s: %s", noun, who, s, time,
+                 why);
     else
         snprintf(straggler->text, sizeof(straggler->text),
-                 "Rank %lld makes rank %lld of its pipeline late in %s of %s operations, and other ranks wait: %s",
-                 rank, (long long)late->rank, count.text, all.text, why);
-    bool shares = straggler->reason == STRAGGLER_UNKNOWN && straggler->rank->shares;
+                 "%s %s work%s longer than the others, by %s, of which these wait %s: %s", noun, who, s, time,
+                 amount_mean(straggler->gain, rank->steps > 0 ? rank->steps : 1).text, why);
+    bool shares = straggler->reason == STRAGGLER_UNKNOWN && rank->shares;
     snprintf(straggler->advice, sizeof(straggler->advice), "%s",
              shares ? "Give each rank a GPU of its own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)."
                     : reasons[straggler->reason].advice);
-    return status;
+    return 0;
 }
 
-/* The search for ranks that are late for another reason than a slow link, which is named by itself. */
+/* --- ranks that are late --- */
+
 struct late {
     const struct ranks *ranks;
     struct peers peers;
     int64_t least;
-    int (*each)(void *context, const struct straggler *straggler);
-    void *context;
-    int64_t *passed; /* by rank: ns that it is late because it waited for others */
-    bool *named;     /* likewise */
+    struct straggler *found; /* by index of ranks.items; a cost of 0: it is not one */
+    uint32_t *members;       /* space for those of a group */
 };
 
-static const int64_t *typicals_of(const struct late *late, size_t rank)
-{
-    return late->peers.of_stage[stage_of(&late->peers, rank)];
-}
-
-static int name_rank(struct late *late, struct straggler *straggler)
-{
-    late->named[straggler->index] = true;
-    return describe(late->ranks, straggler) ?: late->each(late->context, straggler);
-}
-
-static int name_late(struct late *late, const struct slow_links *links, uint32_t index)
-{
-    const struct rank *rank = &late->ranks->items.items[index];
-    const int64_t *typicals = typicals_of(late, index);
-    struct straggler straggler = {
-        .rank = rank, .late = rank, .index = index, .ranks = 1, .count = rank->late_operations};
-    straggler.cost = rank->late - typicals[TYPICAL_LATE] - links->excess[index];
-    if (straggler.cost < late->least)
-        return 0;
-    find_reason(&straggler, typicals);
-    /* Whether it is only late because it waited longer itself: for all others, or for those next to it in a pipeline.
-     */
-    int64_t waited = straggler.rank->waited - typicals[TYPICAL_WAITED];
-    int64_t neighbours = straggler.rank->neighbours - typicals[TYPICAL_NEIGHBOURS];
-    bool passes = straggler.reason == STRAGGLER_UNKNOWN &&
-                  (waited > neighbours ? waited : neighbours) > straggler.cost / REASON_PART;
-    late->passed[index] = passes ? straggler.cost : 0;
-    return passes || straggler.cost < late->least ? 0 : name_rank(late, &straggler);
-}
-
-/* Names the rank of the pipeline of INDEX that does most longer than its peers. */
-static int name_cause(struct late *late, uint32_t index)
+/* How much later than typical ranks INDEX, or a rank of its pipeline, to which the delay went on, begins operations. */
+static int64_t effect_of(const struct late *late, const struct slow_links *links, uint32_t index)
 {
     const struct stages *stages = &late->peers.stages;
-    const struct rank *rank = &late->ranks->items.items[index];
-    struct straggler cause = {.cost = 0};
+    int64_t most = 0;
     for (uint32_t i = 0; i < late->ranks->items.count; i++) {
-        struct straggler one = {.rank = &late->ranks->items.items[i], .late = rank, .index = i, .ranks = 1};
-        if (stages->of_rank[i] == STAGE_NONE || stages->chain[i] != stages->chain[index] || i == index)
-            continue;
-        one.count = rank->late_operations;
-        one.cost = late->passed[index];
-        find_reason(&one, typicals_of(late, i));
-        if (one.reason != STRAGGLER_UNKNOWN && one.cost > cause.cost)
-            cause = one;
+        bool same = stages->of_rank[i] != STAGE_NONE && stages->of_rank[index] != STAGE_NONE &&
+                    stages->chain[i] == stages->chain[index];
+        int64_t own = late->ranks->items.items[i].late - late->peers.of_stage[stage_of(&late->peers, i)][TYPICAL_LATE] -
+                      links->excess[i];
+        most = (same || i == index) && own > most ? own : most;
     }
-    return cause.cost < late->least || late->named[cause.index] ? 0 : name_rank(late, &cause);
+    return most;
 }
 
-/* Whether of all ranks of its pipeline it is the one that is late by most because of others. */
-static bool is_latest(const struct late *late, uint32_t index)
+/* A rank that works longer than its peers is blocked for less time. One that only waits for a late rank, and so makes
+ * others wait, is blocked as long as they are. */
+static void judge(struct late *late, const struct slow_links *links, uint32_t index)
 {
-    const uint32_t *chain = late->peers.stages.chain;
-    for (uint32_t i = 0; i < late->ranks->items.count; i++)
-        if (i != index && chain[i] == chain[index] && late->peers.stages.of_rank[i] != STAGE_NONE &&
-            (late->passed[i] > late->passed[index] || (late->passed[i] == late->passed[index] && i < index)))
-            return false;
-    return true;
+    const struct rank *rank = &late->ranks->items.items[index];
+    const int64_t *typicals = late->peers.of_stage[stage_of(&late->peers, index)];
+    struct straggler straggler = {.rank = rank, .index = index, .ranks = 1, .count = rank->late_operations};
+    straggler.cost = typicals[TYPICAL_BLOCKED] - rank->blocked;
+    if (straggler.cost < late->least)
+        return;
+    find_reason(&straggler, typicals);
+    straggler.gain = effect_of(late, links, index);
+    if (straggler.gain > straggler.cost)
+        straggler.gain = straggler.cost;
+    if (straggler.reason == STRAGGLER_UNKNOWN)
+        straggler.cost = straggler.gain;
+    if (straggler.cost >= late->least)
+        late->found[index] = straggler;
 }
 
-static int each_late(struct late *late, const struct slow_links *links)
+/* Ranks that are late for the same reason, by at least half as much, are one. Takes the one with the largest cost. */
+static bool next_group(struct late *late, struct straggler *straggler)
 {
-    size_t count = late->ranks->items.count;
-    late->passed = calloc(count + 1, sizeof(*late->passed));
-    late->named = calloc(count + 1, sizeof(*late->named));
-    int status = late->passed && late->named ? peers_find(&late->peers, late->ranks) : -1;
+    struct straggler *most = &late->found[0];
+    for (size_t i = 1; i < late->ranks->items.count; i++)
+        most = late->found[i].cost > most->cost ? &late->found[i] : most;
+    *straggler = *most;
+    straggler->members = late->members;
+    straggler->ranks = 0;
+    for (uint32_t i = 0; most->cost > 0 && i < late->ranks->items.count; i++) {
+        struct straggler *one = &late->found[i];
+        if (one->cost == 0 || one->reason != straggler->reason || one->cost < straggler->cost / 2)
+            continue;
+        late->members[straggler->ranks++] = i;
+        straggler->gain = one->gain > straggler->gain ? one->gain : straggler->gain;
+        if (one != most)
+            one->cost = 0;
+    }
+    most->cost = 0;
+    return straggler->ranks > 0;
+}
+
+static int each_late(const struct ranks *ranks, const struct slow_links *links, int64_t least, straggler_each *each,
+                     void *context)
+{
+    struct late late = {.ranks = ranks, .least = least};
+    struct straggler straggler;
+    size_t count = ranks->items.count;
+    late.found = calloc(count, sizeof(*late.found));
+    late.members = calloc(count, sizeof(*late.members));
+    int status = late.found && late.members ? peers_find(&late.peers, ranks) : -1;
     for (uint32_t i = 0; i < count && status == 0; i++)
-        status = name_late(late, links, i);
-    for (uint32_t i = 0; i < count && status == 0; i++)
-        if (late->passed[i] > 0 && late->peers.stages.of_rank[i] != STAGE_NONE && is_latest(late, i))
-            status = name_cause(late, i);
-    stages_release(&late->peers.stages);
-    free(late->peers.of_stage);
-    free(late->passed);
-    free(late->named);
+        judge(&late, links, i);
+    while (status == 0 && next_group(&late, &straggler))
+        status = describe(ranks, &straggler) ?: each(context, &straggler);
+    stages_release(&late.peers.stages);
+    free(late.peers.of_stage);
+    free(late.found);
+    free(late.members);
     return status;
 }
 
-static int each_link(const struct ranks *ranks, const struct slow_links *links, int64_t least,
-                     int (*each)(void *context, const struct straggler *straggler), void *context)
+static int each_link(const struct ranks *ranks, const struct slow_links *links, int64_t least, straggler_each *each,
+                     void *context)
 {
     int status = 0;
     for (size_t i = 0; i < links->items.count && status == 0; i++) {
@@ -382,6 +446,7 @@ static int each_link(const struct ranks *ranks, const struct slow_links *links, 
                                       .ranks = link->ranks,
                                       .count = link->count,
                                       .cost = link->cost,
+                                      .gain = link->cost,
                                       .reason = STRAGGLER_LINK};
         slow_link_describe(straggler.text, sizeof(straggler.text), ranks, link);
         snprintf(straggler.advice, sizeof(straggler.advice), "%s", slow_link_advice);
@@ -391,16 +456,13 @@ static int each_link(const struct ranks *ranks, const struct slow_links *links, 
     return status;
 }
 
-int stragglers_each(const struct ranks *ranks, int64_t least,
-                    int (*each)(void *context, const struct straggler *straggler), void *context)
+int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *each, void *context)
 {
     struct slow_links links = {0};
-    struct late late = {.ranks = ranks, .least = least, .each = each, .context = context};
-    int status = ranks->items.count > 1
-                     ? slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS)
-                     : 0;
-    if (status == 0 && ranks->items.count > 1)
-        status = each_late(&late, &links) ?: each_link(ranks, &links, least, each, context);
+    if (ranks->items.count < 2)
+        return 0;
+    int status = slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS);
+    status = status ?: each_late(ranks, &links, least, each, context) ?: each_link(ranks, &links, least, each, context);
     slow_links_release(&links);
     return status;
 }

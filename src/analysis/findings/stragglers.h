@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_ANALYSIS_FINDINGS_STRAGGLERS_H
 #define GPUTRACE_ANALYSIS_FINDINGS_STRAGGLERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/findings/findings.h"
@@ -21,21 +22,41 @@ enum straggler_reason {
 };
 
 struct straggler {
-    const struct rank *rank; /* of a link of a host the first of its ranks */
-    const struct rank *late; /* the rank that is late because of it: in a pipeline another one; of a link NULL */
+    const struct rank *rank; /* of several the one that costs most; of a link of a host the first of its ranks */
     uint32_t index;          /* of `rank` */
-    int64_t ranks;           /* 1; of a link of a host those that it slows down */
+    int64_t ranks;           /* that are late for the same reason; of a link of a host those that it slows down */
+    const uint32_t *members; /* indices of these; NULL: of a link */
     int64_t count;           /* operations in which it is late, or that are slow */
-    int64_t cost; /* ns that it is later than a typical rank in all operations, at most what it does longer */
+    int64_t cost;            /* ns that it works longer than its peers, and is blocked for less time */
+    int64_t gain;            /* ns of it that others wait */
     enum straggler_reason reason;
     int64_t own, typical;      /* ns of what it does longer; 0 of an unknown reason */
     char text[FINDING_TEXT];   /* a sentence */
     char advice[FINDING_TEXT]; /* what to do */
 };
 
-/* Calls EACH for all ranks that are later than a typical one by at least LEAST ns in all, and for slow links that cost
+/* Whether the rank of this index is one of these. */
+bool straggler_has(const struct straggler *straggler, uint32_t index);
+/* Whether a finding of RULE, a FINDING_RULE_… number, about one of these ranks is about its reason, so that both are
+ * one finding. */
+bool straggler_explains(const struct straggler *straggler, unsigned rule);
+
+/* What late ranks and slow links make other ranks wait, all zero at first. */
+struct straggler_sum {
+    int64_t late, linked; /* ns */
+    bool own;             /* the rank that is asked about is a late one */
+};
+void straggler_sum_add(struct straggler_sum *sum, const struct straggler *straggler, uint32_t rank);
+/* What is left of COST, the exposed communication of RANK, without that, and without waiting for other stages of a
+ * pipeline. All of it where nobody is late. */
+int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank, int64_t cost);
+/* "Communication that nothing hides takes 0.3 of 25 ms of a step, once … are taken out" */
+void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest);
+
+typedef int straggler_each(void *context, const struct straggler *straggler);
+
+/* Calls EACH for all ranks that work longer than their peers by at least LEAST ns in all, and for slow links that cost
  * as much, until it returns non-zero. Returns that, or 0, or -1: no memory. */
-int stragglers_each(const struct ranks *ranks, int64_t least,
-                    int (*each)(void *context, const struct straggler *straggler), void *context);
+int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *each, void *context);
 
 #endif

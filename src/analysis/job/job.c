@@ -169,40 +169,25 @@ static int add_rows(struct adding *adding)
     return status;
 }
 
-static struct job_finding *find_finding(struct job_whole *job, uint32_t rule)
-{
-    for (size_t i = 0; i < job->findings.count; i++)
-        if (job->findings.items[i].rule == rule)
-            return &job->findings.items[i];
-    struct job_finding *added = array_push(&job->findings);
-    if (added)
-        *added = (struct job_finding){.rule = rule, .cost = -1, .order = (uint32_t)job->findings.count};
-    return added;
-}
-
 static int add_findings(struct adding *adding)
 {
     const struct job_part *part = adding->part;
-    bool counted[FINDING_RULE_COUNT] = {false};
     for (size_t i = 0; i < part->findings.count; i++) {
         const struct part_finding *one = &part->findings.items[i];
-        struct job_finding *sum = find_finding(adding->job, one->rule);
-        if (!sum)
+        struct job_finding *added = array_push(&adding->job->findings);
+        if (!added)
             return -1;
-        sum->traces += !counted[one->rule];
-        sum->ranks += counted[one->rule] ? 0 : (int64_t)part->ranks.items.count;
-        counted[one->rule] = true;
-        sum_add(&sum->total, one->cost);
-        bool worse = one->cost > sum->cost || (one->cost == sum->cost && only_rank(part) < sum->rank);
-        if (!worse)
-            continue;
-        sum->cost = one->cost;
-        sum->gain = one->gain;
-        sum->run = part->info.run;
-        sum->rank = only_rank(part);
-        sum->text = translated(adding->of_trace, one->text);
-        sum->advice = translated(adding->of_trace, one->advice);
-        sum->where = translated(adding->of_trace, one->where);
+        *added = (struct job_finding){.rule = one->rule,
+                                      .part = (uint32_t)adding->job->parts,
+                                      .rank = one->rank == RANK_NONE ? RANK_NONE : one->rank + adding->base,
+                                      .ranks = (int64_t)part->ranks.items.count,
+                                      .cost = one->cost,
+                                      .gain = one->gain,
+                                      .run = part->info.run,
+                                      .text = translated(adding->of_trace, one->text),
+                                      .advice = translated(adding->of_trace, one->advice),
+                                      .where = translated(adding->of_trace, one->where),
+                                      .line = translated(adding->of_trace, one->line)};
     }
     return 0;
 }

@@ -29,16 +29,15 @@ struct job_row_key {
     uint64_t section, name;
 };
 
-/* A finding of one rule, over all ranks. */
+/* A finding of a trace. */
 struct job_finding {
     uint32_t rule;
-    int64_t traces, ranks; /* that have it; ranks of these traces */
-    int64_t cost, gain;    /* ns: of the trace where it costs most … */
-    int64_t total;         /* … and of all */
-    int64_t rank;          /* of the former; EVENT_NONE: it has several */
-    int64_t run;           /* ns, that COST is a share of */
-    uint32_t text, advice, where;
-    uint32_t order; /* in which it was found */
+    uint32_t part;      /* its number */
+    uint32_t rank;      /* index of ranks.items; RANK_NONE: one of several, which is not known */
+    int64_t ranks;      /* of the trace */
+    int64_t cost, gain; /* ns */
+    int64_t run;        /* ns, that COST is a share of */
+    uint32_t text, advice, where, line;
 };
 
 struct job_whole {

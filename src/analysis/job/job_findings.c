@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job.h"
+#include "analysis/ranks/rank_times.h"
 
 enum column_number { ID, TEXT, COST, SHARE, TOTAL, RANKS, RANK, GAIN, ADVICE, WHERE, MORE };
 
@@ -25,48 +27,94 @@ const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
     [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
 };
 
-/* What is found of ranks of the whole job. */
-struct about_ranks {
-    unsigned rule;
-    int64_t count; /* ranks, … */
-    uint32_t rank; /* … and the index of one */
-    char text[FINDING_TEXT], advice[FINDING_TEXT];
-};
-
-/* A row, of either sort. */
+/* A row: what is found of ranks of the whole job, or a finding of its traces: that of the rank where it costs most. */
 struct job_line {
-    const struct job_finding *finding; /* NULL: `about` */
-    struct about_ranks about;
-    int64_t cost;
-    bool without_cost;
+    unsigned rule;
+    const struct job_finding *finding; /* the worst; of the whole job the one that is a part of it; NULL: none */
+    bool of_ranks;                     /* it is of the whole job, and has the next two */
+    char text[FINDING_TEXT], advice[FINDING_TEXT];
+    int64_t ranks; /* that have it */
+    uint32_t rank; /* index of one; RANK_NONE: not known */
+    int64_t cost, gain /* ns */, total, run;
     size_t order;
 };
 
 struct job_lines { /* as an ARRAY */
     struct job_line *items;
     size_t count, capacity;
+    const struct job_whole *job;
+    struct straggler_sum sum;
+    bool *explained; /* by index of job.findings: a straggler says it */
+    bool *is_late;   /* by index of ranks.items */
 };
 
 static int by_cost(const void *left, const void *right)
 {
     const struct job_line *a = left, *b = right;
-    return ORDER(a->without_cost, b->without_cost) ?: ORDER(b->cost, a->cost) ?: ORDER(a->order, b->order);
+    /* What warming up takes says nothing about the steps of a long run. */
+    return ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
+               ?: ORDER(a->rule == FINDING_RULE_warm_up, b->rule == FINDING_RULE_warm_up)
+               ?: ORDER(b->cost, a->cost) ?: ORDER(a->order, b->order);
 }
 
-static int add_line(struct job_lines *rows, int64_t cost, const struct about_ranks *about)
+/* A row about RANKS ranks of the whole job, one of which is RANK. */
+static struct job_line *add_line(struct job_lines *rows, unsigned rule, int64_t cost, int64_t ranks, uint32_t rank)
 {
     struct job_line *row = array_push(rows);
     if (row)
-        *row = (struct job_line){.about = *about, .cost = cost, .order = rows->count};
-    return row ? 0 : -1;
+        *row = (struct job_line){.rule = rule,
+                                 .of_ranks = true,
+                                 .ranks = ranks,
+                                 .rank = rank,
+                                 .cost = cost,
+                                 .gain = cost,
+                                 .total = cost,
+                                 .run = rows->job->run,
+                                 .order = rows->count};
+    return row;
+}
+
+/* --- ranks of the whole job --- */
+
+/* Takes the findings of the traces of these ranks that say the same. The most that the others have of one is usual. */
+static const struct job_finding *take_explained(struct job_lines *rows, const struct straggler *straggler)
+{
+    const struct job_whole *job = rows->job;
+    const struct job_finding *worst = NULL;
+    int64_t usual[FINDING_RULE_COUNT] = {0};
+    for (int64_t i = 0; i < straggler->ranks && straggler->members; i++)
+        rows->is_late[straggler->members[i]] = true;
+    for (size_t i = 0; i < job->findings.count; i++) {
+        const struct job_finding *one = &job->findings.items[i];
+        if (!straggler_has(straggler, one->rank) && one->cost > usual[one->rule])
+            usual[one->rule] = one->cost;
+    }
+    for (size_t i = 0; i < job->findings.count; i++) {
+        const struct job_finding *one = &job->findings.items[i];
+        if (!straggler_has(straggler, one->rank) || !straggler_explains(straggler, one->rule) ||
+            one->cost - usual[one->rule] < straggler->cost / 2)
+            continue;
+        rows->explained[i] = true;
+        worst = !worst || one->cost > worst->cost ? one : worst;
+    }
+    return worst;
 }
 
 static int add_straggler(void *context, const struct straggler *straggler)
 {
-    struct about_ranks about = {FINDING_RULE_straggler, straggler->ranks, straggler->index, "", ""};
-    memcpy(about.text, straggler->text, sizeof(about.text));
-    memcpy(about.advice, straggler->advice, sizeof(about.advice));
-    return add_line(context, straggler->cost, &about);
+    struct job_lines *rows = context;
+    struct job_line *row = add_line(rows, FINDING_RULE_straggler, straggler->cost, straggler->ranks, straggler->index);
+    if (!row)
+        return -1;
+    row->gain = straggler->gain;
+    row->finding = take_explained(rows, straggler);
+    memcpy(row->text, straggler->text, sizeof(row->text));
+    memcpy(row->advice, straggler->advice, sizeof(row->advice));
+    bool host = straggler->reason == STRAGGLER_LOADING || straggler->reason == STRAGGLER_HOST;
+    if (row->finding && host)
+        snprintf(row->advice, sizeof(row->advice), "%s", trace_text(&rows->job->trace, row->finding->advice));
+    straggler_sum_add(&rows->sum, straggler, RANK_NONE);
+    return 0;
 }
 
 static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
@@ -74,76 +122,125 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
     struct imbalance imbalance;
     if (imbalance_find(&imbalance, &job->ranks) < 0)
         return -1;
-    struct about_ranks about = {FINDING_RULE_pipeline_imbalance, imbalance.ranks, imbalance.index, "", ""};
-    memcpy(about.text, imbalance.text, sizeof(about.text));
-    snprintf(about.advice, sizeof(about.advice), "%s", imbalance_advice);
-    return imbalance.cost >= job_findings_least(job) ? add_line(rows, imbalance.cost, &about) : 0;
+    if (imbalance.cost < job_findings_least(job))
+        return 0;
+    struct job_line *row =
+        add_line(rows, FINDING_RULE_pipeline_imbalance, imbalance.cost, imbalance.ranks, imbalance.index);
+    if (!row)
+        return -1;
+    memcpy(row->text, imbalance.text, sizeof(row->text));
+    snprintf(row->advice, sizeof(row->advice), "%s", imbalance_advice);
+    return 0;
 }
 
+/* --- findings of traces --- */
+
+static int64_t rest_of(const struct job_lines *rows, const struct job_finding *finding)
+{
+    struct straggler_sum sum = rows->sum;
+    if (finding->rule != FINDING_RULE_exposed_communication || finding->rank == RANK_NONE)
+        return finding->cost;
+    sum.own = rows->is_late[finding->rank];
+    return straggler_rest(&sum, &rows->job->ranks.items.items[finding->rank], finding->cost);
+}
+
+static struct job_line *find_line(struct job_lines *rows, unsigned rule)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].rule == rule && !rows->items[i].of_ranks)
+            return &rows->items[i];
+    struct job_line *row = array_push(rows);
+    if (row)
+        *row = (struct job_line){.rule = rule, .cost = -1, .order = FINDING_RULE_COUNT + rule};
+    return row;
+}
+
+static int64_t rank_of(const struct job_whole *job, uint32_t index)
+{
+    return index == RANK_NONE ? EVENT_NONE : job->ranks.items.items[index].rank;
+}
+
+/* A row for each rule. Those of a trace come one after another. */
 static int add_findings(struct job_lines *rows, const struct job_whole *job)
 {
+    uint32_t last[FINDING_RULE_COUNT] = {0}; /* number + 1 of the part that was counted last */
     for (size_t i = 0; i < job->findings.count; i++) {
-        const struct job_finding *finding = &job->findings.items[i];
-        struct job_line *row = array_push(rows);
+        const struct job_finding *one = &job->findings.items[i];
+        int64_t cost = rest_of(rows, one);
+        bool left = cost >= job_findings_least(job) && cost >= one->run / 100 * FINDING_EXPOSED_PERCENT;
+        if (rows->explained[i] || (cost < one->cost && !left))
+            continue;
+        struct job_line *row = find_line(rows, one->rule);
         if (!row)
             return -1;
-        *row = (struct job_line){.finding = finding,
-                                 .cost = finding->cost,
-                                 .without_cost = finding_rules[finding->rule]->without_cost,
-                                 .order = FINDING_RULE_COUNT + finding->rule};
+        row->ranks += last[one->rule] == one->part + 1 ? 0 : one->ranks;
+        last[one->rule] = one->part + 1;
+        sum_add(&row->total, cost);
+        if (cost < row->cost || (cost == row->cost && rank_of(job, one->rank) >= rank_of(job, row->rank)))
+            continue;
+        row->cost = cost;
+        row->gain = one->gain < cost ? one->gain : cost;
+        row->run = one->run;
+        row->rank = one->rank;
+        row->finding = one;
     }
     return 0;
 }
 
+/* --- the table --- */
+
 /* "rank 3", or of a trace of several ranks "the worst trace" */
-static struct cell text_of(struct table *table, const struct job_whole *job, const struct job_finding *finding)
+static struct cell text_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
-    const char *text = trace_text(&job->trace, finding->text);
-    struct amount ranks = amount_count(finding->ranks), all = amount_count((int64_t)job->ranks.items.count);
-    char worst[48] = "the worst trace";
-    if (finding->rank != EVENT_NONE)
-        snprintf(worst, sizeof(worst), "rank %lld", (long long)finding->rank);
-    if (finding->cost <= 0)
+    const char *text = trace_text(&job->trace, line->finding->text);
+    struct amount ranks = amount_count(line->ranks), all = amount_count((int64_t)job->ranks.items.count);
+    char worst[48] = "the worst trace", rest[240];
+    if (line->rank != RANK_NONE)
+        snprintf(worst, sizeof(worst), "rank %lld", (long long)rank_of(job, line->rank));
+    if (line->cost < line->finding->cost) {
+        straggler_say_rest(rest, sizeof(rest), &job->ranks.items.items[line->rank], line->cost);
+        text = rest;
+    }
+    if (line->cost <= 0)
         return table_format(table, "%s (of %s; found on %s of %s ranks)", text, worst, ranks.text, all.text);
     return table_format(table, "%s (of %s: %s, %s of its run; found on %s of %s ranks, %s in all)", text, worst,
-                        amount_time(finding->cost).text, amount_share(finding->cost, finding->run).text, ranks.text,
-                        all.text, amount_time(finding->total).text);
+                        amount_time(line->cost).text, amount_share(line->cost, line->run).text, ranks.text, all.text,
+                        amount_time(line->total).text);
 }
 
-static void show_finding(struct table *table, struct cell *cells, const struct job_whole *job,
-                         const struct job_finding *finding)
+/* "train_step (train.py:31), at 431 ms, GPU 6, on node1; more: -r ranks" */
+static struct cell where_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
-    const struct rule *rule = finding_rules[finding->rule];
+    const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
+    const char *place = line->finding ? trace_text(&job->trace, line->finding->line) : "",
+               *end = strstr(where, "; more");
+    if (!line->of_ranks)
+        return table_text(table, where);
+    if (job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
+        host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
+    if (!*host && !*where)
+        return (struct cell){0};
+    return table_format(table, "%s%s%.*s%s%s%s; more: -r %s", place, *place ? ", " : "",
+                        (int)(end ? end - where : (ptrdiff_t)strlen(where)), where, *where && *host ? ", " : "",
+                        *host ? "on " : "", host, finding_rules[line->rule]->section);
+}
+
+static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line)
+{
+    const struct rule *rule = finding_rules[line->rule];
     cells[ID] = table_text(table, rule->id);
-    cells[TEXT] = text_of(table, job, finding);
-    cells[COST] = cell_integer(finding->cost);
-    cells[SHARE] = cell_share(finding->cost, finding->run);
-    cells[TOTAL] = cell_integer(finding->total);
-    cells[RANKS] = cell_integer(finding->ranks);
-    cells[RANK] = cell_integer(finding->rank);
-    cells[GAIN] = finding->gain > 0 ? cell_integer(finding->gain) : (struct cell){0};
-    cells[ADVICE] = table_text(table, trace_text(&job->trace, finding->advice));
-    cells[WHERE] = table_text(table, trace_text(&job->trace, finding->where));
+    cells[TEXT] = line->of_ranks ? table_format(table, "%s (%s, %s of the run)", line->text,
+                                                amount_time(line->cost).text, amount_share(line->cost, line->run).text)
+                                 : text_of(table, job, line);
+    cells[COST] = cell_integer(line->cost);
+    cells[SHARE] = cell_share(line->cost, line->run);
+    cells[TOTAL] = cell_integer(line->total);
+    cells[RANKS] = cell_integer(line->ranks);
+    cells[RANK] = cell_integer(rank_of(job, line->rank));
+    cells[GAIN] = line->gain > 0 ? cell_integer(line->gain) : (struct cell){0};
+    cells[ADVICE] = table_text(table, line->of_ranks ? line->advice : trace_text(&job->trace, line->finding->advice));
+    cells[WHERE] = where_of(table, job, line);
     cells[MORE] = rule->section ? table_text(table, rule->section) : (struct cell){0};
-}
-
-static void show_ranks(struct table *table, struct cell *cells, const struct job_whole *job,
-                       const struct job_line *line)
-{
-    const struct rule *rule = finding_rules[line->about.rule];
-    const struct rank *rank = &job->ranks.items.items[line->about.rank];
-    cells[ID] = table_text(table, rule->id);
-    cells[TEXT] = table_format(table, "%s (%s, %s of the run)", line->about.text, amount_time(line->cost).text,
-                               amount_share(line->cost, job->run).text);
-    cells[COST] = cells[TOTAL] = cells[GAIN] = cell_integer(line->cost);
-    cells[SHARE] = cell_share(line->cost, job->run);
-    cells[RANKS] = cell_integer(line->about.count);
-    cells[RANK] = cell_integer(rank->rank);
-    cells[ADVICE] = table_text(table, line->about.advice);
-    if (rank->host != EVENT_NO_TEXT)
-        cells[WHERE] =
-            table_format(table, "on %s; more: -r %s", interned(&job->ranks.texts, rank->host), rule->section);
-    cells[MORE] = table_text(table, rule->section);
 }
 
 static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows)
@@ -152,10 +249,7 @@ static int show_all(struct table *table, const struct job_whole *job, const stru
         struct cell *cells = table_row(table);
         if (!cells)
             return -1;
-        if (rows->items[i].finding)
-            show_finding(table, cells, job, rows->items[i].finding);
-        else
-            show_ranks(table, cells, job, &rows->items[i]);
+        show_line(table, cells, job, &rows->items[i]);
     }
     return 0;
 }
@@ -168,13 +262,17 @@ int64_t job_findings_least(const struct job_whole *job)
 
 int job_findings_fill(struct table *table, const struct job_whole *job)
 {
-    struct job_lines rows = {0};
-    int status =
-        stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows)
-        ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
+    struct job_lines rows = {.job = job};
+    rows.explained = calloc(job->findings.count + 1, 1);
+    rows.is_late = calloc(job->ranks.items.count + 1, 1);
+    int status = rows.explained && rows.is_late ? 0 : -1;
+    status = status ?: stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows);
+    status = status ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
     status = status ?: show_all(table, job, &rows);
     array_release(&rows);
+    free(rows.explained);
+    free(rows.is_late);
     return status;
 }

@@ -136,7 +136,9 @@ static bool is_part(const struct job_part *part)
         const struct part_finding *finding = &part->findings.items[i];
         good = finding->rule < FINDING_RULE_COUNT && is_known_text(part, finding->text) &&
                is_known_text(part, finding->advice) && is_known_text(part, finding->where) &&
-               is_length(finding->cost) && is_length(finding->gain);
+               is_known_text(part, finding->line) &&
+               (finding->rank == RANK_NONE || finding->rank < ranks->items.count) && is_length(finding->cost) &&
+               is_length(finding->gain);
     }
     return good;
 }

@@ -87,6 +87,15 @@ static uint32_t keep_cell(struct making *making, const struct table *table, size
     return keep(making, text, strlen(text));
 }
 
+/* "train_step (train.py:31)": the first frame of the call stack of a finding. */
+static uint32_t keep_line(struct making *making, const struct table *table, size_t row)
+{
+    int column = table_find_column(table->columns, table->column_count, "stack");
+    const struct cell *cell = comparable_cell(table, row, column);
+    const char *text = cell->kind == CELL_TEXT ? table_cell_text(table, cell) : "", *end = strstr(text, " <");
+    return keep(making, text, end ? (size_t)(end - text) : strlen(text));
+}
+
 static uint32_t rule_number(const char *id)
 {
     for (uint32_t i = 0; i < FINDING_RULE_COUNT; i++)
@@ -99,6 +108,7 @@ static uint32_t rule_number(const char *id)
 static int add_findings(struct making *making)
 {
     const struct findings *findings = section_state(making->trace, REPORT_FINDINGS);
+    const struct rank_times *times = section_state(making->trace, REPORT_RANKS);
     struct table table = {.columns = section_findings.columns, .column_count = section_findings.column_count};
     int status = sections_fill(making->sections, REPORT_FINDINGS, &table);
     int id = table_find_column(table.columns, table.column_count, "id");
@@ -108,6 +118,10 @@ static int add_findings(struct making *making)
         uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));
         if (rule == FINDING_RULE_COUNT || rule == FINDING_RULE_straggler || rule == FINDING_RULE_pipeline_imbalance)
             continue;
+        int64_t device = finding->place.device;
+        uint32_t rank = device == EVENT_NONE || (size_t)device >= times->of_device.count
+                            ? RANK_NONE
+                            : times->of_device.items[device];
         struct part_finding *added = array_push(&making->part.findings);
         status = added ? 0 : -1;
         if (added)
@@ -115,6 +129,8 @@ static int add_findings(struct making *making)
                                            .text = keep(making, finding->text, strlen(finding->text)),
                                            .advice = keep_cell(making, &table, i, "advice"),
                                            .where = keep_cell(making, &table, i, "where"),
+                                           .line = keep_line(making, &table, i),
+                                           .rank = making->part.ranks.items.count == 1 ? 0 : rank,
                                            .cost = finding->cost,
                                            .gain = finding->gain};
     }
@@ -219,7 +235,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
     /* Who waited for whom is known when all ranks are there. */
     for (size_t i = 0; i < making->part.ranks.items.count; i++) {
         struct rank *rank = &making->part.ranks.items.items[i];
-        rank->waited = rank->neighbours = rank->delayed = rank->late = rank->worst = 0;
+        rank->waited = rank->neighbours = rank->blocked = rank->delayed = rank->late = rank->worst = 0;
         rank->compared = rank->operations = rank->late_operations = 0;
         rank->worst_at = EVENT_NONE;
     }

@@ -83,12 +83,12 @@ static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t 
     }
 }
 
-/* Who began last, and how late all were. */
+/* Who began last, and how late all were. FIRST: it is the first of its communicator. */
 static void add_waits(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
-                      int64_t last)
+                      int64_t last, bool first)
 {
     const struct collective *typical = typical_of(ranks, operation, count);
-    bool first = is_first(ranks, &operation[0]), pair = operation[0].source >= 0;
+    bool pair = operation[0].source >= 0;
     int64_t waited = 0, typical_start, typical_duration;
     uint32_t latest = UINT32_MAX;
     comm_times(typical, &typical_start, &typical_duration);
@@ -139,6 +139,7 @@ const struct neighbour_row *neighbours_find(const struct neighbours *neighbours,
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
 {
     int64_t last = comm_last_start(operation, count);
+    bool first = is_first(ranks, &operation[0]);
     for (size_t i = 0; i < count; i++) {
         const struct collective *one = &operation[i];
         int64_t start, duration;
@@ -150,12 +151,12 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
         bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
         if (one->source >= 0 && (counts || rank->steps == 0))
             sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
+        if (last != EVENT_NONE && !first)
+            sum_add(&rank->blocked, one->exposed != EVENT_NONE && !rank->shares ? one->exposed : duration);
     }
-    if (last == EVENT_NONE) {
-        is_first(ranks, &operation[0]);
+    if (last == EVENT_NONE)
         return 0;
-    }
-    add_waits(ranks, operation, index, count, last);
+    add_waits(ranks, operation, index, count, last, first);
     return transfers_add(&ranks->transfers, operation, index, count, ranks->items.count)
                ?: add_neighbours(&ranks->neighbours, operation, index, count, ranks->items.count);
 }

@@ -31,7 +31,10 @@ struct rank {
     int64_t compared;                  /* operations that began on other ranks, too, so that it is known who waited */
     int64_t waited;                    /* for ranks that began an operation later */
     int64_t neighbours;                /* in steps: for the other rank of a send or receive, computing nothing */
-    int64_t delayed;                   /* how long all others together waited for this one, which began last */
+    /* In operations of several ranks, but for the first of each communicator: computing nothing. All ranks of a job
+     * take as long, so that one that works longer than its peers has less of it, whoever waits for whom. */
+    int64_t blocked;
+    int64_t delayed; /* how long all others together waited for this one, which began last */
     /* How much later it began operations than a typical rank, as far as that waited. Sends and receives do not count:
      * of two ranks of a pipeline, one waits for the other. */
     int64_t late;

@@ -153,18 +153,12 @@ static int compare_ranks(const void *left, const void *right)
 
 #define LISTED 4 /* ranks, or stretches of them */
 
-static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
+void rank_list_write(char *list, size_t size, int64_t *numbers, size_t count)
 {
-    struct stage *stage = &stages->items.items[number];
     struct buffer text;
-    size_t count = 0;
-    for (size_t i = 0; i < ranks->items.count; i++)
-        if (stages->of_rank[i] == number)
-            numbers[count++] = ranks->items.items[i].rank;
+    size_t i = 0;
     qsort(numbers, count, sizeof(*numbers), compare_ranks);
     buffer_init_memory(&text);
-    /* "0 to 3, 8, 16 and 12 more" */
-    size_t i = 0;
     for (size_t written = 0; i < count && written < LISTED; written++) {
         size_t end = i + 1;
         while (end < count && numbers[end] == numbers[end - 1] + 1)
@@ -178,8 +172,18 @@ static void name_stage(struct stages *stages, size_t number, const struct ranks 
     }
     if (i < count)
         buffer_format(&text, " and %zu more", count - i);
-    snprintf(stage->list, sizeof(stage->list), "%.*s", (int)text.length, text.failure ? "" : text.data);
+    snprintf(list, size, "%.*s", (int)text.length, text.failure ? "" : text.data);
     buffer_release(&text);
+}
+
+static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
+{
+    struct stage *stage = &stages->items.items[number];
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->items.count; i++)
+        if (stages->of_rank[i] == number)
+            numbers[count++] = ranks->items.items[i].rank;
+    rank_list_write(stage->list, sizeof(stage->list), numbers, count);
 }
 
 /* --- all of it --- */

@@ -7,6 +7,7 @@
 #define GPUTRACE_ANALYSIS_RANKS_STAGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
@@ -41,6 +42,9 @@ void stages_release(struct stages *stages);
 
 /* Returns 0, or -1: no memory. */
 int stages_find(struct stages *stages, const struct ranks *ranks);
+
+/* "0 to 3, 8, 16 and 12 more": numbers of ranks, which it puts in order. */
+void rank_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 
 #define STAGES_COLUMNS 8
 extern const struct column stages_columns[STAGES_COLUMNS];

@@ -174,11 +174,14 @@ static int write_late(void *context, const struct straggler *straggler)
 {
     struct marking *marking = context;
     struct page *page = marking->page;
-    json_begin_object(&page->json);
-    json_put_i64(&page->json, "row", marking->heat->row[straggler->index]);
-    json_put_i64(&page->json, "rank", straggler->rank->rank);
-    page_put_text(page, "text", straggler->text);
-    json_end(&page->json);
+    for (int64_t i = 0; i < (straggler->members ? straggler->ranks : 1); i++) {
+        uint32_t index = straggler->members ? straggler->members[i] : straggler->index;
+        json_begin_object(&page->json);
+        json_put_i64(&page->json, "row", marking->heat->row[index]);
+        json_put_i64(&page->json, "rank", marking->heat->ranks->items.items[index].rank);
+        page_put_text(page, "text", straggler->text);
+        json_end(&page->json);
+    }
     return 0;
 }
 
