@@ -10,6 +10,7 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "common/threads.h"
+#include "analysis/headline.h"
 #include "analysis/model/filter.h"
 #include "analysis/findings/findings.h"
 #include "analysis/base/heap.h"
@@ -272,17 +273,11 @@ static int write_report(struct sections *sections, const char *path, struct rend
     render->trace = &sections->trace;
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
+    if (render->options->usual && headline_write(render, &sections->trace, path) < 0)
+        return error_no_memory("a report");
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)
             status = write_section(sections, i, render);
-    /* Names the sections that are not among the usual ones. */
-    *render->more = '\0';
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
-        size_t length = strlen(render->more);
-        if (!sections->all[i].shown)
-            snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
-                     section_list[i].word);
-    }
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;

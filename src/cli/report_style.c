@@ -41,6 +41,8 @@ void report_style_set(struct report_options *report, int fd, enum colour colour)
 void report_style_choose(struct report_options *report)
 {
     bool for_people = report->format == REPORT_TABLE || report->format == REPORT_MARKDOWN;
+    if (for_people && report->has_snapshot && report->sections == 0)
+        report->sections = REPORT_BIT(REPORT_MEMORY);
     report->names = for_people ? REPORT_NAMES_PRETTY : REPORT_NAMES_FULL;
     report->usual = for_people && report->sections == 0;
     report->top = for_people ? REPORT_TOP_OWN : 0;

@@ -319,7 +319,7 @@ END
     run -1 "$gputrace" report --from=1s trace.json
     assert_output "gputrace: --from=1s is after the end of 'trace.json', which lasts 0.00032s"
     echo '[]' >empty.json
-    run -0 "$gputrace" report --from=1s empty.json
+    run -0 "$gputrace" report -r overview --from=1s empty.json
     assert_line --regexp "^  Time span +0 ns$"
     run -1 "$gputrace" report --step=1 empty.json
 }

@@ -181,7 +181,8 @@ named() { # WHAT PID TID NAME
         {"ph": "X", "name": "c", "pid": 1, "tid": 1, "ts": 19, "dur": 5}, {"ph": "X", "cat": "foo", "name": "d", "pid": 1, "tid": 1, "ts": 29, "dur": 5}'
     is_in_each_form findings '["no-gpu-work","4 events, none known as GPU work; kinds found: cpu_op (1), foo (2), without a category (1)"]' '.[0] | [.id, .finding]'
     run -0 "$gputrace" report it.json
-    assert_line --index 1 --partial '4 events, none known as GPU work'
+    assert_line --index 0 --partial 'no GPU work'
+    assert_line --index 2 --partial '4 events, none known as GPU work'
     run -0 "$gputrace" report --html=it.html it.json
     grep -q '4 events, none known as GPU work' it.html
     run -0 "$gputrace" report -r findings --kernel=x "$foreign/hip-shared-memory-is-error.json"
@@ -208,7 +209,7 @@ named() { # WHAT PID TID NAME
 @test "calls that are not CUDA's, and ranges of PyTorch, are not called so" {
     calls_of hip >it.json
     jq '.schemaVersion = 1 | .traceEvents += [{ph: "X", cat: "user_annotation", name: "r", pid: 1, tid: 1, ts: 0, dur: 9}]' it.json >torch.json
-    run -0 "$gputrace" report torch.json
+    run -0 "$gputrace" report -r all torch.json
     refute_output --regexp 'NVTX|CUDA [^a-z]|CUDA call|outside CUDA|cuda[A-Z]'
     assert_output --partial 'host outside GPU calls'
     assert_output --partial 'Ranges (nvtx)'
@@ -216,7 +217,7 @@ named() { # WHAT PID TID NAME
     run -0 "$gputrace" report -r all torch.json
     refute_output --regexp 'NVTX|CUDA call|outside CUDA'
     calls_of cuda >it.json
-    run -0 "$gputrace" report it.json
+    run -0 "$gputrace" report -r all it.json
     assert_output --partial 'host outside CUDA'
     assert_output --partial 'NVTX ranges'
     refute_output --regexp '(^|[^-])--(cpu|delay|trace|capture-range)'
@@ -249,7 +250,7 @@ named() { # WHAT PID TID NAME
     output=$(tr -s ' \n' ' ' <<<"$output")
     assert_output --partial 'host works outside GPU calls'
     assert_output --partial 'range NVTX decode CUDA call ('
-    assert_output --partial 'most of all cudaSoftmaxForward, whose grid has 1 block for 304 multiprocessors'
+    assert_output --partial 'ost of all cudaSoftmaxForward, whose grid has 1 block for 304 multiprocessors'
     assert_output --partial '60 GPU calls failed: hipMalloc() 60 times with hipErrorMemoryAllocation'
     refute_output --partial hipEventQuery
 }

@@ -1012,7 +1012,7 @@ on_terminal() { # COLUMNS ARGUMENT...
     run ! grep -P '[^\x00-\x7f]' report
     grep -F ' us ' report
     grep -F '########' report
-    LC_ALL=C "$gputrace" report "$errors" >report
+    LC_ALL=C "$gputrace" report -r all "$errors" >report
     run ! grep -P '[^\x00-\x7f]' report
     grep -F '2 x CUDA_ERROR_OUT_OF_MEMORY (2)' report
     LC_ALL=C "$gputrace" report -r memory --snapshot=450us "$memory" | grep -F 'at 450 us (memory)'
@@ -1040,25 +1040,34 @@ END
     assert_line --regexp '^\| 100\.0 \| 1234\.000 \| 1234 \|'
 }
 
-@test "without -r the report shows what matters, and says what else there is" {
+@test "without -r the report is one screen: what ran, findings, where the time goes, kernels" {
     run -0 "$gputrace" report "$kineto"
-    assert_line 'Overview (overview)'
+    assert_line --index 0 'kineto-train-h200.json.gz · H200 · 9.07 ms · GPU busy 19 % · 3 steps of 2.98 ms'
+    [ "$(grep -cE '\([a-z-]+\)$' <<<"$output")" -eq 3 ]
+    assert_line 'Findings (findings)'
+    assert_line 'Where a step goes (time)'
     assert_line 'Kernels (kernels)'
-    assert_line '  … and 9 more rows (--top=0 shows all)'
-    assert_line 'Memory operations by time (memtime)'
-    assert_line 'Ranges (nvtx)'
-    refute_line --partial '(latency)'
-    assert_line --partial 'Not in this trace: crashes, '
-    assert_line --regexp '^More sections \(-r all shows all\): .*api,.* latency'
+    assert_line '  … and 14 more rows (--top=0 shows all)'
+    assert_line --index -1 --partial 'More: -r list'
+    [ "${#lines[@]}" -le 36 ] # and four empty ones
     run -0 "$gputrace" report -n 12 "$kineto"
     assert_line '  … and 7 more rows (--top=0 shows all)'
-    run -0 "$gputrace" report "$errors"
-    assert_line 'Failed API calls (errors)'
     run -0 "$gputrace" report -r all "$kineto"
     assert_line 'Launch latency (latency)'
-    refute_line --partial 'More sections'
+    assert_line 'Overview (overview)'
+    refute_line --partial 'More: '
     run -0 "$gputrace" report --snapshot=2ms "$memory"
     assert_line 'Memory allocated at 2 ms (memory)'
+}
+
+@test "a finding of idle time says the time that the table has, and the parts of a step add up to it" {
+    run -0 "$gputrace" report -r findings,time "$kineto"
+    assert_line --partial 'The GPU waits for the host to launch: 1.44 of 2.98 ms of a step'
+    assert_line --regexp '^ +1\.44 ms +48\.2 +waiting for launches$'
+    report time "$kineto" >rows
+    report steps "$kineto" >steps
+    jq -e 'length > 5 and (map(.share_percent) | add - 100 | fabs < 1e-3)' rows
+    jq -e 'map(.time_ns) | add | . == 2983296' rows
 }
 
 @test "kernels have pretty names in tables and full ones for programs, unless asked" {

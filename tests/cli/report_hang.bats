@@ -42,12 +42,12 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_line --partial 'Last finished by all: AllReduce #411 (4.00 MiB)'
 }
 
-@test "without -r a hang is shown, and a report without one has no place for it" {
+@test "with -r all a hang is shown, and a report without one has no place for it" {
     trace 'ranks 4' "$finished" "$three_wait"
-    run -0 "$gputrace" report trace.json
+    run -0 "$gputrace" report -r all trace.json
     assert_line 'Hangs (hang)'
     trace 'ranks 4' "$finished"
-    run -0 "$gputrace" report trace.json
+    run -0 "$gputrace" report -r all trace.json
     refute_line --partial 'Hangs'
     assert_line --regexp '^Not in this trace: .*hang'
 }
@@ -274,8 +274,8 @@ traces() { # RANKS LINE...
     "$gputrace" report -r hang rank?.json >direct
     grep -F '1. Ranks 0, 1 and 3 wait in AllReduce #412' direct
     "$gputrace" report -r hang rank?.gpr | diff direct -
-    "$gputrace" report rank?.json >usual
-    grep -Fx 'Hangs (hang)' usual
+    "$gputrace" report -r all rank?.json >all
+    grep -Fx 'Hangs (hang)' all
 }
 
 @test "job: what each rank did is known of its own trace" {

@@ -223,11 +223,11 @@ END
     assert_output --partial 'no CPU samples were recorded: gputrace run --cpu=samples records them'
     assert_output --partial 'times off the processor were not recorded: gputrace run --cpu=switches records them'
     refute_output --regexp ' Host( |$)'
-    run "$gputrace" report trace.json
+    run "$gputrace" report -r all trace.json
     refute_output --partial 'CPU samples'
     refute_output --partial '(host)'
     trace "${gap[@]}" 'on 1 1500 20500 1000 decode,main'
-    run "$gputrace" report trace.json
+    run "$gputrace" report -r all trace.json
     assert_output --partial 'Functions of the host while GPUs were idle (host)'
     assert_output --partial 'outside CUDA'
 }

@@ -18,6 +18,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
  *  constant   section_NAME   word of -r   title */
 #define REPORT_SECTIONS(X)                                                             \
     X(FINDINGS, findings, "findings", "Findings")                                      \
+    X(TIME, time, "time", "Where the time goes")                                       \
     X(OVERVIEW, overview, "overview", "Overview")                                      \
     X(CRASHES, crashes, "crashes", "Crashes and kills")                                \
     X(HANG, hang, "hang", "Hangs")                                                     \

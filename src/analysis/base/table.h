@@ -38,6 +38,7 @@ enum column_flags {
     COLUMN_MACHINE = 4,  /* in csv and json only */
     COLUMN_MOMENT = 16,  /* points in time, with more digits than other times */
     COLUMN_BAD = 32,     /* what is in it, other than 0, says that something went wrong */
+    COLUMN_TAG = 64,     /* in paragraphs: at the right end of a line */
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
 };
 
@@ -92,9 +93,11 @@ struct table {
     size_t shown;      /* of them: the first ones */
     bool listing;      /* rows are facts in a fixed order, not data: never sorted, cut or summed */
     bool headed;       /* a listing whose columns need their heads all the same */
-    bool paragraphs;   /* a listing whose rows are paragraphs: the first column, then each on a line of its own */
-    const char *none;  /* in place of rows; NULL: the usual */
-    bool unrecorded;   /* --trace left out what it is about: it has no rows, and MISSING says what */
+    /* A listing whose rows are paragraphs: the first column, then each on a line of its own. What comes behind a
+     * newline in the first is on a line of its own, too. */
+    bool paragraphs;
+    const char *none;            /* in place of rows; NULL: the usual */
+    bool unrecorded;             /* --trace left out what it is about: it has no rows, and MISSING says what */
     char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
     bool no_memory;              /* sticky */
     int64_t whole;               /* the sum of which shares are written */

@@ -195,6 +195,16 @@ struct finding_name finding_name_of(const char *text)
     return shown;
 }
 
+struct amount amount_part(int64_t part, int64_t whole)
+{
+    struct amount amount, of = amount_time(whole), own = amount_time(part);
+    const char *unit = strchr(of.text, ' '), *own_unit = strchr(own.text, ' ');
+    bool same = unit && own_unit && strcmp(unit, own_unit) == 0;
+    snprintf(amount.text, sizeof(amount.text), "%.*s of %.12s", same ? (int)(own_unit - own.text) : 12, own.text,
+             of.text);
+    return amount;
+}
+
 void finding_names_release(void *state)
 {
     array_release(&((struct name_facts *)state)->items);

@@ -210,7 +210,12 @@ struct findings {
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of it */
     struct warm_up warm_up;  /* at the begin of it */
-    const struct idle *idle; /* what GPUs were idle for, after the warm-up; NULL: the trace has no GPU */
+    /* The time that is told: of usual steps where they take most of the run, else all of it after the warm-up. */
+    struct told_time {
+        int64_t from, to;
+        int64_t steps; /* how many there are in it; 0: it is not told by steps */
+    } told;
+    const struct idle *idle; /* what GPUs were idle for, in the time that is told; NULL: the trace has no GPU */
     int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     ARRAY(struct finding) items;
@@ -224,6 +229,7 @@ struct rule {
     /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
     uint64_t sources[2];
     bool of_gpu;       /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
+    bool of_idle;      /* its cost is idle time of findings.idle: it is told by steps where these are */
     bool without_cost; /* it is not about time: it is shown whatever it costs */
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
@@ -253,8 +259,8 @@ enum {
 };
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
 
-/* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; and whether TIME, or EVENT_NONE, is in it.
- */
+/* rules_warm_up.c: sets `warm_up`, the longest of a process, `told` and `steady`; and whether TIME, or EVENT_NONE, is
+ * in the warm-up. */
 void find_warm_up(struct findings *findings);
 bool in_warm_up(const struct findings *findings, int64_t time);
 
@@ -289,6 +295,13 @@ struct finding_name finding_name_of(const char *text);
 /* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
 const struct rule *finding_rule(const char *id, size_t length);
 void finding_rule_words(char *text, size_t size);
+
+/* What findings are about, for sections that need section_findings: `told` and `idle` are found when they are first
+ * asked for. NULL: no memory, or after error(). */
+const struct findings *findings_told(const struct trace *trace);
+
+/* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
+struct amount amount_part(int64_t part, int64_t whole);
 
 /* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule
  * ("any"), has a finding. */

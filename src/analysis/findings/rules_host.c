@@ -40,6 +40,7 @@ static int blocked_find(void *state, struct findings *findings)
 const struct rule rule_host_blocked = {
     .id = "host-blocked",
     .section = "host-waits",
+    .of_idle = true,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .find = blocked_find,
 };

@@ -125,6 +125,7 @@ const struct rule rule_host_work = {
         "Look at what the host does there (--cpu=samples or NVTX ranges show it), and do it while the GPU is busy: "
         "prepare the next work, in another thread or process, before waiting for the last.",
     .section = "gaps",
+    .of_idle = true,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .find = host_find,
 };

@@ -160,6 +160,7 @@ const struct rule rule_launch_bound = {
     .advice = "Launch less often or more at once: a CUDA graph (in PyTorch torch.compile(mode=\"reduce-overhead\") or "
               "torch.cuda.graph), a larger batch, or fused kernels.",
     .section = "idle",
+    .of_idle = true,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .state_size = sizeof(struct launches),
     .op = launches_op,

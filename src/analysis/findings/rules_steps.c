@@ -351,6 +351,7 @@ static void loading_release(void *state)
 const struct rule rule_data_loading = {
     .id = "data-loading",
     .section = "nvtx",
+    .of_idle = true,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .state_size = sizeof(struct loading),
     .categories = CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP),

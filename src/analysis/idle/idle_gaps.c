@@ -79,7 +79,7 @@ struct finding {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
-    int64_t from; /* gaps that begin earlier do not count */
+    int64_t from, to; /* what of gaps is in this time counts */
     /* Of the GPU that the walk is at */
     bool any;
     uint32_t device, last_thread;
@@ -151,6 +151,14 @@ static int settle(struct finding *finding, const struct gap *gap, const struct i
 
 /* --- the walk over the operations --- */
 
+/* Cuts GAP to the time that counts. Returns whether anything is left. */
+static bool clip(const struct finding *finding, struct gap *gap)
+{
+    gap->start = gap->start > finding->from ? gap->start : finding->from;
+    gap->end = gap->end < finding->to ? gap->end : finding->to;
+    return gap->end > gap->start;
+}
+
 static void offer(struct finding *finding, const struct gap *gap, struct idle_neighbour after)
 {
     const struct idle_gap one = {.start = gap->start,
@@ -177,10 +185,11 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .thread = op->thread,
         .call = op->call,
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
-        .copied = op->category == CATEGORY_GPU_MEMCPY && op->start - op->called > IDLE_LATENCY &&
+        .copied = op->category == CATEGORY_GPU_MEMCPY && op->called != EVENT_NONE &&
+                  op->start - op->called > IDLE_LATENCY &&
                   name_facts_find(&finding->names, &trace->strings, op->name) & NAME_PAGEABLE,
     };
-    if (gap.start < finding->from)
+    if (!clip(finding, &gap))
         return 0;
     offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
     if (finding->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
@@ -189,9 +198,9 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
     return sorter_add(&finding->gaps->asked, &gap);
 }
 
-static int add_edge(struct finding *finding, enum idle_cause cause, const struct gap *gap, struct idle_neighbour after)
+static int add_edge(struct finding *finding, enum idle_cause cause, struct gap *gap, struct idle_neighbour after)
 {
-    if (gap->end <= gap->start || gap->start < finding->from)
+    if (!clip(finding, gap))
         return 0;
     offer(finding, gap, after);
     /* Before the first operation or after the last. */
@@ -208,7 +217,7 @@ static int add_edge(struct finding *finding, enum idle_cause cause, const struct
 
 static int end_device(struct finding *finding)
 {
-    const struct gap gap = {
+    struct gap gap = {
         .start = finding->until, .end = finding->trace->end, .device = finding->device, .thread = finding->last_thread};
     return finding->any ? add_edge(finding, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT})
                         : 0;
@@ -216,8 +225,7 @@ static int end_device(struct finding *finding)
 
 static int begin_device(struct finding *finding, const struct timeline_op *op)
 {
-    const struct gap gap = {
-        .start = finding->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
+    struct gap gap = {.start = finding->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
     int status = end_device(finding);
     finding->any = true;
     finding->device = op->device;
@@ -230,7 +238,7 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
 {
     if ((!finding->any || op->device != finding->device) && begin_device(finding, op) < 0)
         return -1;
-    if (op->thread != LAUNCHED_NO_THREAD && op->start >= finding->from &&
+    if (op->thread != LAUNCHED_NO_THREAD && op->start >= finding->from && op->start < finding->to &&
         idle_add_launched(finding->idle, op->device, op->end - op->start) < 0)
         return -1;
     struct stream_last *stream = array_at(&finding->streams, op->stream);
@@ -293,9 +301,9 @@ static int pass_phases(struct finding *finding)
     return sorter_walk_end(&walk) ?: status;
 }
 
-static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from)
+static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to)
 {
-    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace, .from = from};
+    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace, .from = from, .to = to};
     idle->run = trace_span(trace);
     idle->gaps = gaps;
     int status = idle_waits_begin(&gaps->waits, trace);
@@ -324,13 +332,13 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
 {
     if (trace->ranks.count > 0)
         idle_keep_pieces(idle, trace->space);
-    int status = find_gaps(gaps, idle, trace, INT64_MIN);
+    int status = find_gaps(gaps, idle, trace, INT64_MIN, INT64_MAX);
     return status == 0 && idle->has_pieces ? sorter_ready(&idle->pieces) : status;
 }
 
-int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from)
+int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to)
 {
     release_found(gaps);
     init_found(gaps, trace->space);
-    return find_gaps(gaps, idle, trace, from);
+    return find_gaps(gaps, idle, trace, from, to);
 }

@@ -36,7 +36,7 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
 /* After trace_finish(): fills IDLE. TRACE has timeline, host_calls, ranges and operators. Returns 0, or -1: no memory,
  * or after error(). */
 int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace);
-/* Once more, for gaps that begin at FROM or later: fills another IDLE, without its pieces. */
-int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from);
+/* Once more, for what of gaps is from FROM to TO: fills another IDLE, without its pieces. */
+int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to);
 
 #endif

@@ -14,7 +14,7 @@
 enum column_number { ID, TEXT, COST, SHARE, TOTAL, RANKS, RANK, GAIN, ADVICE, WHERE, MORE };
 
 const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
-    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE},
+    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
     [TEXT] = {"finding", "Finding", TYPE_TEXT},
     [COST] = {"time", "Time", TYPE_NS, COLUMN_MACHINE},
     [SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_MACHINE},
@@ -23,8 +23,8 @@ const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
     [RANK] = {"rank", "Rank", TYPE_NUMBER, COLUMN_MACHINE},
     [GAIN] = {"gain", "Gain", TYPE_NS, COLUMN_MACHINE},
     [ADVICE] = {"advice", "Do", TYPE_TEXT},
-    [WHERE] = {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL},
-    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
+    [WHERE] = {"where", "At", TYPE_TEXT, COLUMN_OPTIONAL},
+    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
 };
 
 /* A row: what is found of ranks of the whole job, or a finding of its traces: that of the rank where it costs most. */
@@ -208,21 +208,20 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
                         amount_time(line->total).text);
 }
 
-/* "train_step (train.py:31), at 431 ms, GPU 6, on node1; more: -r ranks" */
+/* "train_step (train.py:31), at 431 ms, GPU 6, on node1" */
 static struct cell where_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
     const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
-    const char *place = line->finding ? trace_text(&job->trace, line->finding->line) : "",
-               *end = strstr(where, "; more");
+    const char *place = line->finding ? trace_text(&job->trace, line->finding->line) : "";
+    place = strncmp(where, place, strlen(place)) == 0 ? "" : place;
     if (!line->of_ranks)
         return table_text(table, where);
     if (job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
         host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
     if (!*host && !*where)
         return (struct cell){0};
-    return table_format(table, "%s%s%.*s%s%s%s; more: -r %s", place, *place ? ", " : "",
-                        (int)(end ? end - where : (ptrdiff_t)strlen(where)), where, *where && *host ? ", " : "",
-                        *host ? "on " : "", host, finding_rules[line->rule]->section);
+    return table_format(table, "%s%s%s%s%s%s", place, *place ? ", " : "", where, *where && *host ? ", " : "",
+                        *host ? "on " : "", host);
 }
 
 static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line)

@@ -152,6 +152,8 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
         render.format->begin(&render);
     if (render.format->trace_begin)
         render.format->trace_begin(&render, "job", "");
+    if (options->usual)
+        job_tables_headline(&reducing->job, &render);
     int status = job_tables_write(&reducing->job, wanted, &render);
     if (render.format->trace_end)
         render.format->trace_end(&render);

@@ -1,5 +1,6 @@
 #include "analysis/job/job_tables.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/buffer.h"
@@ -184,6 +185,8 @@ static struct table table_of(unsigned number, struct column *columns)
         columns[TOTAL].flags = COLUMN_OPTIONAL;
     columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
     columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
+    if (number == REPORT_TIME) /* of a step of each rank: a sum of all says nothing */
+        columns[TOTAL].flags = columns[COUNT].flags = columns[RANKS].flags = COLUMN_MACHINE;
     if (number == REPORT_FINDINGS) {
         table.columns = job_findings_columns;
         table.column_count = JOB_FINDINGS_COLUMNS;
@@ -200,6 +203,27 @@ static struct table table_of(unsigned number, struct column *columns)
         table.listing = table.paragraphs = number == REPORT_HANG;
     }
     return table;
+}
+
+void job_tables_headline(const struct job_whole *job, struct render *render)
+{
+    const struct ranks *ranks = &job->ranks;
+    int64_t steps = 0, time = 0;
+    char line[256], of[48] = "";
+    for (size_t i = 0; i < ranks->items.count; i++) {
+        steps += ranks->items.items[i].steps;
+        sum_add(&time, ranks->items.items[i].step_total);
+    }
+    if (job->world_size > (int64_t)ranks->items.count)
+        snprintf(of, sizeof(of), " of %s", amount_count(job->world_size).text);
+    int length = snprintf(
+        line, sizeof(line), "%s%s ranks on %s host%s · %s", amount_count((int64_t)ranks->items.count).text, of,
+        amount_count((int64_t)job->hosts.count).text, job->hosts.count == 1 ? "" : "s", amount_time(job->run).text);
+    if (steps > 0 && ranks->items.count > 0)
+        snprintf(line + length, sizeof(line) - (size_t)length, " · %s steps of %s",
+                 amount_count(steps / (int64_t)ranks->items.count).text, amount_mean(time, steps).text);
+    render_line(render, line);
+    render->any = true;
 }
 
 struct report_columns job_tables_columns(void)

@@ -20,6 +20,9 @@ int job_tables_include(const struct job_whole *job, const char *ids);
 /* Whether --sort and --columns name columns of SECTIONS as a job has them. Returns 0, or -1 after error(). */
 int job_tables_check(const struct report_options *options, uint64_t sections);
 
+/* The first line of the report of JOB. */
+void job_tables_headline(const struct job_whole *job, struct render *render);
+
 /* The columns that are the same in all tables that are made of rows of the traces' sections. */
 struct report_columns job_tables_columns(void);
 

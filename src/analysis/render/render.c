@@ -24,7 +24,7 @@ void render_visible(struct buffer *buffer, const char *text, const char *special
 
 void render_ascii(struct buffer *text, size_t start)
 {
-    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}};
+    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}, {"·", "-"}};
     size_t to = start;
     for (size_t at = start; at < text->length;) {
         size_t i = 0, count = sizeof(words) / sizeof(*words);

@@ -25,7 +25,6 @@ struct render {
     bool any;                            /* something was written already */
     char left_out[512];                  /* names of sections that had no rows, */
     char unrecorded[512];                /* and of those that were not recorded */
-    char more[512];                      /* names of sections that are shown only when they are asked for */
     bool dropped;                        /* a table had not enough space for all of its columns */
     struct json_out json;                /* of the format json */
     const struct trace *trace;           /* that is written; it is finished */
@@ -49,7 +48,12 @@ extern const struct renderer renderer_table, renderer_csv, renderer_json, render
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
 void render_visible(struct buffer *buffer, const char *text, const char *special);
 
-/* render_paragraphs.c: writes the rows of a table of paragraphs. */
+/* render_paragraphs.c: writes TEXT from column AT on, and lines after the first behind INDENT blanks. Returns
+ * where the last line ends, which is not ended. */
+size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width);
+/* Writes TEXT as a line of its own, or several. */
+void render_line(struct render *render, const char *text);
+/* Writes the rows of a table of paragraphs. */
 void render_paragraphs(struct render *render, const struct table *table, bool markdown);
 
 /* Replaces the characters that sections write themselves in TEXT, from START on, for terminals that have ASCII alone:

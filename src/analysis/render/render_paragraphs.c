@@ -1,7 +1,9 @@
 /*
  * A table whose rows are paragraphs for people: the first column is a heading with the row's number, each other one a
- * line of its own behind its title, broken between words where the terminal ends.
+ * line of its own behind its title, broken between words where the terminal ends. Tags are at the right end of lines:
+ * one before the heading's column of the heading, another one of the last line.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/buffer.h"
@@ -11,8 +13,17 @@
 #define WIDTH_UNKNOWN 100 /* of a file or pipe: longer lines are hard to read */
 #define WIDTH_LEAST 40
 
-/* Writes TEXT from column AT on, and lines after the first behind INDENT blanks. */
-static void write_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
+/* What Markdown or HTML would take for its own. */
+#define SPECIAL "\\`*_[]<>|~&#$"
+
+struct paragraphs {
+    struct buffer *out, text;
+    const struct table *table;
+    size_t width;
+    bool markdown, ascii;
+};
+
+size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
 {
     bool first = true;
     while (*text) {
@@ -30,54 +41,111 @@ static void write_wrapped(struct buffer *out, const char *text, size_t indent, s
         first = false;
         text += length + strspn(text + length, " ");
     }
-    buffer_char(out, '\n');
+    return at;
 }
 
-/* What Markdown or HTML would take for its own. */
-#define SPECIAL "\\`*_[]<>|~&#$"
-
-static void write_row(struct buffer *out, const struct table *table, size_t row, struct buffer *text, size_t width,
-                      bool markdown, bool ascii)
+/* The text of a cell as it is shown, until the next one; NULL: it has none. DETAIL: what comes behind its first line.
+ */
+static const char *text_of(struct paragraphs *to, size_t row, int column, bool detail)
 {
+    const struct cell *cell = column < 0 ? NULL : table_cell(to->table, row, (size_t)column);
+    const char *text = cell && cell->kind == CELL_TEXT ? table_cell_text(to->table, cell) : "";
+    char first[1024];
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
+    text += strcspn(text, "\n");
+    if (!*(detail ? text : first))
+        return NULL;
+    to->text.length = 0;
+    render_visible(&to->text, detail ? text + 1 : first, to->markdown ? SPECIAL : "");
+    if (to->ascii && !to->text.failure)
+        render_ascii(&to->text, 0);
+    buffer_char(&to->text, '\0');
+    return to->text.failure ? NULL : to->text.data;
+}
+
+/* Ends the line, of which AT characters are written, with a tag. TAG: its column; -1: none. */
+static void end_line(struct paragraphs *to, size_t row, int tag, const char *before, size_t at)
+{
+    const char *text = text_of(to, row, tag, false);
+    size_t width = text ? strlen(before) + render_width(text, strlen(text)) : 0;
+    if (text && to->markdown)
+        buffer_format(to->out, " (%s%s)", before, text);
+    else if (text && at + 2 + width > to->width)
+        buffer_format(to->out, "\n%*s%s%s", (int)(to->width - width), "", before, text);
+    else if (text)
+        buffer_format(to->out, "%*s%s%s", (int)(to->width - width - at), "", before, text);
+    buffer_char(to->out, '\n');
+}
+
+static void write_row(struct paragraphs *to, size_t row)
+{
+    const struct table *table = to->table;
+    size_t indent = row + 1 < 10 ? 5 : 6, width = to->markdown ? SIZE_MAX : to->width, at = 0;
+    int tag = -1;
     bool heading = true;
-    size_t indent = row + 1 < 10 ? 5 : 6;
     for (size_t i = 0; i < table->column_count; i++) {
-        const struct cell *cell = table_cell(table, row, i);
-        if (table->columns[i].flags & COLUMN_MACHINE || cell->kind != CELL_TEXT || !*table_cell_text(table, cell))
+        const char *title = table->columns[i].title;
+        tag = table->columns[i].flags & COLUMN_TAG ? (int)i : tag;
+        const char *text = table->columns[i].flags & COLUMN_MACHINE ? NULL : text_of(to, row, (int)i, false);
+        if (!text)
             continue;
-        text->length = 0;
-        render_visible(text, table_cell_text(table, cell), markdown ? SPECIAL : "");
-        if (ascii && !text->failure)
-            render_ascii(text, 0);
-        buffer_char(text, '\0');
-        if (text->failure)
-            return;
-        if (heading && !markdown)
-            buffer_format(out, "  %zu. ", row + 1);
-        else if (heading)
-            buffer_format(out, "%zu. ", row + 1);
-        if (markdown)
-            buffer_format(out, "%s%s%s%s\n", heading ? "" : "   - ", heading ? "" : table->columns[i].title,
-                          heading ? "" : ": ", text->data);
-        else if (heading)
-            write_wrapped(out, text->data, indent, indent, width);
-        else {
-            buffer_format(out, "%*s%s: ", (int)indent, "", table->columns[i].title);
-            write_wrapped(out, text->data, indent + 2, indent + strlen(table->columns[i].title) + 2, width);
+        if (at > 0)
+            end_line(to, row, -1, "", at);
+        if (heading) {
+            buffer_format(to->out, "%s%zu. ", to->markdown ? "" : "  ", row + 1);
+            at = render_wrapped(to->out, text, indent, indent, width);
+            end_line(to, row, tag, "", at);
+            at = 0;
+            const char *detail = text_of(to, row, (int)i, true);
+            if (detail) {
+                buffer_text(to->out, to->markdown ? "   - " : indent == 5 ? "     " : "      ");
+                at = render_wrapped(to->out, detail, indent, indent, width);
+            }
+            tag = -1;
+            heading = false;
+            continue;
         }
-        heading = false;
+        buffer_format(to->out, "%s%s: ", to->markdown ? "   - " : indent == 5 ? "     " : "      ", title);
+        at = render_wrapped(to->out, text, indent + 2, indent + strlen(title) + 2, width);
     }
+    if (at > 0)
+        end_line(to, row, tag, "more: -r ", at);
+}
+
+static size_t width_of(const struct render *render)
+{
+    size_t width = render->options->width ? render->options->width : WIDTH_UNKNOWN;
+    return width < WIDTH_LEAST ? WIDTH_LEAST : width;
+}
+
+void render_line(struct render *render, const char *text)
+{
+    bool markdown = render->format == &renderer_markdown;
+    struct buffer shown;
+    buffer_init_memory(&shown);
+    render_visible(&shown, text, markdown ? SPECIAL : "");
+    if (render->options->ascii && !shown.failure)
+        render_ascii(&shown, 0);
+    buffer_char(&shown, '\0');
+    if (!shown.failure) {
+        render_wrapped(render->out, shown.data, 2, 0, markdown ? SIZE_MAX : width_of(render));
+        buffer_char(render->out, '\n');
+    }
+    render->out->failure = render->out->failure ? render->out->failure : shown.failure;
+    buffer_release(&shown);
 }
 
 void render_paragraphs(struct render *render, const struct table *table, bool markdown)
 {
-    struct buffer text;
-    size_t width = render->options->width ? render->options->width : WIDTH_UNKNOWN;
-    buffer_init_memory(&text);
+    struct paragraphs to = {.out = render->out, .table = table, .markdown = markdown, .ascii = render->options->ascii};
+    size_t rest = table->rows - table->shown;
+    to.width = width_of(render);
+    buffer_init_memory(&to.text);
     for (size_t row = 0; row < table->shown; row++)
-        write_row(render->out, table, row, &text, width < WIDTH_LEAST ? WIDTH_LEAST : width, markdown,
-                  render->options->ascii);
-    if (text.failure && !render->out->failure)
-        render->out->failure = text.failure;
-    buffer_release(&text);
+        write_row(&to, row);
+    if (rest > 0)
+        buffer_format(to.out, "%s%zu more: -r %s\n", markdown ? "\n" : "  ", rest, table->word);
+    if (to.text.failure && !render->out->failure)
+        render->out->failure = to.text.failure;
+    buffer_release(&to.text);
 }

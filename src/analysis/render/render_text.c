@@ -251,12 +251,16 @@ static void write_words(struct render *render, const char *label, const char *wo
 
 static void end_trace(struct render *render)
 {
-    if (*render->left_out || *render->unrecorded || *render->more || render->dropped)
+    bool usual = render->options->usual;
+    if (usual || *render->left_out || *render->unrecorded || render->dropped)
         buffer_char(render->out, '\n');
-    write_words(render, "Not in this trace:", render->left_out);
+    if (!usual)
+        write_words(render, "Not in this trace:", render->left_out);
     write_words(render, "Not recorded (left out by --trace):", render->unrecorded);
-    write_words(render, "More sections (-r all shows all):", render->more);
-    write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
+    if (!usual)
+        write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
+    if (usual)
+        render_line(render, "More: -r list (all sections) · -r kernels · -r lines · --html=page.html · gputrace view");
     *render->left_out = *render->unrecorded = '\0';
     render->dropped = false;
 }

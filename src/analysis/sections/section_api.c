@@ -69,7 +69,6 @@ const struct section section_errors = {
     SECTION_COLUMNS(error_columns),
     .sources = {TRACE_API},
     .comparable = {.noun = "error", .keys = {"name", "error"}, .count = "count", .floor = FLOOR_HOST},
-    .usual = 10,
     .sort = "count",
     .finish = finish_errors,
 };

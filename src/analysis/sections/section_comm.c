@@ -41,7 +41,6 @@ static int finish(struct report_row *row)
 const struct section section_comm = {
     .columns = comm_columns,
     .column_count = COMM_COLUMNS,
-    .usual = 10,
     .state_size = sizeof(struct state),
     .parts = TRACE_KERNEL,
     .sort = COMM_SORT,

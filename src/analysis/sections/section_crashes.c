@@ -452,7 +452,6 @@ static int finish(struct report_row *row)
 const struct section section_crashes = {
     SECTION_COLUMNS(columns),
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
-    .usual = 100,
     .listing = true,
     .headed = true,
     .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,

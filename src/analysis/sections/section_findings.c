@@ -1,6 +1,8 @@
 /*
  * The findings: runs all rules over the trace, puts what they found in order, and says where it was.
  */
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,8 @@
 
 struct state {
     struct findings findings;
-    struct idle idle;         /* after the warm-up, if there is one */
+    bool told;                /* findings.told and findings.idle are found */
+    struct idle idle;         /* of the time that is told, if that is not the whole trace */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
     void *states[FINDING_RULE_COUNT];
     struct wanting {
@@ -280,7 +283,7 @@ enum column_number {
 };
 
 static const struct column columns[] = {
-    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE},
+    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
     [TEXT] = {"finding", "Finding", TYPE_TEXT},
     [COST] = {"time", "Time", TYPE_NS, COLUMN_MACHINE},
     [SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_MACHINE},
@@ -288,8 +291,8 @@ static const struct column columns[] = {
     [GAIN_SHARE] = {"gain_share", "Gain share", TYPE_PERCENT, COLUMN_MACHINE},
     [COUNT] = {"count", "Count", TYPE_COUNT, COLUMN_MACHINE},
     [ADVICE] = {"advice", "Do", TYPE_TEXT},
-    [WHERE] = {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL},
-    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
+    [WHERE] = {"where", "At", TYPE_TEXT, COLUMN_OPTIONAL},
+    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
     [AT] = {"start", "Start", TYPE_NS, COLUMN_MACHINE},
     [GPU] = {"gpu", "GPU", TYPE_NUMBER, COLUMN_MACHINE},
     [STREAM] = {"stream", "Stream", TYPE_NUMBER, COLUMN_MACHINE},
@@ -299,9 +302,38 @@ static const struct column columns[] = {
     [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
 };
 
-static struct cell title_of(struct table *table, const struct trace *trace, const struct finding *finding)
+/* Findings that say more behind a colon have it on a line of its own, and the time behind their first words, which are
+ * not many. */
+#define TITLE_MOST 64
+
+/* For people: of what is idle in steps, the time of one step. */
+static struct cell heading_of(struct table *table, const struct findings *findings, const struct finding *finding)
 {
+    const struct trace *trace = findings->trace;
+    int64_t steps = finding->rule->of_idle ? findings->told.steps : 0, parts = steps > 0 ? steps : 1;
+    int64_t whole = steps > 0 ? findings->told.to - findings->told.from : trace_span(trace);
+    struct amount time = amount_part(finding->cost / parts, whole / parts);
+    struct amount gain = amount_time(finding->gain / parts);
+    bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
+    const char *colon = strstr(finding->text, ": "), *of = steps > 0 ? " of a step" : "";
+    char more[64] = "";
+    if (finding->cost <= 0)
+        return table_text(table, finding->text);
+    if (gains)
+        snprintf(more, sizeof(more), "; up to %s can be gained", gain.text);
+    if (!colon || colon - finding->text > TITLE_MOST)
+        return table_format(table, "%s (%s%s%s)", finding->text, time.text, of, more);
+    bool word = strcspn(colon + 2, " ,") == strspn(colon + 2, "abcdefghijklmnopqrstuvwxyz");
+    return table_format(table, "%.*s: %s%s%s\n%c%s", (int)(colon - finding->text), finding->text, time.text, of, more,
+                        word ? toupper(colon[2]) : colon[2], colon + 3);
+}
+
+static struct cell title_of(struct table *table, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = findings->trace;
     int64_t run = trace_span(trace);
+    if (trace->options->format == REPORT_TABLE || trace->options->format == REPORT_MARKDOWN)
+        return heading_of(table, findings, finding);
     if (finding->cost <= 0)
         return table_text(table, finding->text);
     struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
@@ -311,29 +343,13 @@ static struct cell title_of(struct table *table, const struct trace *trace, cons
                         amount_time(finding->gain).text);
 }
 
+/* PLACE: the program's line; "": not known. Then stream and thread are of no use. */
 static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
-                        const char *thread)
+                        const char *program, const char *thread)
 {
     const struct finding_place *place = &finding->place;
-    const char *gap = "";
-    if (place->time != EVENT_NONE) {
-        buffer_format(out, "at %s", amount_time(place->time - trace->start).text);
-        gap = ", ";
-    }
-    int64_t device = place->device == EVENT_NONE ? EVENT_NONE : trace_device_id(trace, (size_t)place->device);
-    int64_t stream = place->stream == EVENT_NONE ? EVENT_NONE : trace_stream_id(trace, (size_t)place->stream)->stream;
-    if (device != EVENT_NONE) {
-        buffer_format(out, "%sGPU %lld", gap, (long long)device);
-        gap = ", ";
-    }
-    if (stream != EVENT_NONE) {
-        buffer_format(out, "%sstream %lld", gap, (long long)stream);
-        gap = ", ";
-    }
-    if (*thread) {
-        buffer_format(out, "%s%s", gap, thread);
-        gap = ", ";
-    }
+    const char *gap = *program ? ", " : "";
+    buffer_text(out, program);
     if (finding->range != EVENT_NO_TEXT) {
         buffer_format(out, "%srange %s", gap, finding_name(trace, finding->range).text);
         gap = ", ";
@@ -342,8 +358,22 @@ static void write_where(struct buffer *out, const struct trace *trace, const str
         buffer_format(out, "%soperator %s", gap, finding_name(trace, finding->operation).text);
         gap = ", ";
     }
-    if (finding->rule->section)
-        buffer_format(out, "%smore: -r %s", *gap ? "; " : "", finding->rule->section);
+    if (place->time != EVENT_NONE) {
+        buffer_format(out, "%s%s%s", gap, *gap ? "at " : "", amount_time(place->time - trace->start).text);
+        gap = ", ";
+    }
+    int64_t device = place->device == EVENT_NONE ? EVENT_NONE : trace_device_id(trace, (size_t)place->device);
+    int64_t stream = place->stream == EVENT_NONE ? EVENT_NONE : trace_stream_id(trace, (size_t)place->stream)->stream;
+    if (device != EVENT_NONE) {
+        buffer_format(out, "%sGPU %lld", gap, (long long)device);
+        gap = ", ";
+    }
+    if (stream != EVENT_NONE && !*program) {
+        buffer_format(out, "%sstream %lld", gap, (long long)stream);
+        gap = ", ";
+    }
+    if (*thread && !*program)
+        buffer_format(out, "%s%s", gap, thread);
 }
 
 static int show(struct report_row *row, const struct findings *findings, const struct finding *finding)
@@ -356,7 +386,7 @@ static int show(struct report_row *row, const struct findings *findings, const s
     if (!cells)
         return -1;
     cells[ID] = table_text(table, finding->rule->id);
-    cells[TEXT] = title_of(table, trace, finding);
+    cells[TEXT] = title_of(table, findings, finding);
     cells[COST] = cell_integer(finding->cost);
     cells[SHARE] = cell_share(finding->cost, trace_span(findings->trace));
     if (finding->gain > 0) {
@@ -378,7 +408,9 @@ static int show(struct report_row *row, const struct findings *findings, const s
     cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
     cells[STACK] = trace_callers_cell(trace, table, place->stack);
     buffer_init_memory(&where);
-    write_where(&where, trace, finding, cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
+    struct cell program = trace_place_cell(trace, table, place->stack);
+    write_where(&where, trace, finding, program.kind == CELL_TEXT ? table_cell_text(table, &program) : "",
+                cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
     cells[WHERE] = table_sink(table, &where);
     return 0;
 }
@@ -466,23 +498,33 @@ static void *state_of(struct state *state, const struct rule *rule)
 }
 
 /* The warm-up is a finding of its own: others are about the rest. */
-static int find_idle(struct state *state)
+static int find_told(struct state *state)
 {
     struct findings *findings = &state->findings;
-    findings->idle = section_state(findings->trace, REPORT_IDLE);
-    if (!findings->warm_up.process || !findings->idle || !findings->idle->gaps)
+    if (state->told)
         return 0;
-    int status = idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->warm_up.until);
+    state->told = true;
+    find_warm_up(findings);
+    findings->idle = section_state(findings->trace, REPORT_IDLE);
+    if (findings->told.from == INT64_MIN || !findings->idle || !findings->idle->gaps)
+        return 0;
+    int status =
+        idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->told.from, findings->told.to);
     findings->idle = &state->idle;
     return status;
+}
+
+const struct findings *findings_told(const struct trace *trace)
+{
+    struct state *state = (struct state *)section_state(trace, REPORT_FINDINGS); /* as sections finish one by one */
+    return find_told(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
 }
 
 static int finish(struct report_row *row)
 {
     struct state *state = row->state;
     struct findings *findings = &state->findings;
-    find_warm_up(findings);
-    int status = find_idle(state);
+    int status = find_told(state);
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
@@ -516,7 +558,7 @@ bool findings_include(const void *context, const char *ids)
 
 const struct section section_findings = {
     SECTION_COLUMNS(columns),
-    .usual = 10,
+    .usual = 3,
     .listing = true,
     .paragraphs = true,
     .none = "nothing found: no rule of gputrace-findings(7) applies",

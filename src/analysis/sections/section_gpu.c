@@ -56,8 +56,8 @@ static const struct column kernel_columns[] = {
 const struct section section_kernels = {
     SECTION_COLUMNS(kernel_columns),
     SECTION_TALLY(struct kernel_row, 1),
+    .usual = 5,
     .sources = {TRACE_KERNEL},
-    .usual = 10,
     .comparable = {.noun = "kernel",
                    .keys = {"name", "grid", "block"},
                    .total = "total",
@@ -118,7 +118,6 @@ const struct section section_memtime = {
     SECTION_COLUMNS(memtime_columns),
     SECTION_TALLY(struct memop_row, 2),
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
-    .usual = 10,
     .comparable = {.noun = "copy",
                    .keys = {"name"},
                    .total = "total",
@@ -313,7 +312,6 @@ static const struct column range_columns[] = {
 const struct section section_device_ranges = {
     SECTION_COLUMNS(range_columns),
     SECTION_TALLY(struct range_group, 1),
-    .usual = 10,
     .comparable = {.noun = "device-range",
                    .keys = {"device", "name"},
                    .total = "total",

@@ -44,7 +44,6 @@ static int finish(struct report_row *row)
 const struct section section_hang = {
     .columns = hang_columns,
     .column_count = HANG_COLUMNS,
-    .usual = 10,
     .listing = true,
     .paragraphs = true,
     .categories = HANG_FACTS_CATEGORIES,

@@ -222,7 +222,6 @@ static int finish(struct report_row *row)
 
 const struct section section_host = {
     SECTION_COLUMNS(columns),
-    .usual = 10,
     .none = "no CPU samples were recorded: gputrace run --cpu=samples records them",
     .state_size = sizeof(struct state),
     .timeline = true,

@@ -192,7 +192,6 @@ static int finish(struct report_row *row)
 
 const struct section section_host_waits = {
     SECTION_COLUMNS(columns),
-    .usual = 5,
     .none = "times off the processor were not recorded: gputrace run --cpu=switches records them",
     .state_size = sizeof(struct state),
     .timeline = true,

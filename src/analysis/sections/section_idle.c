@@ -215,7 +215,6 @@ static int finish(struct report_row *row)
 
 const struct section section_idle = {
     SECTION_COLUMNS(columns),
-    .usual = 10,
     .state_size = sizeof(struct state),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,

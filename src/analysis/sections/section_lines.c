@@ -415,7 +415,6 @@ const struct section section_lines = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct lines),
     SECTION_STATE_TALLY(struct line, 0),
-    .usual = 10,
     .sort = "cost",
     .categories = CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
     .stacks = true,

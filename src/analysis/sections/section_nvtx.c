@@ -205,7 +205,6 @@ const struct section section_nvtx = {
     SECTION_STATE_TALLY(struct range_group, 3),
     .sources = {TRACE_NVTX},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .usual = 10,
     .comparable = {.noun = "range",
                    .keys = {"domain", "name"},
                    .total = "total",

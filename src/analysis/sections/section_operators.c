@@ -321,7 +321,6 @@ static void release(void *state)
 
 const struct section section_operators = {
     SECTION_COLUMNS(columns),
-    .usual = 10,
     .state_size = sizeof(struct operators),
     SECTION_STATE_TALLY(struct operator_row, 0),
     .comparable =

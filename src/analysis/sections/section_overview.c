@@ -200,7 +200,6 @@ static int finish(struct report_row *row)
 
 const struct section section_overview = {
     SECTION_COLUMNS(columns),
-    .usual = 100,
     .listing = true,
     .finish = finish,
 };
@@ -264,6 +263,5 @@ static int finish_plugins(struct report_row *row)
 
 const struct section section_plugins = {
     SECTION_COLUMNS(plugin_columns),
-    .usual = 20,
     .finish = finish_plugins,
 };

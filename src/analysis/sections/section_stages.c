@@ -12,7 +12,6 @@ static int finish(struct report_row *row)
 const struct section section_stages = {
     .columns = stages_columns,
     .column_count = STAGES_COLUMNS,
-    .usual = 20,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .timeline = true,

@@ -72,7 +72,6 @@ static const struct column columns[] = {
 
 const struct section section_steps = {
     SECTION_COLUMNS(columns),
-    .usual = 5,
     .state_size = sizeof(struct steps),
     .calls = true,
     .ranges = true,
