@@ -49,10 +49,10 @@ END
     of 'rows("Idle: host outside CUDA"), rows("Idle: waiting for launches"), rows("Idle: other causes") | .[0]' >of-rank-0
     jq -se 'transpose | all(.[]; add == 60)' of-rank-0
     jq -se 'map(.[1:-1] | unique) == [[20], [40], [0]]' of-rank-0
-    made noise=0 sleep=2:5000000 rank%r.json
+    made noise=0 sleep=2:10000000 rank%r.json
     page rank?.json
-    of 'rows("Idle: host outside CUDA") | map(max)' | jq -e '.[2] > 5000 and all(.[0, 1, 3]; . < 100)'
-    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: waiting for launches")')" = null ] # 20 us of steps of 5.7 ms
+    of 'rows("Idle: host outside CUDA") | map(max)' | jq -e '.[2] > 10000 and all(.[0, 1, 3]; . < 100)'
+    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: waiting for launches")')" = null ] # 40 us of steps of 10.7 ms
     [ "$(of '.heat.figures | map(t(.name)) | index("Idle: work was queued")')" = null ]
 }
 

@@ -101,6 +101,7 @@ struct report_options {
     unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
     const char *fail_on; /* ids of findings, separated by commas, or "any": see report_files(); NULL: none */
     size_t width;        /* of lines: tables leave out columns and shorten names to fit; 0: they do not */
+    bool of_job;         /* what is found of ranks is found for the whole job, which this trace is a part of */
     bool usual;          /* without SECTIONS: the usual ones alone, with fewer rows */
     bool colour, bars;   /* of tables on a terminal */
     bool ascii;          /* tables have no other characters of their own */

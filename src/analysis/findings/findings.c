@@ -91,7 +91,7 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
         return NULL;
     finding->trace = findings->trace;
     finding->rule = findings->rule;
-    finding->cost = cost;
+    finding->cost = finding->weight = cost;
     finding->gain = gain > cost ? cost : gain;
     if (findings->rule->of_gpu && finding->gain > findings->waits)
         finding->gain = findings->waits;

@@ -182,9 +182,10 @@ struct rule;
 struct finding {
     const struct trace *trace;
     const struct rule *rule;
-    int64_t cost;  /* ns of the run that it takes; 0: it is not about time */
-    int64_t gain;  /* ns that the run is shorter without it, at most; 0: not known */
-    int64_t count; /* how often; EVENT_NONE: does not apply */
+    int64_t cost;   /* ns of the run that it takes; 0: it is not about time */
+    int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
+    int64_t count;  /* how often; EVENT_NONE: does not apply */
+    int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
     struct finding_place place;
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */

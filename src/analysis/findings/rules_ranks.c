@@ -31,12 +31,9 @@ struct adding {
 /* The index of the rank on whose GPU FINDING was seen. RANK_NONE: not known. */
 static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
 {
-    const struct trace *trace = adding->findings->trace;
     int64_t device = finding->place.device;
-    if (device == EVENT_NONE && finding->place.stream != EVENT_NONE)
-        device = trace->streams.items[finding->place.stream].device;
     for (uint32_t i = 0; device != EVENT_NONE && i < adding->ranks->items.count; i++)
-        if (adding->ranks->items.items[i].device == trace_device_id(trace, (size_t)device))
+        if (adding->ranks->items.items[i].device == trace_device_id(adding->findings->trace, (size_t)device))
             return i;
     return RANK_NONE;
 }
@@ -52,8 +49,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
     struct adding *adding = context;
     struct findings *findings = adding->findings;
     struct finding_place place = place_of(findings->trace, straggler->rank);
-    bool host = straggler->reason == STRAGGLER_LOADING || straggler->reason == STRAGGLER_HOST;
-    const char *advice = straggler->advice;
+    struct straggler said = *straggler;
     straggler_sum_add(&adding->sum, straggler, adding->exposed);
     for (size_t i = 0; i < adding->before; i++) {
         struct finding *one = &findings->items.items[i];
@@ -63,29 +59,32 @@ static int add_straggler(void *context, const struct straggler *straggler)
         if (one->cost < straggler->cost / 2 || !straggler_explains(straggler, rule) ||
             !straggler_has(straggler, rank_of(adding, one)))
             continue;
-        advice = !host ? advice : *one->advice ? one->advice : one->rule->advice;
+        snprintf(said.advice, sizeof(said.advice), "%s", *one->advice ? one->advice : one->rule->advice);
         place = one->place;
         one->cost = 0;
     }
     struct finding *finding = finding_add(findings, straggler->cost, straggler->gain, straggler->count, &place);
-    finding_say(finding, "%s", straggler->text);
-    return finding_advise(finding, "%s", advice);
+    finding_say(finding, "%s", said.text);
+    return finding_advise(finding, "%s", said.advice);
 }
 
-/* Takes out findings that are a part of others, and from exposed communication what ranks wait for late ones. */
+/* Takes out findings that are a part of others, and from exposed communication what ranks wait for late ones, who come
+ * before what is left of it. */
 static void take_out(struct adding *adding)
 {
     struct findings *findings = adding->findings;
+    const struct rank *rank = adding->ranks->items.items + adding->exposed;
+    int64_t rest = 0;
     size_t kept = 0;
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *one = &findings->items.items[i];
         bool exposed = adding->exposed != RANK_NONE && is_rule(one, FINDING_RULE_exposed_communication);
-        int64_t rest =
-            exposed ? straggler_rest(&adding->sum, &adding->ranks->items.items[adding->exposed], one->cost) : one->cost;
-        if (rest < one->cost) {
-            straggler_say_rest(one->text, sizeof(one->text), &adding->ranks->items.items[adding->exposed], rest);
-            one->cost = one->gain = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
+        if (exposed && (rest = straggler_rest(&adding->sum, rank, one->cost)) < one->cost) {
+            straggler_say_rest(one->text, sizeof(one->text), rank, rest);
+            one->cost = one->gain = one->weight = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
         }
+        if (is_rule(one, FINDING_RULE_straggler) && one->weight < rest)
+            one->weight = rest + 1;
         if (one->cost > 0 || one->rule->without_cost)
             findings->items.items[kept++] = *one;
     }
@@ -97,7 +96,7 @@ static int straggler_find(void *state, struct findings *findings)
     struct ranks ranks = {0};
     struct adding adding = {findings, &ranks, .before = findings->items.count, .exposed = RANK_NONE};
     (void)state;
-    int status = ranks_of_trace(&ranks, findings->trace);
+    int status = findings->trace->options->of_job ? 0 : ranks_of_trace(&ranks, findings->trace);
     for (size_t i = 0; i < adding.before; i++)
         if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
             adding.exposed = rank_of(&adding, &findings->items.items[i]);
@@ -120,6 +119,8 @@ static int imbalance_of_trace(void *state, struct findings *findings)
     struct ranks ranks = {0};
     struct imbalance imbalance = {0};
     (void)state;
+    if (findings->trace->options->of_job)
+        return 0;
     int status = ranks_of_trace(&ranks, findings->trace) ?: imbalance_find(&imbalance, &ranks);
     if (status == 0 && imbalance.cost > 0) {
         struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);

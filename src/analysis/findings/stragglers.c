@@ -74,7 +74,7 @@ static rank_value *const typical_values[TYPICAL_REASONS] = {late_of, blocked_of}
 /* What a typical rank is, of all ranks that do the same: those of a stage of a pipeline, else all. */
 struct peers {
     struct stages stages;
-    int64_t (*of_stage)[TYPICAL_COUNT]; /* by stage; the last: of ranks that are in none */
+    int64_t (*of_stage)[TYPICAL_COUNT]; /* by stage; then of ranks that are in none, and of all */
 };
 
 static size_t stage_of(const struct peers *peers, size_t rank)
@@ -90,7 +90,7 @@ static int64_t typical(const struct ranks *ranks, const struct peers *peers, siz
 {
     size_t count = 0;
     for (size_t i = 0; i < ranks->items.count; i++)
-        if (stage_of(peers, i) == stage)
+        if (stage_of(peers, i) == stage || stage > peers->stages.items.count)
             values[count++] = value(&ranks->items.items[i]);
     if (count == 0)
         return 0;
@@ -102,7 +102,7 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
 {
     int64_t *values = calloc(ranks->items.count + 1, sizeof(*values));
     int status = values ? stages_find(&peers->stages, ranks) : -1;
-    size_t stages = peers->stages.items.count + 1;
+    size_t stages = peers->stages.items.count + 2;
     peers->of_stage = status == 0 ? calloc(stages, sizeof(*peers->of_stage)) : NULL;
     status = peers->of_stage ? 0 : -1;
     for (size_t stage = 0; stage < stages && status == 0; stage++)
@@ -119,12 +119,12 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
 /* What explains at least this part of being late is the reason. */
 #define REASON_PART 4
 
-/* TYPICALS: of its peers. */
-static void find_reason(struct straggler *straggler, const int64_t *typicals)
+/* TYPICALS: of its peers. FIRST: the first reason that there may be. */
+static void find_reason(struct straggler *straggler, const int64_t *typicals, enum straggler_reason first)
 {
     int64_t most = straggler->cost / REASON_PART;
     straggler->reason = STRAGGLER_UNKNOWN;
-    for (unsigned i = 0; i < STRAGGLER_UNKNOWN; i++) {
+    for (unsigned i = first; i < STRAGGLER_UNKNOWN; i++) {
         int64_t own = reasons[i].value(straggler->rank), more = own - typicals[TYPICAL_REASONS + i];
         if (more <= most)
             continue;
@@ -166,7 +166,7 @@ void straggler_sum_add(struct straggler_sum *sum, const struct straggler *stragg
 int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank, int64_t cost)
 {
     int64_t waited = rank->neighbours + (sum->own ? 0 : sum->late);
-    if (sum->late == 0 && sum->linked == 0)
+    if (sum->late == 0 && sum->linked == 0 && !sum->imbalance)
         return cost;
     int64_t rest = cost - (waited < rank->waited ? waited : rank->waited) - sum->linked;
     return rest > 0 ? rest : 0;
@@ -258,27 +258,14 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
                  finding_name_of(interned(&ranks->texts, mostly)).text);
 }
 
-/* "8.1 ms of a step", or of the whole run where there are no steps. */
-static struct amount of_step(const struct rank *rank, int64_t time)
-{
-    struct amount amount = amount_time(rank->steps > 0 ? time / rank->steps : time);
-    if (rank->steps > 0)
-        snprintf(amount.text + strlen(amount.text), sizeof(amount.text) - strlen(amount.text), " of a step");
-    return amount;
-}
-
-/* "4.0 of 25.0 ms of a step" */
+/* "4.0 of 25.0 ms of a step", or of the whole run where there are no steps. */
 static void write_part(char *text, size_t size, const struct rank *rank, int64_t time)
 {
-    struct amount part = amount_time(rank->steps > 0 ? time / rank->steps : time);
-    struct amount whole = amount_time(rank->steps > 0 ? rank->step_total / rank->steps : 0);
+    struct amount part = amount_time(time / (rank->steps ?: 1)), whole = amount_mean(rank->step_total, rank->steps);
     char *unit = strchr(part.text, ' '), *other = strchr(whole.text, ' ');
-    if (unit && other && strcmp(unit, other) == 0)
+    if (rank->steps > 0 && unit && other && strcmp(unit, other) == 0)
         *unit = '\0';
-    if (rank->steps > 0)
-        snprintf(text, size, "%s of %s of a step", part.text, whole.text);
-    else
-        snprintf(text, size, "%s", part.text);
+    snprintf(text, size, rank->steps > 0 ? "%s of %s of a step" : "%s", part.text, whole.text);
 }
 
 void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
@@ -306,10 +293,10 @@ static int write_reason(char *text, size_t size, const struct ranks *ranks, cons
         array_release(&names.items);
     } else if (straggler->reason == STRAGGLER_HOST)
         write_host(more, sizeof(more), ranks, straggler->rank);
-    int64_t steps = straggler->rank->steps > 0 ? straggler->rank->steps : 1;
+    int64_t steps = straggler->rank->steps;
     if (does)
-        snprintf(text, size, "%s %s %s in place of %s%s", its, does, of_step(straggler->rank, straggler->own).text,
-                 amount_mean(straggler->typical, steps).text, more);
+        snprintf(text, size, "%s %s %s%s in place of %s%s", its, does, amount_time(straggler->own / (steps ?: 1)).text,
+                 steps > 0 ? " of a step" : "", amount_time(straggler->typical / (steps ?: 1)).text, more);
     else
         snprintf(text, size, "%s",
                  straggler->rank->shares ? "it shares its GPU with another rank, whose kernels run at other times"
@@ -340,7 +327,7 @@ static int describe(const struct ranks *ranks, struct straggler *straggler)
     else
         snprintf(straggler->text, sizeof(straggler->text),
                  "%s %s work%s longer than the others, by %s, of which these wait %s: %s", noun, who, s, time,
-                 amount_mean(straggler->gain, rank->steps > 0 ? rank->steps : 1).text, why);
+                 amount_time(straggler->gain / (rank->steps ?: 1)).text, why);
     bool shares = straggler->reason == STRAGGLER_UNKNOWN && rank->shares;
     snprintf(straggler->advice, sizeof(straggler->advice), "%s",
              shares ? "Give each rank a GPU of its own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)."
@@ -358,33 +345,43 @@ struct late {
     uint32_t *members;       /* space for those of a group */
 };
 
-/* How much later than typical ranks INDEX, or a rank of its pipeline, to which the delay went on, begins operations. */
-static int64_t effect_of(const struct late *late, const struct slow_links *links, uint32_t index)
+/* How much later than typical ranks INDEX begins operations. In a pipeline delays go on: of each stage that of its
+ * latest rank. */
+static int64_t effect_of(const struct late *late, uint32_t index)
 {
-    const struct stages *stages = &late->peers.stages;
-    int64_t most = 0;
-    for (uint32_t i = 0; i < late->ranks->items.count; i++) {
-        bool same = stages->of_rank[i] != STAGE_NONE && stages->of_rank[index] != STAGE_NONE &&
-                    stages->chain[i] == stages->chain[index];
-        int64_t own = late->ranks->items.items[i].late - late->peers.of_stage[stage_of(&late->peers, i)][TYPICAL_LATE] -
-                      links->excess[i];
-        most = (same || i == index) && own > most ? own : most;
+    int64_t sum = 0;
+    size_t own = stage_of(&late->peers, index), stages = late->peers.stages.items.count;
+    for (size_t stage = 0; stage <= stages; stage++) {
+        int64_t most = 0;
+        for (uint32_t i = 0; i < late->ranks->items.count; i++) {
+            int64_t more = late->ranks->items.items[i].late - late->peers.of_stage[stage][TYPICAL_LATE];
+            bool counts = own == stages ? i == index : stage_of(&late->peers, i) == stage;
+            most = counts && more > most ? more : most;
+        }
+        sum_add(&sum, most);
     }
-    return most;
+    return sum;
 }
 
 /* A rank that works longer than its peers is blocked for less time. One that only waits for a late rank, and so makes
  * others wait, is blocked as long as they are. */
-static void judge(struct late *late, const struct slow_links *links, uint32_t index)
+static void judge(struct late *late, uint32_t index)
 {
     const struct rank *rank = &late->ranks->items.items[index];
     const int64_t *typicals = late->peers.of_stage[stage_of(&late->peers, index)];
     struct straggler straggler = {.rank = rank, .index = index, .ranks = 1, .count = rank->late_operations};
-    straggler.cost = typicals[TYPICAL_BLOCKED] - rank->blocked;
-    if (straggler.cost < late->least)
-        return;
-    find_reason(&straggler, typicals);
-    straggler.gain = effect_of(late, links, index);
+    straggler.cost = straggler.gain = typicals[TYPICAL_BLOCKED] - rank->blocked;
+    if (straggler.cost >= late->least) {
+        find_reason(&straggler, typicals, STRAGGLER_KERNELS);
+        straggler.gain = effect_of(late, index);
+    } else {
+        /* All of a stage may be late. Other stages compute something else, but their hosts do the same. */
+        typicals = late->peers.of_stage[late->peers.stages.items.count + 1];
+        straggler.cost = straggler.gain = typicals[TYPICAL_BLOCKED] - rank->blocked;
+        find_reason(&straggler, typicals, STRAGGLER_COPIES);
+        if (straggler.reason == STRAGGLER_UNKNOWN)
+            return;
+    }
     if (straggler.gain > straggler.cost)
         straggler.gain = straggler.cost;
     if (straggler.reason == STRAGGLER_UNKNOWN)
@@ -415,8 +412,7 @@ static bool next_group(struct late *late, struct straggler *straggler)
     return straggler->ranks > 0;
 }
 
-static int each_late(const struct ranks *ranks, const struct slow_links *links, int64_t least, straggler_each *each,
-                     void *context)
+static int each_late(const struct ranks *ranks, int64_t least, straggler_each *each, void *context)
 {
     struct late late = {.ranks = ranks, .least = least};
     struct straggler straggler;
@@ -425,7 +421,7 @@ static int each_late(const struct ranks *ranks, const struct slow_links *links, 
     late.members = calloc(count, sizeof(*late.members));
     int status = late.found && late.members ? peers_find(&late.peers, ranks) : -1;
     for (uint32_t i = 0; i < count && status == 0; i++)
-        judge(&late, links, i);
+        judge(&late, i);
     while (status == 0 && next_group(&late, &straggler))
         status = describe(ranks, &straggler) ?: each(context, &straggler);
     stages_release(&late.peers.stages);
@@ -462,7 +458,7 @@ int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *ea
     if (ranks->items.count < 2)
         return 0;
     int status = slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS);
-    status = status ?: each_late(ranks, &links, least, each, context) ?: each_link(ranks, &links, least, each, context);
+    status = status ?: each_late(ranks, least, each, context) ?: each_link(ranks, &links, least, each, context);
     slow_links_release(&links);
     return status;
 }

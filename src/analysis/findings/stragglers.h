@@ -45,10 +45,11 @@ bool straggler_explains(const struct straggler *straggler, unsigned rule);
 struct straggler_sum {
     int64_t late, linked; /* ns */
     bool own;             /* the rank that is asked about is a late one */
+    bool imbalance;       /* a finding says that a stage of the pipeline makes the others wait */
 };
 void straggler_sum_add(struct straggler_sum *sum, const struct straggler *straggler, uint32_t rank);
 /* What is left of COST, the exposed communication of RANK, without that, and without waiting for other stages of a
- * pipeline. All of it where nobody is late. */
+ * pipeline. All of it where there is nothing of these. */
 int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank, int64_t cost);
 /* "Communication that nothing hides takes 0.3 of 25 ms of a step, once … are taken out" */
 void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest);

@@ -36,6 +36,7 @@ struct job_line {
     int64_t ranks; /* that have it */
     uint32_t rank; /* index of one; RANK_NONE: not known */
     int64_t cost, gain /* ns */, total, run;
+    int64_t weight; /* those with more come first */
     size_t order;
 };
 
@@ -54,7 +55,7 @@ static int by_cost(const void *left, const void *right)
     /* What warming up takes says nothing about the steps of a long run. */
     return ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
                ?: ORDER(a->rule == FINDING_RULE_warm_up, b->rule == FINDING_RULE_warm_up)
-               ?: ORDER(b->cost, a->cost) ?: ORDER(a->order, b->order);
+               ?: ORDER(b->weight, a->weight) ?: ORDER(a->order, b->order);
 }
 
 /* A row about RANKS ranks of the whole job, one of which is RANK. */
@@ -110,8 +111,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
     row->finding = take_explained(rows, straggler);
     memcpy(row->text, straggler->text, sizeof(row->text));
     memcpy(row->advice, straggler->advice, sizeof(row->advice));
-    bool host = straggler->reason == STRAGGLER_LOADING || straggler->reason == STRAGGLER_HOST;
-    if (row->finding && host)
+    if (row->finding)
         snprintf(row->advice, sizeof(row->advice), "%s", trace_text(&rows->job->trace, row->finding->advice));
     straggler_sum_add(&rows->sum, straggler, RANK_NONE);
     return 0;
@@ -128,6 +128,7 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
         add_line(rows, FINDING_RULE_pipeline_imbalance, imbalance.cost, imbalance.ranks, imbalance.index);
     if (!row)
         return -1;
+    rows->sum.imbalance = true;
     memcpy(row->text, imbalance.text, sizeof(row->text));
     snprintf(row->advice, sizeof(row->advice), "%s", imbalance_advice);
     return 0;
@@ -259,6 +260,18 @@ int64_t job_findings_least(const struct job_whole *job)
     return share > FINDING_COST_NS ? share : FINDING_COST_NS;
 }
 
+/* By cost; but late ranks and stages come before what is left of exposed communication without them. */
+static void weigh(struct job_lines *rows)
+{
+    int64_t rest = 0;
+    for (size_t i = rows->count; i-- > 0;) {
+        struct job_line *line = &rows->items[i];
+        bool exposed = line->rule == FINDING_RULE_exposed_communication;
+        rest = exposed && line->cost < line->finding->cost ? line->cost : rest;
+        line->weight = line->of_ranks && line->cost < rest ? rest : line->cost;
+    }
+}
+
 int job_findings_fill(struct table *table, const struct job_whole *job)
 {
     struct job_lines rows = {.job = job};
@@ -267,6 +280,7 @@ int job_findings_fill(struct table *table, const struct job_whole *job)
     int status = rows.explained && rows.is_late ? 0 : -1;
     status = status ?: stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows);
     status = status ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
+    weigh(&rows);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
     status = status ?: show_all(table, job, &rows);

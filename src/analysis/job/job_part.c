@@ -80,8 +80,7 @@ static bool is_number(int64_t number)
 /* Who waited for whom is found when all parts are there. */
 static bool waits(const struct rank *rank)
 {
-    return rank->compared || rank->waited || rank->delayed || rank->late || rank->operations || rank->late_operations ||
-           rank->worst;
+    return rank->compared || rank->waited || rank->delayed || rank->late || rank->late_operations || rank->worst;
 }
 
 static bool is_rank(const struct job_part *part, const struct rank *rank)

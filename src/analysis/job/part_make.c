@@ -104,7 +104,7 @@ static uint32_t rule_number(const char *id)
     return FINDING_RULE_COUNT;
 }
 
-/* The rows of the findings are in the order of findings.items. Those about ranks are found again for the whole job. */
+/* The rows of the findings are in the order of findings.items. */
 static int add_findings(struct making *making)
 {
     const struct findings *findings = section_state(making->trace, REPORT_FINDINGS);
@@ -116,7 +116,7 @@ static int add_findings(struct making *making)
     for (size_t i = 0; i < table.rows && i < findings->items.count && status == 0; i++) {
         const struct finding *finding = &findings->items.items[i];
         uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));
-        if (rule == FINDING_RULE_COUNT || rule == FINDING_RULE_straggler || rule == FINDING_RULE_pipeline_imbalance)
+        if (rule == FINDING_RULE_COUNT)
             continue;
         int64_t device = finding->place.device;
         uint32_t rank = device == EVENT_NONE || (size_t)device >= times->of_device.count
@@ -236,7 +236,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
     for (size_t i = 0; i < making->part.ranks.items.count; i++) {
         struct rank *rank = &making->part.ranks.items.items[i];
         rank->waited = rank->neighbours = rank->blocked = rank->delayed = rank->late = rank->worst = 0;
-        rank->compared = rank->operations = rank->late_operations = 0;
+        rank->compared = rank->late_operations = 0;
         rank->worst_at = EVENT_NONE;
     }
     for (size_t i = 0; i < making->part.ranks.steps.count; i++)
@@ -271,6 +271,7 @@ int job_part_make(const struct report_options *options, uint64_t sections, const
     struct buffer out;
     own.sections = sections | NEEDED;
     own.usual = false;
+    own.of_job = true;
     own.format = REPORT_JSON;
     own.names = options->names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : options->names; /* see job.c */
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(file));

@@ -72,7 +72,6 @@ static int64_t neighbour_wait(const struct collective *one, int64_t duration, in
 static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t duration)
 {
     int64_t late = start - typical < duration ? start - typical : duration;
-    rank->operations++;
     if (late <= 0)
         return;
     sum_add(&rank->late, late);

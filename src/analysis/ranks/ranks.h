@@ -38,7 +38,7 @@ struct rank {
     /* How much later it began operations than a typical rank, as far as that waited. Sends and receives do not count:
      * of two ranks of a pipeline, one waits for the other. */
     int64_t late;
-    int64_t operations, late_operations;
+    int64_t late_operations;
     int64_t worst, worst_at; /* the longest that it was late, and when it began; EVENT_NONE: never */
     int64_t device;          /* a GPU of it; EVENT_NONE: not known */
     int64_t shares;          /* 1: another rank of the trace uses one of its GPUs, too */

@@ -9,8 +9,6 @@
 void slow_links_release(struct slow_links *links)
 {
     array_release(&links->items);
-    free(links->excess);
-    links->excess = NULL;
 }
 
 /* --- which rows are slow --- */
@@ -209,19 +207,16 @@ static void set_evidence(const struct judging *judging, const struct suspects *s
     }
 }
 
-/* Closes the rows of SUSPECT. OWN: by index of ranks.items, what its operations lost; those of EXCESS get more. */
-static void close_rows(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, int64_t *own,
-                       int64_t *excess)
+/* Closes the rows of SUSPECT. OWN: by index of ranks.items, what its operations lost; NULL: it does not matter. */
+static void close_rows(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, int64_t *own)
 {
     for (size_t i = 0; i < judging->count; i++) {
         struct judged *row = &judging->rows[i];
         const uint32_t *members = members_of(judging, row);
         if (!row->open || !has(judging, row, suspects, suspect))
             continue;
-        for (size_t k = 0; k < row->row->member_count && own; k++) {
+        for (size_t k = 0; k < row->row->member_count && own; k++)
             own[members[k]] += row->excess;
-            excess[members[k]] += row->excess;
-        }
         row->open = false;
     }
 }
@@ -237,7 +232,7 @@ static int blame(const struct judging *judging, const struct suspects *suspects,
     }
     *found = (struct slow_link){.rank = UINT32_MAX, .host = EVENT_NO_TEXT};
     set_evidence(judging, suspects, suspect, found);
-    close_rows(judging, suspects, suspect, own, judging->links->excess);
+    close_rows(judging, suspects, suspect, own);
     for (uint32_t i = 0; i < ranks->items.count; i++) {
         if (own[i] <= 0 || suspects->of_rank[i] != suspect)
             continue;
@@ -274,7 +269,7 @@ static int find(const struct judging *judging, bool hosts)
         if (alone && (!hosts || worst + 1 < suspects.count))
             status = blame(judging, &suspects, worst, hosts);
         else
-            close_rows(judging, &suspects, worst, NULL, NULL);
+            close_rows(judging, &suspects, worst, NULL);
     }
     suspects_release(&suspects);
     return status;
@@ -285,8 +280,7 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
     struct judging judging = {.ranks = ranks, .links = links, .times = times, .least = least};
     struct suspects hosts = {0};
     judging.rows = calloc(ranks->transfers.rows.count + 1, sizeof(*judging.rows));
-    links->excess = calloc(ranks->items.count + 1, sizeof(*links->excess));
-    int status = judging.rows && links->excess ? suspects_init(&hosts, ranks, true) : -1;
+    int status = judging.rows ? suspects_init(&hosts, ranks, true) : -1;
     if (status == 0) {
         const struct transfers *transfers = &judging.ranks->transfers;
         for (size_t i = 0; i < transfers->rows.count; i++) {

@@ -30,7 +30,6 @@ struct slow_link {
 /* All zero is empty. */
 struct slow_links {
     ARRAY(struct slow_link) items;
-    int64_t *excess; /* by index of ranks.items: ns that its operations took longer because of these links */
 };
 
 void slow_links_release(struct slow_links *links);

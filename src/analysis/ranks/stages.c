@@ -11,8 +11,7 @@ void stages_release(struct stages *stages)
 {
     array_release(&stages->items);
     free(stages->of_rank);
-    free(stages->chain);
-    stages->of_rank = stages->chain = NULL;
+    stages->of_rank = NULL;
 }
 
 /* --- chains --- */
@@ -21,7 +20,6 @@ void stages_release(struct stages *stages)
 struct place {
     uint32_t others[2], count; /* count: of others, 3: more than two */
     uint32_t position;         /* in its chain; STAGE_NONE: it is in none */
-    uint32_t chain;            /* chains before that one */
 };
 
 static void add_other(struct place *place, uint32_t other)
@@ -67,10 +65,10 @@ static uint32_t follow(const struct ranks *ranks, const struct place *places, ui
     return 0;
 }
 
-/* Numbers the ranks of all chains. Returns how many stages these have; 0: there are none, or they differ. */
+/* Sets the positions of ranks in all chains. Returns how many stages these have; 0: there are none, or they differ. */
 static uint32_t find_chains(const struct ranks *ranks, struct place *places)
 {
-    uint32_t stages = 0, chain = 0;
+    uint32_t stages = 0;
     for (uint32_t i = 0; i < ranks->items.count; i++) {
         uint32_t length =
             places[i].count == 1 && goes_forward(ranks, i, places[i].others[0]) ? follow(ranks, places, i) : 0;
@@ -82,11 +80,9 @@ static uint32_t find_chains(const struct ranks *ranks, struct place *places)
         for (uint32_t at = i, before = i, position = 0; position < length; position++) {
             uint32_t next = next_of(&places[at], before);
             places[at].position = position;
-            places[at].chain = chain;
             before = at;
             at = next;
         }
-        chain++;
     }
     return stages;
 }
@@ -200,8 +196,7 @@ int stages_find(struct stages *stages, const struct ranks *ranks)
     }
     int64_t *numbers = calloc(ranks->items.count + 1, sizeof(*numbers));
     stages->of_rank = calloc(ranks->items.count + 1, sizeof(*stages->of_rank));
-    stages->chain = calloc(ranks->items.count + 1, sizeof(*stages->chain));
-    int status = places && numbers && stages->of_rank && stages->chain ? 0 : -1;
+    int status = places && numbers && stages->of_rank ? 0 : -1;
     uint32_t count = status == 0 ? find_chains(ranks, places) : 0;
     for (uint32_t i = 0; i < count && status == 0; i++) {
         struct stage *stage = array_push(&stages->items);
@@ -209,10 +204,8 @@ int stages_find(struct stages *stages, const struct ranks *ranks)
         if (stage)
             stage->number = i;
     }
-    for (size_t i = 0; i < ranks->items.count && status == 0; i++) {
+    for (size_t i = 0; i < ranks->items.count && status == 0; i++)
         stages->of_rank[i] = count ? places[i].position : STAGE_NONE;
-        stages->chain[i] = places[i].chain;
-    }
     if (count && status == 0) {
         add_ranks(stages, ranks);
         find_gain(stages, ranks);

@@ -29,7 +29,6 @@ struct stage {
 struct stages {
     ARRAY(struct stage) items; /* empty: the ranks form no pipeline, or have no steps */
     uint32_t *of_rank;         /* index of items, by index of ranks.items; STAGE_NONE */
-    uint32_t *chain;           /* likewise: which chain it is in, from 0 */
     size_t slowest;            /* that computes longest */
     int64_t mean;              /* compute of a stage, ns in one step */
     int64_t steps;             /* of a rank */

@@ -182,7 +182,7 @@ static int by_cost(const void *left, const void *right)
     /* What warming up takes says nothing about the steps of a long run. */
     return ORDER(a->rule->without_cost, b->rule->without_cost)
                ?: ORDER(a->rule == &rule_warm_up, b->rule == &rule_warm_up)
-               ?: ORDER(b->cost, a->cost) ?: ORDER(a->number, b->number);
+               ?: ORDER(b->weight, a->weight) ?: ORDER(a->number, b->number);
 }
 
 /* Sets of each finding the field AT, if the rule has not, to the name of the innermost of RANGES around its call on the

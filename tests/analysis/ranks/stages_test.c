@@ -80,8 +80,6 @@ UNIT_TEST(chains_are_pipelines_with_their_stages_in_order)
     assert_string_equal(stages.items.items[0].list, "4, 5");
     assert_string_equal(stages.items.items[2].list, "0, 1");
     assert_int_equal(stages.of_rank[3], 1);
-    assert_int_not_equal(stages.chain[0], stages.chain[1]);
-    assert_int_equal(stages.chain[1], stages.chain[5]);
     stages_release(&stages);
 }
 
@@ -143,7 +141,6 @@ UNIT_TEST(a_link_is_slow_if_all_operations_with_it_are)
     assert_int_equal(links.items.items[0].count, 15);
     assert_int_equal(links.items.items[0].other_count, 15);
     assert_int_equal(links.items.items[0].cost, 3 * 5 * 2000);
-    assert_int_equal(links.excess[1], 5 * 2000);
     begin(4, 1);
     pairs(4, 2, UINT32_MAX, 1400); /* not slow enough */
     assert_int_equal(count_links(&links), 0);

@@ -52,7 +52,7 @@ static void load(struct job_run *run, struct job_writer *writer)
     if (writer)
         job_write_range(writer, LOAD_NAME, start, run->host);
     int64_t begins = later(launch(run, "cudaMemcpyAsync", CBID_COPY, 1, writer), run->compute + AFTER_KERNEL);
-    run->compute = begins + COPY;
+    run->compute = begins + COPY + run->job->of_rank[run->rank].copy;
     if (writer)
         job_write_copy(writer, COPY_BYTES, run->correlation, begins, run->compute);
 }

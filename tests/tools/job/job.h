@@ -29,6 +29,7 @@
 struct job_rank_options {
     int64_t late;  /* ns that the host sleeps in each step */
     int64_t data;  /* ns by which loading data takes longer */
+    int64_t copy;  /* ns by which copying them to the GPU takes longer */
     double slower; /* kernels take so many times as long: 1 + this */
     uint32_t dies; /* in this step, once its data are loaded; UINT32_MAX: it does not */
 };

@@ -29,15 +29,16 @@ static const char usage[] =
     "  -S SEED        of all that is random (1)\n"
     "  -l RANK:MS     the rank's host sleeps so long in each step\n"
     "  -d RANK:MS     loading its data takes so much longer\n"
+    "  -C RANK:MS     copying its data to the GPU takes so much longer\n"
     "  -k RANK:PART   its kernels take so much longer: 0.2 for 20 percent\n"
     "  -x RANK:STEP   it dies in this step, and the others wait for it until all are killed\n"
     "  -L HOST:TIMES  transfers to and from the host take so many times as long\n"
     "  -o HOST:MS     its clock is ahead at the start, or, below 0, behind\n"
     "  -D HOST:PPM    and drifts\n"
     "  -c             all clocks but the first host's are ahead by -50 to 50 ms, and drift by -50 to 50 ppm\n"
-    "-l, -d, -k, -x, -L, -o, -D may be repeated.\n";
+    "-l, -d, -C, -k, -x, -L, -o, -D may be repeated, and RANK and HOST may be FIRST-LAST.\n";
 
-#define OPTIONS "n:H:s:e:t:p:m:f:wr:j:S:l:d:k:x:L:o:D:c"
+#define OPTIONS "n:H:s:e:t:p:m:f:wr:j:S:l:d:C:k:x:L:o:D:c"
 
 struct request {
     uint64_t events;
@@ -51,26 +52,26 @@ static int refuse(const char *what)
     return -1;
 }
 
-/* "RANK:VALUE", below COUNT. Returns the rank, or exits. */
-static uint32_t split(const char *text, uint32_t count, double *value)
+/* "RANK:VALUE" or "FIRST-LAST:VALUE", below COUNT. Returns the first rank, or exits. */
+static uint32_t split(const char *text, uint32_t count, uint32_t *last, double *value)
 {
     char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    if (end == text || *end != ':' || number >= count)
+    unsigned long first = strtoul(text, &end, 10), number = first;
+    if (end > text && *end == '-')
+        number = strtoul(end + 1, &end, 10);
+    if (end == text || *end != ':' || first > number || number >= count)
         exit(refuse(text) != 0);
     *value = atof(end + 1);
-    return (uint32_t)number;
+    *last = (uint32_t)number;
+    return (uint32_t)first;
 }
 
-/* What concerns a rank or host, once it is known how many there are. */
-static void set_one(struct job *job, int option, const char *text)
+static void set_one(struct job *job, int option, uint32_t number, double value)
 {
-    bool of_host = strchr("LoD", option);
-    double value;
-    uint32_t number = split(text, of_host ? job->hosts : job->ranks, &value);
     switch (option) {
     case 'l': job->of_rank[number].late = llround(value * 1e6); break;
     case 'd': job->of_rank[number].data = llround(value * 1e6); break;
+    case 'C': job->of_rank[number].copy = llround(value * 1e6); break;
     case 'k': job->of_rank[number].slower = value; break;
     case 'x': job->of_rank[number].dies = (uint32_t)value; break;
     case 'L': job->of_host[number].link = value; break;
@@ -78,6 +79,15 @@ static void set_one(struct job *job, int option, const char *text)
     case 'D': job->of_host[number].drift_ppm = value; break;
     default: break;
     }
+}
+
+/* What concerns ranks or hosts, once it is known how many there are. */
+static void set_some(struct job *job, int option, const char *text)
+{
+    uint32_t last;
+    double value;
+    for (uint32_t i = split(text, strchr("LoD", option) ? job->hosts : job->ranks, &last, &value); i <= last; i++)
+        set_one(job, option, i, value);
 }
 
 static int set_counts(struct job *job, struct request *request, int argc, char **argv)
@@ -145,8 +155,8 @@ static int set_up(struct job *job, const struct request *request, int argc, char
     }
     optind = 1;
     while ((option = getopt(argc, argv, OPTIONS)) != -1)
-        if (strchr("ldkxLoD", option))
-            set_one(job, option, optarg);
+        if (strchr("ldCkxLoD", option))
+            set_some(job, option, optarg);
     job_program(job);
     uint32_t least = UINT32_MAX;
     for (uint32_t stage = 0; stage < job->pipeline; stage++)

@@ -38,6 +38,7 @@ static void put_ranks(const struct job *job, struct json_out *json)
         json_put_u64(json, "stage", job_stage_of(job, rank));
         json_put_i64(json, "late_ns", job->of_rank[rank].late);
         json_put_i64(json, "data_ns", job->of_rank[rank].data);
+        json_put_i64(json, "copy_ns", job->of_rank[rank].copy);
         json_key(json, "slower");
         json_double(json, job->of_rank[rank].slower, -1);
         json_put_i64(json, "wait_ns", job->waits[rank]);
