@@ -205,6 +205,35 @@ static size_t rows_shown(const struct report_options *options, const struct sect
     return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
 }
 
+/* The first screen has so many lines, and findings take at most so many of them. */
+#define SCREEN_LINES 38 /* with two for the last line */
+#define SCREEN_FINDINGS 21
+
+/* On the first screen, a table gets as many rows as there is space for. */
+static void put_table(struct render *render, struct table *table)
+{
+    struct buffer *out = render->out, text;
+    size_t left = SCREEN_LINES > render->lines ? SCREEN_LINES - render->lines : 0, lines;
+    size_t most = table->paragraphs && left > SCREEN_FINDINGS ? SCREEN_FINDINGS : left;
+    if (!render->options->usual) {
+        render->format->table(render, table);
+        return;
+    }
+    buffer_init_memory(&text);
+    render->out = &text;
+    do {
+        text.length = lines = 0;
+        render->format->table(render, table);
+        for (size_t i = 0; i < text.length; i++)
+            lines += text.data[i] == '\n';
+    } while (lines > most && table->shown > 1 && render->options->top == REPORT_TOP_OWN && table->shown--);
+    render->out = out;
+    render->lines += lines;
+    buffer_bytes(out, text.data ? text.data : "", text.length);
+    out->failure = out->failure ? out->failure : text.failure;
+    buffer_release(&text);
+}
+
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
 {
     const struct report_options *options = render->options;
@@ -217,7 +246,7 @@ int report_write_table(struct render *render, struct table *table, const char *s
         status = table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
-    render->format->table(render, table);
+    put_table(render, table);
     return 0;
 }
 
@@ -260,7 +289,7 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     if (status < 0 || table.no_memory)
         status = error_no_memory(table.word);
     else
-        render->format->table(render, &table);
+        put_table(render, &table);
     table_release(&table);
     return status;
 }

@@ -84,7 +84,7 @@ sure_rows() {
     for trace in "$small" "$kineto"; do
         run -0 "$gputrace" diff "$trace" "$trace"
         assert_line --index 0 --partial ', as long as before ('
-        assert_line --partial 'No change: parts, findings, idle, kernels, api,'
+        assert_line --partial 'No change: parts, findings, time, idle, kernels, api,'
         refute_line --regexp '^(Kernels|API calls)'
     done
 }
@@ -216,9 +216,9 @@ make_modes() { # COUNT FACTOR
 @test "idle time is a part of its own" {
     make_sets 3 gap=300
     run -0 diff_sets
-    assert_line --index 0 --regexp 'of it: GPU idle: host outside CUDA, which is new \(2\.[0-9]+ ms, sure\)$'
+    assert_line --index 0 --regexp 'of it: GPU idle: waiting for launches, which is new \(2\.[0-9]+ ms, sure\)$'
     diff_sets --format=json >out.json
-    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "sure"' out.json
+    jq -e '.idle[] | select(.name == "waiting for launches") | .what == "appeared" and .sure == "sure"' out.json
     jq -e 'all(.parts[]; .kind != "GPU idle")' out.json # all idle time has a cause
     run -3 diff_sets --fail-on='idle:outside>20%' --fail-on='idle>20%'
 }
@@ -286,7 +286,7 @@ make_modes() { # COUNT FACTOR
     run -2 diff_sets --fail-on 'total>3'
     assert_output --partial 'does not end in a limit with its unit'
     run -2 diff_sets --fail-on 'weather>3%'
-    assert_output --partial 'which is not one of total, gpu, idle, finding, kernel, '
+    assert_output --partial 'which is not one of total, gpu, idle, finding, time, kernel, '
     run -1 diff_sets --fail-on 'kernel:nothing>3%'
     assert_output --partial "no trace has a kernel 'nothing'"
 }
@@ -304,7 +304,7 @@ make_modes() { # COUNT FACTOR
 @test "a small cause of idle time that appears is not sure" {
     make_sets 3 gap=110
     diff_sets --format=json >out.json
-    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "not sure"' out.json
+    jq -e '.idle[] | select(.name == "waiting for launches") | .what == "appeared" and .sure == "not sure"' out.json
 }
 
 @test "operators and findings" {
@@ -347,9 +347,9 @@ make_modes() { # COUNT FACTOR
         assert_line --index 0 --regexp '^After takes .* than before'
     done
     run -0 "$gputrace" diff "$kineto" kineto.json
-    assert_line --partial 'No change: parts, findings, idle, kernels,'
+    assert_line --partial 'No change: parts, findings, time, idle, kernels,'
     run -0 "$gputrace" diff kineto.json - <"$kineto"
-    assert_line --partial 'No change: parts, findings, idle, kernels,'
+    assert_line --partial 'No change: parts, findings, time, idle, kernels,'
 }
 
 @test "what --trace left out of a trace is not compared, and named" {

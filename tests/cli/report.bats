@@ -1048,7 +1048,7 @@ END
     assert_line 'Where a step goes (time)'
     assert_line 'Kernels (kernels)'
     assert_line '  … and 14 more rows (--top=0 shows all)'
-    assert_line --index -1 --partial 'More: -r list'
+    assert_line --index -1 --partial 'More: gputrace report -r list'
     [ "${#lines[@]}" -le 36 ] # and four empty ones
     run -0 "$gputrace" report -n 12 "$kineto"
     assert_line '  … and 7 more rows (--top=0 shows all)'

@@ -185,8 +185,8 @@ static struct table table_of(unsigned number, struct column *columns)
         columns[TOTAL].flags = COLUMN_OPTIONAL;
     columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
     columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
-    if (number == REPORT_TIME) /* of a step of each rank: a sum of all says nothing */
-        columns[TOTAL].flags = columns[COUNT].flags = columns[RANKS].flags = COLUMN_MACHINE;
+    for (size_t i = 0; number == REPORT_TIME && i < MEAN; i++) /* of a step of each rank: a sum of all says nothing */
+        columns[i].flags = COLUMN_MACHINE;
     if (number == REPORT_FINDINGS) {
         table.columns = job_findings_columns;
         table.column_count = JOB_FINDINGS_COLUMNS;
@@ -254,6 +254,10 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
             struct column columns[ROW_COLUMNS];
             struct table table = table_of(i, columns);
             const char *sort = OWN >> i & 1 ? section->sort : section->comparable.total ? "total" : "count";
+            if (i == REPORT_TIME && job->ranks.items.count > 0 && job->ranks.items.items[0].steps > 0)
+                table.title = "Where a step goes";
+            if (i == REPORT_RANKS && render->options->usual) /* the one that others wait for comes first */
+                sort = "delayed";
             table.unrecorded = job->unrecorded >> i & 1;
             status = fill(&table, job, i) < 0 ? error_no_memory(table.word) : 0;
             if (status == 0)

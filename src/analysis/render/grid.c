@@ -181,7 +181,7 @@ int grid_make(struct grid *grid, const struct render *render, const struct table
         bars &= !share; /* one column has them */
         sums |= column->flags & COLUMN_SUM;
     }
-    grid->sums = sums && table->rows > 1 && !table->listing;
+    grid->sums = sums && table->rows > 1 && !table->listing && !grid->render->options->usual;
     grid->cells = calloc((table->shown + 2) * (grid->columns + 1), sizeof(*grid->cells));
     if (!grid->cells)
         return -1;

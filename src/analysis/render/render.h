@@ -23,6 +23,7 @@ struct render {
     const struct report_options *options;
     bool several_traces, several_tables; /* then each needs a heading of its own */
     bool any;                            /* something was written already */
+    size_t lines;                        /* of the first screen that are written */
     char left_out[512];                  /* names of sections that had no rows, */
     char unrecorded[512];                /* and of those that were not recorded */
     bool dropped;                        /* a table had not enough space for all of its columns */

@@ -130,6 +130,7 @@ void render_line(struct render *render, const char *text)
     if (!shown.failure) {
         render_wrapped(render->out, shown.data, 2, 0, markdown ? SIZE_MAX : width_of(render));
         buffer_char(render->out, '\n');
+        render->lines += 1 + render_width(shown.data, strlen(shown.data)) / width_of(render);
     }
     render->out->failure = render->out->failure ? render->out->failure : shown.failure;
     buffer_release(&shown);

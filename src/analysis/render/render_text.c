@@ -260,8 +260,10 @@ static void end_trace(struct render *render)
     if (!usual)
         write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
     if (usual)
-        render_line(render, "More: -r list (all sections) · -r kernels · -r lines · --html=page.html · gputrace view");
+        render_line(render,
+                    "More: gputrace report -r list (all sections), -r kernels, --html=page.html; gputrace view");
     *render->left_out = *render->unrecorded = '\0';
+    render->lines = 0;
     render->dropped = false;
 }
 

@@ -539,7 +539,7 @@ static int finish(struct report_row *row)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
         status = show(row, findings, &findings->items.items[i]);
-    return status ? status : show_blind(row);
+    return status || row->trace->options->usual ? status : show_blind(row);
 }
 
 bool findings_include(const void *context, const char *ids)

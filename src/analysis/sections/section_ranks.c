@@ -23,7 +23,7 @@ static int finish(struct report_row *row)
 const struct section section_ranks = {
     .columns = ranks_columns,
     .column_count = RANKS_COLUMNS,
-    .usual = 8,
+    .usual = 4,
     .state_size = sizeof(struct rank_times),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,

@@ -152,7 +152,7 @@ const struct section section_time = {
     SECTION_COLUMNS(columns),
     .comparable = {.noun = "time", .keys = {"part"}, .total = "time", .floor = FLOOR_HOST},
     .sort = "time",
-    .usual = 6,
+    .usual = 5,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .timeline = true,
