@@ -332,7 +332,7 @@ static int read_events(struct sections *sections, const char *path)
     if (status == 0)
         status = read_trace(options, path, &trace->strings, filtered ? &some : &all);
     if (status == 0 && filtered)
-        status = filter_finish(&filtering.filter);
+        status = filter_finish(&filtering.filter, path, options->several);
     if (status == 0)
         status = sections_finish(sections);
     filter_release(&filtering.filter);

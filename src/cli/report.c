@@ -361,6 +361,7 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
+    settings.report.several = count > 1;
     static char words[PATH_MAX + 64];
     snprintf(words, sizeof(words), "gputrace: cannot go on: '%s' is not reported\n", paths[0]);
     end_at_fault(NULL, words, EXIT_FAILURE);

@@ -185,10 +185,10 @@ END
     mv other.json trace.json
     assert_equal "$(kernels --process=100)" 'alpha 3 90000'
     assert_equal "$(kernels --process=200)" 'beta 1 40000'
-    assert_equal "$(kernels --process=300)" ''
     cp "$kineto" trace.json
     assert_equal "$(item 'Kernels' --process=583)" 72
-    assert_equal "$(item 'Kernels' --process=584)" 0
+    run -1 "$gputrace" report --process=584 trace.json
+    assert_output "gputrace: no process 584 in 'trace.json': it has process 583"
 }
 
 @test "--thread has what it did and launched" {
@@ -211,7 +211,32 @@ END
     # on the whole name, whatever is shown, and on what is shown
     assert_equal "$(kernels --names=short --kernel='<int>.int.$')" "$(kernels)"
     assert_equal "$(kernels --names=short --kernel='^gamma$')" 'gamma 1 5000'
-    assert_equal "$(kernels --kernel='^gamma$')" ''
+    run -1 "$gputrace" report --kernel='^gamma$' trace.json
+}
+
+@test "a filter that selects nothing fails, and says what there is" {
+    run -1 "$gputrace" report --gpu=7 --fail-on=any trace.json
+    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0 and 1"
+    run -1 "$gputrace" report --stream=9 trace.json
+    assert_output "gputrace: no stream 9 in 'trace.json': it has streams 7 and 8"
+    run -1 "$gputrace" report --process=300 trace.json
+    assert_output "gputrace: no process 300 in 'trace.json': it has processes 100 and 200"
+    run -1 "$gputrace" report --thread=300 trace.json
+    assert_output "gputrace: no thread 300 in 'trace.json': it has threads 100, 101 and 200"
+    run -1 "$gputrace" report --kernel=nomatch trace.json
+    assert_output "gputrace: no kernel in 'trace.json' matches --kernel=nomatch: 'gputrace report -r kernels -n 0' lists them"
+    run -1 "$gputrace" report --gpu=1 --kernel=alpha trace.json
+    assert_output "gputrace: no kernel in 'trace.json' matches --kernel=alpha on that GPU or stream: 'gputrace report -r kernels -n 0' lists them"
+    # A GPU that did nothing is there.
+    jq '.traceEvents |= map(select(.pid != 1 or .ph == "M"))' trace.json >idle.json
+    run -0 "$gputrace" report --gpu=1 idle.json
+}
+
+@test "of several traces, one that has nothing of what a filter selects is a warning" {
+    cp trace.json other.json
+    run -0 --separate-stderr "$gputrace" report -r kernels --gpu=7 trace.json other.json
+    assert_equal "$stderr" "gputrace: warning: no GPU 7 in 'trace.json': it has GPUs 0 and 1
+gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0 and 1"
 }
 
 @test "of several filters all must hold" {

@@ -107,6 +107,7 @@ struct report_options {
     bool ascii;          /* tables have no other characters of their own */
     const char *columns; /* words of columns to show, "name,total"; "all"; NULL: each section's own */
     struct filter_options filter;
+    bool several; /* the trace is one of several: a filter may select nothing of it */
 };
 
 #endif

@@ -95,6 +95,8 @@ void filter_release(struct filter *filter)
     array_release(&filter->gpu_rows);
     array_release(&filter->kernels);
     map_release(&filter->gpu_labels);
+    for (size_t i = 0; i < FILTER_NUMBERS; i++)
+        map_release(&filter->numbers[i]);
     map_release(&filter->open);
     map_each(&filter->early, free_event, NULL);
     map_release(&filter->early);
@@ -177,8 +179,120 @@ static int is_selected_op(struct filter *filter, const struct event_fields *even
                          regexec(&filter->kernel, interned(strings, event->name), 0, NULL, 0) == 0
                      ? 1
                      : 2;
+    filter->found_kernel |= *known == 1;
     return *known == 1;
 }
+
+/* Its thread, where it is of one. */
+static event_id thread_of(const struct event_fields *event)
+{
+    return event->of_thread != EVENT_NONE ? event_id_number(event->of_thread) : event->thread;
+}
+
+/* --- what there is, for options that select nothing --- */
+
+static const struct selected_number *selected(const struct filter *filter, enum filter_number what)
+{
+    const struct filter_options *options = filter->options;
+    const struct selected_number *const all[] = {&options->gpu, &options->stream, &options->process, &options->thread};
+    return all[what];
+}
+
+/* The trace has NUMBER. Returns 0, or -1: no memory. */
+static int note(struct filter *filter, enum filter_number what, int64_t number)
+{
+    const struct selected_number *wanted = selected(filter, what);
+    if (!wanted->given || filter->found[what])
+        return 0;
+    filter->found[what] = number == wanted->number;
+    return number < 0 || map_put(&filter->numbers[what], (uint64_t)number, NULL) ? 0 : -1;
+}
+
+static int note_host(struct filter *filter, const struct event_fields *event)
+{
+    if (is_memory(filter, event) && note(filter, FILTER_GPU, event->device) < 0)
+        return -1;
+    if (!event_id_is_text(event->process) && note(filter, FILTER_PROCESS, event_id_value(event->process)) < 0)
+        return -1;
+    event_id thread = thread_of(event);
+    return event_id_is_text(thread) ? 0 : note(filter, FILTER_THREAD, event_id_value(thread));
+}
+
+static int note_gpu(struct filter *filter, const struct event_fields *event)
+{
+    filter->found[FILTER_PROCESS] |= filter->options->process.given && is_of_process(filter, event);
+    if (note(filter, FILTER_GPU, trace_event_device(event)) < 0)
+        return -1;
+    return note(filter, FILTER_STREAM, trace_event_stream(event));
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+#define NUMBERS_LISTED 16
+
+struct listing {
+    int64_t numbers[NUMBERS_LISTED]; /* the smallest, sorted */
+    size_t count;
+};
+
+static int list_number(void *context, uint64_t key, uint64_t *value)
+{
+    struct listing *list = context;
+    int64_t number = (int64_t)key;
+    (void)value;
+    if (list->count < NUMBERS_LISTED)
+        list->numbers[list->count++] = number;
+    else if (number < list->numbers[NUMBERS_LISTED - 1])
+        list->numbers[NUMBERS_LISTED - 1] = number;
+    qsort(list->numbers, list->count, sizeof(*list->numbers), by_number);
+    return 0;
+}
+
+/* "no GPU 7 in 'trace.json': it has GPUs 0 and 1" */
+static void write_missing(const struct filter *filter, enum filter_number what, const char *path, struct buffer *out)
+{
+    static const char *const words[][2] = {
+        {"GPU", "GPUs"}, {"stream", "streams"}, {"process", "processes"}, {"thread", "threads"}};
+    struct listing list = {.count = 0};
+    const struct map *numbers = &filter->numbers[what];
+    size_t count = map_count(numbers);
+    map_each(numbers, list_number, &list);
+    buffer_format(out, "no %s %" PRId64 " in '%s': it has %s", words[what][0], selected(filter, what)->number, path,
+                  count == 0 ? "no " : "");
+    buffer_format(out, "%s", words[what][count != 1]);
+    for (size_t i = 0; i < list.count; i++)
+        buffer_format(out, "%s%" PRId64, i == 0 ? " " : i + 1 < count ? ", " : " and ", list.numbers[i]);
+    if (count > list.count)
+        buffer_format(out, " and %zu more", count - list.count);
+}
+
+/* Whether the options each select something. Returns 0, or -1 after error(). */
+static int check_found(const struct filter *filter, const char *path, bool several)
+{
+    struct buffer words;
+    buffer_init_memory(&words);
+    for (enum filter_number what = 0; what < FILTER_NUMBERS && words.length == 0; what++)
+        if (selected(filter, what)->given && !filter->found[what])
+            write_missing(filter, what, path, &words);
+    if (words.length == 0 && filter->has_kernel && !filter->found_kernel)
+        buffer_format(&words, "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them",
+                      path, filter->options->kernel,
+                      filter->options->gpu.given || filter->options->stream.given ? " on that GPU or stream" : "");
+    bool missing = words.length > 0;
+    int status = words.failure ? error_no_memory("a report") : 0;
+    if (missing && !status && several)
+        warning("%.*s", (int)words.length, words.data);
+    else if (missing && !status)
+        status = error("%.*s", (int)words.length, words.data);
+    buffer_release(&words);
+    return status;
+}
+
+/* --- which events count --- */
 
 static bool is_in_windows(const struct filter *filter, int64_t time)
 {
@@ -197,12 +311,6 @@ static bool is_launched(const struct filter *filter, const struct event_fields *
     return !filter->options->thread.given && is_of_process(filter, event) && is_in_windows(filter, event->start);
 }
 
-/* Its thread, where it is of one. */
-static event_id thread_of(const struct event_fields *event)
-{
-    return event->of_thread != EVENT_NONE ? event_id_number(event->of_thread) : event->thread;
-}
-
 static bool is_on_thread(const struct filter *filter, const struct event_fields *event)
 {
     const struct selected_number *thread = &filter->options->thread;
@@ -215,10 +323,12 @@ enum verdict { VERDICT_NO_MEMORY = -1, DROPPED, OUTSIDE, COUNTS };
 static enum verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
     if (category_in(event->category, GPU_CATEGORIES)) {
-        int selected = is_selected_op(filter, event, full_name);
-        return selected < 0 ? VERDICT_NO_MEMORY : selected && is_launched(filter, event) ? COUNTS : DROPPED;
+        int counts = note_gpu(filter, event) < 0 ? -1 : is_selected_op(filter, event, full_name);
+        return counts < 0 ? VERDICT_NO_MEMORY : counts && is_launched(filter, event) ? COUNTS : DROPPED;
     }
     const struct selected_number *process = &filter->options->process;
+    if (note_host(filter, event) < 0)
+        return VERDICT_NO_MEMORY;
     if (process->given && event->process != event_id_number(process->number))
         return DROPPED;
     if (is_memory(filter, event) && event->device >= 0 && !is_on_gpu(filter, event->device))
@@ -384,7 +494,10 @@ static int read_label(struct filter *filter, const struct event_fields *event)
     if (strcmp(trace_text(trace, event->name), "process_labels") != 0 ||
         strncmp(trace_text(trace, event->label), "GPU ", strlen("GPU ")) != 0)
         return 0;
-    return map_put(&filter->gpu_labels, event->process, NULL) ? 0 : error_no_memory("the trace's rows");
+    int64_t number = strtoll(trace_text(trace, event->label) + strlen("GPU "), NULL, 10);
+    return map_put(&filter->gpu_labels, event->process, NULL) && note(filter, FILTER_GPU, number) == 0
+               ? 0
+               : error_no_memory("the trace's rows");
 }
 
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name)
@@ -412,8 +525,10 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     return filter->give(filter->context, event);
 }
 
-int filter_finish(struct filter *filter)
+int filter_finish(struct filter *filter, const char *path, bool several)
 {
+    if (check_found(filter, path, several) < 0)
+        return -1;
     for (size_t i = 0; i < filter->counters.count; i++)
         if (give_held(filter, &filter->counters.items[i]) < 0)
             return -1;

@@ -35,6 +35,9 @@ struct filter_counter {
     int64_t given; /* the start of the last window that has a value of its own there; EVENT_NONE: none has */
 };
 
+/* What --gpu, --stream, --process and --thread select by number. */
+enum filter_number { FILTER_GPU, FILTER_STREAM, FILTER_PROCESS, FILTER_THREAD, FILTER_NUMBERS };
+
 struct filter {
     const struct filter_options *options;
     struct trace *trace; /* of the report; the events' texts are its strings */
@@ -53,10 +56,12 @@ struct filter {
     event_id only_process; /* the one process of the trace; EVENT_NO_ID: there are several */
 
     /* While events go by */
-    ARRAY(char) kernels;   /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
-    struct map gpu_labels; /* rows that are labelled as a GPU's */
-    struct map open;       /* ranges that were begun and given, by id: how many */
-    struct map early;      /* those that began before `from`: id -> struct event_fields *, owned here */
+    ARRAY(char) kernels;                /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
+    struct map gpu_labels;              /* rows that are labelled as a GPU's */
+    struct map open;                    /* ranges that were begun and given, by id: how many */
+    struct map numbers[FILTER_NUMBERS]; /* what the trace has, of each option that is given */
+    bool found[FILTER_NUMBERS], found_kernel;
+    struct map early; /* those that began before `from`: id -> struct event_fields *, owned here */
     struct dense_map counter_ids;
     ARRAY(struct filter_counter) counters;
 };
@@ -84,8 +89,9 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
 
 /* Gives EVENT if it counts. FULL_NAME: of a kernel, before names were shortened. Returns 0, or -1 after error(). */
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name);
-/* After the last event: gives what was held back. Returns 0, or -1 after error(). */
-int filter_finish(struct filter *filter);
+/* After the last event of the trace PATH: gives what was held back. Returns 0, or -1 after error(): also where the
+ * trace has no such GPU, stream, process, thread or kernel, which is only a warning where it is one of SEVERAL. */
+int filter_finish(struct filter *filter, const char *path, bool several);
 
 struct buffer;
 /* Writes the options that are given, as they are typed: "--from=1s --gpu=0". */
