@@ -303,6 +303,13 @@ header=$root/src/analysis/findings/findings.h
     refute_output --partial 'times the host waits'
 }
 
+@test "calls that failed come before what costs time" {
+    run found 'range(10) | call("cudaMemcpy"; 1000 * .; 500; .), copy("Memcpy HtoD (Pageable -> Device)"; 7; 1000 * . + 20; 470; .; 1000000)
+        | if .cat == "cuda_runtime" and .ts == 3000 then .args."return value" = 1 else . end'
+    assert_line --index 0 --regexp '^failed-calls '
+    assert_line --index 1 --regexp '^blocking-copies |^pageable-copies '
+}
+
 # --- the manual ---
 
 @test "gputrace-findings(7) lists the rules and the thresholds that there are" {

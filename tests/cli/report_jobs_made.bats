@@ -27,6 +27,22 @@ make_job() { # OPTION... DIRECTORY
     assert_output --partial "no column 'mean' to sort by: these sections have time, total, calls, avg"
 }
 
+# --- hangs ---
+
+@test "job: ranks that hang are the first finding, in the report of all traces and of one" {
+    make_job -n 4 -s 8 -x 2:3 job
+    run -0 "$gputrace" report -r findings -f json job/rank*.pftrace
+    run -0 jq -r '.findings[0] | .id, .finding, .advice' <<<"$output"
+    assert_line --index 0 hang
+    assert_line --index 1 --regexp '^The job hangs since [0-9.]+ ms: ranks 0, 1 and 3 wait in .*; rank 2 never entered it: '
+    assert_line --index 2 'See why rank 2 ended; the others wait for it.'
+    run -3 "$gputrace" report -r findings --fail-on=hang job/rank*.pftrace
+    run -3 "$gputrace" report -r findings --fail-on=hang job/rank0.pftrace
+    assert_line --index 1 --partial '1. The job hangs since '
+    make_job -n 4 -s 8 well
+    run -0 "$gputrace" report -r findings --fail-on=hang,crashed well/rank*.pftrace
+}
+
 # --- slow links ---
 
 stragglers() { # what the report of the job says about ranks and links, one a line

@@ -34,7 +34,7 @@
 #include "analysis/model/timeline.h"
 #include "analysis/model/trace.h"
 
-/* The rules. Those without a cost in time come last in a report, in this order. */
+/* The rules. Those without a cost in time come last in a report, in this order, unless they are urgent. */
 #define FINDING_RULES(X)     \
     X(pageable_copies)       \
     X(blocking_copies)       \
@@ -66,6 +66,7 @@
     X(data_loading)          \
     X(straggler)             \
     X(pipeline_imbalance)    \
+    X(hang)                  \
     X(crashed)               \
     X(lost_records)          \
     X(failed_calls)          \
@@ -77,6 +78,7 @@
 #define FINDING_THRESHOLDS(X)                                                                                    \
     X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
     X(COST_NS, 200000, "and at least so long")                                                                   \
+    X(HANG_NS, 1000000000, "ranks hang that wait in an operation so long at the end")                            \
     X(MOST, 10, "so many findings are shown at most")                                                            \
     X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on")                                    \
     X(COPY_NS, 10000000, "or when they take so long together")                                                   \
@@ -232,6 +234,7 @@ struct rule {
     bool of_gpu;       /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
     bool of_idle;      /* its cost is idle time of findings.idle: it is told by steps where these are */
     bool without_cost; /* it is not about time: it is shown whatever it costs */
+    unsigned urgent;   /* its findings come before those of rules with a smaller number */
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
     unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
@@ -296,6 +299,13 @@ struct finding_name finding_name_of(const char *text);
 /* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
 const struct rule *finding_rule(const char *id, size_t length);
 void finding_rule_words(char *text, size_t size);
+
+struct hang;
+struct hangs;
+/* The hang that is a finding: the cause of others, which lasts. NULL: there is none. */
+const struct hang *finding_hang(const struct hangs *hangs);
+/* Its sentence and what to do, each of FINDING_TEXT bytes; "": what the rule says. Returns 0, or -1: no memory. */
+int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang);
 
 /* What findings are about, for sections that need section_findings: `told` and `idle` are found when they are first
  * asked for. NULL: no memory, or after error(). */

@@ -1,14 +1,80 @@
 /*
  * Rules about what went wrong: crashes, losses, calls that failed, and what plugins reported. They cost no time.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
+#include "analysis/model/hang_words.h"
+#include "analysis/model/section.h"
+#include "analysis/ranks/hang_table.h"
 #include "trace/spool/cuda_names.h"
+
+/* --- ranks that wait for one another for ever --- */
+
+const struct hang *finding_hang(const struct hangs *hangs)
+{
+    for (size_t i = 0; i < hangs->items.count; i++) {
+        const struct hang *hang = &hangs->items.items[i];
+        if (!hang->follows && (hang->since == EVENT_NONE || hang->waited >= FINDING_HANG_NS))
+            return hang;
+    }
+    return NULL;
+}
+
+int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang)
+{
+    const struct hang_part *parts = hang_parts(hangs, hang);
+    char since[64] = "";
+    struct buffer words;
+    if (hang->since != EVENT_NONE)
+        snprintf(since, sizeof(since), " since %s", amount_time(hang->since - hangs->origin).text);
+    buffer_init_memory(&words);
+    buffer_format(&words, "The job hangs%s: ", since);
+    size_t verdict = words.length;
+    hang_write_verdict(&words, hangs, hang);
+    buffer_char(&words, '\0');
+    if (!words.failure) {
+        words.data[verdict] = (char)tolower(words.data[verdict]);
+        snprintf(text, FINDING_TEXT, "%s", words.data);
+        *advice = '\0';
+    }
+    for (size_t i = 0; i < hang->part_count && !words.failure && !*advice; i++)
+        if (parts[i].role == HANG_MISSING)
+            snprintf(advice, FINDING_TEXT, "See why %s %" PRId64 " %s; the others wait for it.",
+                     hangs->fronts.members.items[parts[i].member].rank == EVENT_NONE ? "process" : "rank",
+                     hang_number(hangs, &parts[i]), parts[i].is_gone ? "ended" : "is there");
+    int failure = words.failure;
+    buffer_release(&words);
+    return failure ? -1 : 0;
+}
+
+static int hang_find(void *state, struct findings *findings)
+{
+    const struct hangs *hangs = hangs_found(findings->trace);
+    const struct hang *hang = hangs ? finding_hang(hangs) : NULL;
+    struct finding_place place = finding_nowhere();
+    (void)state;
+    if (!hang)
+        return hangs ? 0 : -1;
+    place.time = hang->since;
+    struct finding *finding = finding_add(findings, 0, 0, (int64_t)hang->counts[HANG_WAITS], &place);
+    return finding ? finding_say_hang(finding->text, finding->advice, hangs, hang) : 0;
+}
+
+const struct rule rule_hang = {
+    .id = "hang",
+    .advice = "All ranks of a communicator must call the same operations, with the same sizes, in the same order.",
+    .section = "hang",
+    .without_cost = true,
+    .urgent = 3,
+    .find = hang_find,
+};
 
 /* --- processes that did not end by exit --- */
 
@@ -30,8 +96,9 @@ static int crashed_find(void *state, struct findings *findings)
                 *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others too" : "");
     size_t length = strlen(finding->text);
     if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
-        snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operations had not finished",
-                 amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text);
+        snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operation%s had not finished",
+                 amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text,
+                 trace->counts[CATEGORY_GPU_IN_FLIGHT] == 1 ? "" : "s");
     return 0;
 }
 
@@ -40,6 +107,7 @@ const struct rule rule_crashed = {
     .advice = "See the last calls and the operations in flight. compute-sanitizer finds illegal accesses of kernels.",
     .section = "crashes",
     .without_cost = true,
+    .urgent = 2,
     .find = crashed_find,
 };
 
@@ -141,6 +209,7 @@ const struct rule rule_failed_calls = {
     .section = "errors",
     .sources = {TRACE_API},
     .without_cost = true,
+    .urgent = 1,
     .find = failed_find,
 };
 

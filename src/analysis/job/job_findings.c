@@ -53,7 +53,8 @@ static int by_cost(const void *left, const void *right)
 {
     const struct job_line *a = left, *b = right;
     /* What warming up takes says nothing about the steps of a long run. */
-    return ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
+    return ORDER(finding_rules[b->rule]->urgent, finding_rules[a->rule]->urgent)
+               ?: ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
                ?: ORDER(a->rule == FINDING_RULE_warm_up, b->rule == FINDING_RULE_warm_up)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->order, b->order);
 }
@@ -134,6 +135,17 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
     return 0;
 }
 
+/* What one trace says of it knows less. */
+static int add_hang(struct job_lines *rows, const struct job_whole *job)
+{
+    const struct hang *hang = finding_hang(&job->hangs);
+    struct job_line *row =
+        hang ? add_line(rows, FINDING_RULE_hang, 0, (int64_t)hang->counts[HANG_WAITS], RANK_NONE) : NULL;
+    if (!row)
+        return hang ? -1 : 0;
+    return finding_say_hang(row->text, row->advice, &job->hangs, hang);
+}
+
 /* --- findings of traces --- */
 
 static int64_t rest_of(const struct job_lines *rows, const struct job_finding *finding)
@@ -169,7 +181,7 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
         const struct job_finding *one = &job->findings.items[i];
         int64_t cost = rest_of(rows, one);
         bool left = cost >= job_findings_least(job) && cost >= one->run / 100 * FINDING_EXPOSED_PERCENT;
-        if (rows->explained[i] || (cost < one->cost && !left))
+        if (rows->explained[i] || one->rule == FINDING_RULE_hang || (cost < one->cost && !left))
             continue;
         struct job_line *row = find_line(rows, one->rule);
         if (!row)
@@ -217,7 +229,7 @@ static struct cell where_of(struct table *table, const struct job_whole *job, co
     place = strncmp(where, place, strlen(place)) == 0 ? "" : place;
     if (!line->of_ranks)
         return table_text(table, where);
-    if (job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
+    if (line->rank != RANK_NONE && job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
         host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
     if (!*host && !*where)
         return (struct cell){0};
@@ -229,16 +241,19 @@ static void show_line(struct table *table, struct cell *cells, const struct job_
 {
     const struct rule *rule = finding_rules[line->rule];
     cells[ID] = table_text(table, rule->id);
-    cells[TEXT] = line->of_ranks ? table_format(table, "%s (%s, %s of the run)", line->text,
-                                                amount_time(line->cost).text, amount_share(line->cost, line->run).text)
-                                 : text_of(table, job, line);
+    cells[TEXT] = line->of_ranks && line->cost == 0 ? table_text(table, line->text)
+                  : line->of_ranks
+                      ? table_format(table, "%s (%s, %s of the run)", line->text, amount_time(line->cost).text,
+                                     amount_share(line->cost, line->run).text)
+                      : text_of(table, job, line);
     cells[COST] = cell_integer(line->cost);
     cells[SHARE] = cell_share(line->cost, line->run);
     cells[TOTAL] = cell_integer(line->total);
     cells[RANKS] = cell_integer(line->ranks);
     cells[RANK] = cell_integer(rank_of(job, line->rank));
     cells[GAIN] = line->gain > 0 ? cell_integer(line->gain) : (struct cell){0};
-    cells[ADVICE] = table_text(table, line->of_ranks ? line->advice : trace_text(&job->trace, line->finding->advice));
+    const char *advice = line->of_ranks ? line->advice : trace_text(&job->trace, line->finding->advice);
+    cells[ADVICE] = table_text(table, *advice || !rule->advice ? advice : rule->advice);
     cells[WHERE] = where_of(table, job, line);
     cells[MORE] = rule->section ? table_text(table, rule->section) : (struct cell){0};
 }
@@ -279,7 +294,7 @@ int job_findings_fill(struct table *table, const struct job_whole *job)
     rows.is_late = calloc(job->ranks.items.count + 1, 1);
     int status = rows.explained && rows.is_late ? 0 : -1;
     status = status ?: stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows);
-    status = status ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
+    status = status ?: add_hang(&rows, job) ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
     weigh(&rows);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);

@@ -5,7 +5,19 @@
 #define GPUTRACE_ANALYSIS_RANKS_HANG_TABLE_H
 
 #include "analysis/model/hang.h"
+#include "analysis/model/hang_facts.h"
 #include "analysis/model/section.h"
+
+/* The state of section_hang. */
+struct hang_state {
+    struct hang_facts facts;
+    struct hangs hangs;
+    bool found; /* `hangs` is filled */
+};
+
+/* The hangs of a trace, found when they are first asked for, by sections that need section_hang. NULL: no memory, or
+ * after error(). */
+const struct hangs *hangs_found(const struct trace *trace);
 
 #define HANG_COLUMNS 21
 extern const struct column hang_columns[HANG_COLUMNS];

@@ -180,7 +180,7 @@ static int by_cost(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
     /* What warming up takes says nothing about the steps of a long run. */
-    return ORDER(a->rule->without_cost, b->rule->without_cost)
+    return ORDER(b->rule->urgent, a->rule->urgent) ?: ORDER(a->rule->without_cost, b->rule->without_cost)
                ?: ORDER(a->rule == &rule_warm_up, b->rule == &rule_warm_up)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->number, b->number);
 }
@@ -570,7 +570,7 @@ const struct section section_findings = {
     .operators = true,
     .timeline = true,
     .host_calls = true,
-    .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_RANKS),
+    .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_HANG),
     .init = init,
     .event = event,
     .gather = gather,

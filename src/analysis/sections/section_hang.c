@@ -9,36 +9,45 @@
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    return hang_facts_event(context, &trace->strings, event);
+    return hang_facts_event(&((struct hang_state *)context)->facts, &trace->strings, event);
 }
 
 static void release(void *context)
 {
-    hang_facts_release(context);
+    struct hang_state *state = context;
+    hang_facts_release(&state->facts);
+    hangs_release(&state->hangs);
+}
+
+const struct hangs *hangs_found(const struct trace *trace)
+{
+    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish one by one */
+    struct hangs *hangs = &state->hangs;
+    if (state->found)
+        return hangs;
+    hangs_init(hangs, &trace->strings);
+    hangs->origin = trace->start;
+    state->found = true;
+    int status = hang_facts_add_ranks(trace, &hangs->fronts);
+    if (status == 0) {
+        struct collectives_walk walk;
+        const struct collective *ranks;
+        collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
+        for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
+            status = hang_fronts_operation(&hangs->fronts, ranks, count);
+        status = collectives_walk_end(&walk) ?: status;
+    }
+    if (status == 0)
+        status = hang_facts_tell(&state->facts, trace, &hangs->fronts);
+    if (status == 0)
+        status = hangs_finish(hangs);
+    return status == 0 ? hangs : NULL;
 }
 
 static int finish(struct report_row *row)
 {
-    struct hangs hangs;
-    hangs_init(&hangs, &row->trace->strings);
-    hangs.origin = row->trace->start;
-    int status = hang_facts_add_ranks(row->trace, &hangs.fronts);
-    if (status == 0) {
-        struct collectives_walk walk;
-        const struct collective *ranks;
-        collectives_walk_begin(&walk, section_state(row->trace, REPORT_COMM));
-        for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
-            status = hang_fronts_operation(&hangs.fronts, ranks, count);
-        status = collectives_walk_end(&walk) ?: status;
-    }
-    if (status == 0)
-        status = hang_facts_tell(row->state, row->trace, &hangs.fronts);
-    if (status == 0)
-        status = hangs_finish(&hangs);
-    if (status == 0)
-        status = hang_fill(row, &hangs);
-    hangs_release(&hangs);
-    return status;
+    const struct hangs *hangs = hangs_found(row->trace);
+    return hangs ? hang_fill(row, hangs) : -1;
 }
 
 const struct section section_hang = {
@@ -47,7 +56,7 @@ const struct section section_hang = {
     .listing = true,
     .paragraphs = true,
     .categories = HANG_FACTS_CATEGORIES,
-    .state_size = sizeof(struct hang_facts),
+    .state_size = sizeof(struct hang_state),
     .stacks = true,
     .needs = REPORT_BIT(REPORT_COMM), /* all operations */
     .event = event,
