@@ -105,3 +105,27 @@ findings_of() { # OPTION...
     "$gputrace" report -r findings -f json one/node0.pftrace |
         jq -e '.findings | map(.id) == ["straggler"] and (.[0].advice | test("DataLoader\\(num_workers=4"))'
 }
+
+@test "job: where no samples say what the host does, the lines before and after it are named" {
+    "$root/tests/cli/ranks_trace" noise=0 steps=20 ranks=2 sleep=1:5000000 rank%r.json
+    # The copy is launched by line 31, the kernel after the 5 ms by line 27.
+    for rank in 0 1; do
+        jq '.stackFrames = {"1": {"name": "train", "file": "/w/train.py", "line": 20, "category": "python"},
+                "2": {"name": "load", "file": "/w/train.py", "line": 31, "category": "python", "parent": 1},
+                "3": {"name": "forward", "file": "/w/train.py", "line": 27, "category": "python", "parent": 1}}
+            | .traceEvents |= map(if .name == "gemm" then .args.stack = 3 elif .cat == "gpu_memcpy" then .args.stack = 2 else . end)' \
+            rank$rank.json >lines$rank.json
+        "$gputrace" report --partial -o lines$rank.gpr lines$rank.json
+    done
+    "$gputrace" merge -q -o merged.json lines0.json lines1.json
+    for job in 'lines0.json lines1.json' 'lines0.gpr lines1.gpr' merged.json; do
+        # shellcheck disable=SC2086 # files
+        "$gputrace" report -r findings -f json $job | jq -e '.findings[0] | .id == "straggler" and
+            (.finding | test("^Rank 1 makes the others wait .*: its host launches late, the GPU waits 5\\.[0-9]* ms of a step .*" +
+                "host outside CUDA, mostly between load \\(train.py:31\\) and forward \\(train.py:27\\)"))
+            and (.where | test("^forward \\(train.py:27\\)"))'
+    done
+    # Without stacks the operations are.
+    "$gputrace" report -r findings -f json rank0.json rank1.json |
+        jq -e '.findings[0].finding | test("mostly between Memcpy HtoD \\(Pinned -> Device\\) and gemm")'
+}

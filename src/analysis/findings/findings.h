@@ -314,6 +314,10 @@ const struct findings *findings_told(const struct trace *trace);
 /* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
 struct amount amount_part(int64_t part, int64_t whole);
 
+/* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have.
+ * EVENT_NONE: none. */
+int64_t findings_stack(const void *state, uint32_t name);
+
 /* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule
  * ("any"), has a finding. */
 bool findings_include(const void *state, const char *ids);

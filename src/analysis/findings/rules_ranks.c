@@ -100,6 +100,7 @@ static int straggler_find(void *state, struct findings *findings)
     for (size_t i = 0; i < adding.before; i++)
         if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
             adding.exposed = rank_of(&adding, &findings->items.items[i]);
+    status = status ?: stragglers_say_gaps(&ranks, findings->trace);
     if (status == 0)
         status = stragglers_each(&ranks, FINDING_COST_NS, add_straggler, &adding);
     take_out(&adding);

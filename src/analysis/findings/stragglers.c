@@ -241,6 +241,61 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
         snprintf(text, size, ", mostly %s, which other ranks do not run", shown.text);
 }
 
+/* --- what the host does outside CUDA --- */
+
+static bool is_outside(const struct idle_gap *gap, const struct trace *trace, const struct rank *rank)
+{
+    const struct idle_what *what = &idle_main_part(gap)->what;
+    return trace_device_id(trace, gap->device) == rank->device && what->cause == IDLE_OUTSIDE &&
+           gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT && !idle_is_loading(trace, what);
+}
+
+/* Of the largest gaps in which the host of RANK was outside CUDA those between the same two operations that take most.
+ * Returns one of them; NULL: there are none. */
+static const struct idle_gap *usual_gap(const struct idle *idle, const struct trace *trace, const struct rank *rank)
+{
+    const struct idle_gap *found = NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *one = &idle->largest[i];
+        int64_t total = 0;
+        for (size_t k = 0; k < idle->largest_count && is_outside(one, trace, rank); k++) {
+            const struct idle_gap *other = &idle->largest[k];
+            bool same = other->before.name == one->before.name && other->after.name == one->after.name;
+            sum_add(&total, same && is_outside(other, trace, rank) ? other->end - other->start : 0);
+        }
+        found = total > most ? one : found;
+        most = total > most ? total : most;
+    }
+    return found;
+}
+
+/* "forward (train.py:27)" where operations of this name are launched, or the name. */
+static struct finding_name name_launch(const struct trace *trace, uint32_t name)
+{
+    const struct trace_frame *place =
+        trace_stack_place(trace, findings_stack(section_state(trace, REPORT_FINDINGS), name));
+    return place ? finding_name_of(trace_text(trace, place->place)) : finding_name(trace, name);
+}
+
+int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
+{
+    const struct idle *idle = section_state(trace, REPORT_IDLE);
+    for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
+        struct rank *rank = &ranks->items.items[i];
+        const struct idle_gap *gap = usual_gap(idle, trace, rank);
+        char text[2 * FINDING_NAME + 16];
+        if (!gap)
+            continue;
+        int length = snprintf(text, sizeof(text), "%s and %s", name_launch(trace, gap->before.name).text,
+                              name_launch(trace, gap->after.name).text);
+        rank->between = intern(&ranks->texts, text, (size_t)length);
+        if (rank->between == INTERN_NO_MEMORY)
+            return -1;
+    }
+    return 0;
+}
+
 /* --- sentences --- */
 
 /* ": host outside CUDA, mostly sleep() in load (a.py:9)" */
@@ -251,7 +306,10 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
     if (cause == IDLE_CAUSE_COUNT)
         return;
     uint32_t mostly = rank->mostly[cause];
-    if (mostly == EVENT_NO_TEXT)
+    if (cause == IDLE_OUTSIDE && rank->between != EVENT_NO_TEXT)
+        snprintf(text, size, ": %.40s, mostly between %.160s",
+                 trace_said(ranks->trace, idle_cause_words[cause].text).text, interned(&ranks->texts, rank->between));
+    else if (mostly == EVENT_NO_TEXT)
         snprintf(text, size, ": %.128s", trace_said(ranks->trace, idle_cause_words[cause].text).text);
     else
         snprintf(text, size, ": %.128s, mostly %s", trace_said(ranks->trace, idle_cause_words[cause].text).text,

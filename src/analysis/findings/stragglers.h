@@ -35,6 +35,10 @@ struct straggler {
     char advice[FINDING_TEXT]; /* what to do */
 };
 
+/* After ranks_of_trace(): puts in between which operations and lines of the program the host of each rank is outside
+ * CUDA for longest, where no samples say what it does there. Returns 0, or -1: no memory. */
+int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace);
+
 /* Whether the rank of this index is one of these. */
 bool straggler_has(const struct straggler *straggler, uint32_t index);
 /* Whether a finding of RULE, a FINDING_RULE_… number, about one of these ranks is about its reason, so that both are

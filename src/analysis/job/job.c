@@ -88,6 +88,7 @@ static int add_ranks(struct adding *adding)
         shift(&rank->end, adding->shift);
         for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
             rank->mostly[cause] = translated(adding->of_ranks, rank->mostly[cause]);
+        rank->between = translated(adding->of_ranks, rank->between);
     }
     for (size_t i = 0; i < adding->part->ranks.names.count; i++) {
         struct rank_name *name = array_push(&ranks->names);
@@ -186,8 +187,7 @@ static int add_findings(struct adding *adding)
                                       .run = part->info.run,
                                       .text = translated(adding->of_trace, one->text),
                                       .advice = translated(adding->of_trace, one->advice),
-                                      .where = translated(adding->of_trace, one->where),
-                                      .line = translated(adding->of_trace, one->line)};
+                                      .where = translated(adding->of_trace, one->where)};
     }
     return 0;
 }

@@ -37,7 +37,7 @@ struct job_finding {
     int64_t ranks;      /* of the trace */
     int64_t cost, gain; /* ns */
     int64_t run;        /* ns, that COST is a share of */
-    uint32_t text, advice, where, line;
+    uint32_t text, advice, where;
 };
 
 struct job_whole {

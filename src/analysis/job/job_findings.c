@@ -225,16 +225,13 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
 static struct cell where_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
     const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
-    const char *place = line->finding ? trace_text(&job->trace, line->finding->line) : "";
-    place = strncmp(where, place, strlen(place)) == 0 ? "" : place;
     if (!line->of_ranks)
         return table_text(table, where);
     if (line->rank != RANK_NONE && job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
         host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
     if (!*host && !*where)
         return (struct cell){0};
-    return table_format(table, "%s%s%s%s%s%s", place, *place ? ", " : "", where, *where && *host ? ", " : "",
-                        *host ? "on " : "", host);
+    return table_format(table, "%s%s%s%s", where, *where && *host ? ", " : "", *host ? "on " : "", host);
 }
 
 static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line)

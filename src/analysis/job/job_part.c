@@ -85,11 +85,11 @@ static bool waits(const struct rank *rank)
 
 static bool is_rank(const struct job_part *part, const struct rank *rank)
 {
-    bool good = is_text(part, rank->host) && rank->rank >= 0 && is_number(rank->rank) && !waits(rank) &&
-                is_time(rank->start) && is_time(rank->end) && is_length(rank->steps) && is_length(rank->step_total) &&
-                is_length(rank->compute) && is_length(rank->communication) && is_length(rank->exposed) &&
-                is_length(rank->copies) && is_length(rank->idle) && is_length(rank->loading) &&
-                is_length(rank->neighbours);
+    bool good = is_text(part, rank->host) && is_text(part, rank->between) && rank->rank >= 0 && is_number(rank->rank) &&
+                !waits(rank) && is_time(rank->start) && is_time(rank->end) && is_length(rank->steps) &&
+                is_length(rank->step_total) && is_length(rank->compute) && is_length(rank->communication) &&
+                is_length(rank->exposed) && is_length(rank->copies) && is_length(rank->idle) &&
+                is_length(rank->loading) && is_length(rank->neighbours);
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
         good = is_length(rank->causes[i]) && is_text(part, rank->mostly[i]);
     return good;
@@ -135,7 +135,6 @@ static bool is_part(const struct job_part *part)
         const struct part_finding *finding = &part->findings.items[i];
         good = finding->rule < FINDING_RULE_COUNT && is_known_text(part, finding->text) &&
                is_known_text(part, finding->advice) && is_known_text(part, finding->where) &&
-               is_known_text(part, finding->line) &&
                (finding->rank == RANK_NONE || finding->rank < ranks->items.count) && is_length(finding->cost) &&
                is_length(finding->gain);
     }

@@ -39,7 +39,6 @@ struct part_row {
 struct part_finding {
     uint32_t rule; /* in FINDING_RULES */
     uint32_t text, advice, where;
-    uint32_t line;      /* of the program: the innermost frame of its call stack; "": not known */
     uint32_t rank;      /* index of ranks.items; RANK_NONE: not known */
     int64_t cost, gain; /* ns */
 };

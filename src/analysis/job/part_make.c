@@ -5,6 +5,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/stragglers.h"
 #include "analysis/job/job_part.h"
 #include "analysis/job/part_format.h"
 #include "analysis/model/hang_facts.h"
@@ -87,15 +88,6 @@ static uint32_t keep_cell(struct making *making, const struct table *table, size
     return keep(making, text, strlen(text));
 }
 
-/* "train_step (train.py:31)": the first frame of the call stack of a finding. */
-static uint32_t keep_line(struct making *making, const struct table *table, size_t row)
-{
-    int column = table_find_column(table->columns, table->column_count, "stack");
-    const struct cell *cell = comparable_cell(table, row, column);
-    const char *text = cell->kind == CELL_TEXT ? table_cell_text(table, cell) : "", *end = strstr(text, " <");
-    return keep(making, text, end ? (size_t)(end - text) : strlen(text));
-}
-
 static uint32_t rule_number(const char *id)
 {
     for (uint32_t i = 0; i < FINDING_RULE_COUNT; i++)
@@ -129,7 +121,6 @@ static int add_findings(struct making *making)
                                            .text = keep(making, finding->text, strlen(finding->text)),
                                            .advice = keep_cell(making, &table, i, "advice"),
                                            .where = keep_cell(making, &table, i, "where"),
-                                           .line = keep_line(making, &table, i),
                                            .rank = making->part.ranks.items.count == 1 ? 0 : rank,
                                            .cost = finding->cost,
                                            .gain = finding->gain};
@@ -228,6 +219,7 @@ static int write_part(struct making *making)
 static int make(struct making *making, uint64_t sections, const char *path)
 {
     int status = ranks_of_trace(&making->part.ranks, making->trace);
+    status = status ?: stragglers_say_gaps(&making->part.ranks, making->trace);
     if (status < 0)
         return error_no_memory("a part of a job");
     if (making->part.ranks.items.count == 0)

@@ -28,6 +28,7 @@ struct rank {
     int64_t loading; /* of what its GPUs were idle because of late launches: for PyTorch's DataLoader */
     int64_t causes[IDLE_CAUSE_COUNT];  /* of idle time of its GPUs; where a GPU is another rank's, too, not known */
     uint32_t mostly[IDLE_CAUSE_COUNT]; /* what most of it was */
+    uint32_t between;                  /* operations or lines that its host is outside CUDA between; stragglers.h */
     int64_t compared;                  /* operations that began on other ranks, too, so that it is known who waited */
     int64_t waited;                    /* for ranks that began an operation later */
     int64_t neighbours;                /* in steps: for the other rank of a send or receive, computing nothing */

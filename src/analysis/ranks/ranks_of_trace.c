@@ -32,6 +32,7 @@ static int add_rank(struct ranks *ranks, const struct trace *trace, const struct
                           .copies = temporal_any(gpu, TEMPORAL_COPY),
                           .worst_at = EVENT_NONE,
                           .device = EVENT_NONE,
+                          .between = EVENT_NO_TEXT,
                           .shares = times->shares};
     rank->exposed = rank->communication - temporal_both(gpu, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE);
     rank->idle = gpu->used ? gpu->last - gpu->first - temporal_any(gpu, TEMPORAL_ALL) : 0;

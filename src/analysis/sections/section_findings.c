@@ -233,6 +233,20 @@ static int find_main_ranges(struct findings *findings)
     return any ? find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range)) : 0;
 }
 
+int64_t findings_stack(const void *context, uint32_t name)
+{
+    const struct state *state = context;
+    int64_t most = 0, stack = EVENT_NONE;
+    for (size_t k = 0; k < state->stack_counts.count; k++) {
+        const struct named_stack *key = dense_map_row(&state->stacks, k);
+        if (key->name == name && state->stack_counts.items[k] > most) {
+            most = state->stack_counts.items[k];
+            stack = key->stack;
+        }
+    }
+    return stack;
+}
+
 static int find_places(struct state *state)
 {
     struct findings *findings = &state->findings;
@@ -240,17 +254,8 @@ static int find_places(struct state *state)
         struct finding *finding = &findings->items.items[i];
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
-        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT) {
-            /* The stack that most calls or operations of this name have, if any. */
-            int64_t most = 0;
-            for (size_t k = 0; k < state->stack_counts.count; k++) {
-                const struct named_stack *key = dense_map_row(&state->stacks, k);
-                if (key->name == place->name && state->stack_counts.items[k] > most) {
-                    most = state->stack_counts.items[k];
-                    place->stack = key->stack;
-                }
-            }
-        }
+        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT)
+            place->stack = findings_stack(state, place->name);
         place->called = place->called == EVENT_NONE ? place->time : place->called;
         if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
             place->device = findings->trace->streams.items[place->stream].device;
