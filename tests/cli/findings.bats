@@ -74,8 +74,7 @@ header=$root/src/analysis/findings/findings.h
         device_ranges managed nvtx_memory_cuda driver pooled; do
         without_id '.+' "$samples/$sample"
         run "$gputrace" report -r findings fixed.json
-        assert_output 'Findings (findings)
-  nothing found: no rule of gputrace-findings(7) applies'
+        assert_line --index 1 --regexp '^  No rule finds a fault\. The GPU is busy [0-9.]+ % of the time; idle longest: .* of .*\.$'
     done
 }
 
@@ -308,6 +307,17 @@ header=$root/src/analysis/findings/findings.h
         | if .cat == "cuda_runtime" and .ts == 3000 then .args."return value" = 1 else . end'
     assert_line --index 0 --regexp '^failed-calls '
     assert_line --index 1 --regexp '^blocking-copies |^pageable-copies '
+}
+
+@test "where no rule speaks, the report says how busy the GPU is and why it is idle, and json has no row" {
+    run found 'launched(7; 0; 10; 50; 1), launched(7; 570; 580; 320; 2)'
+    refute_output
+    run "$gputrace" report -r findings small.json
+    assert_line --index 1 '  No rule finds a fault. The GPU is busy 41 % of the time; idle longest: 510 of 900 µs, host outside CUDA.'
+    run -0 "$gputrace" report -r findings --fail-on=any small.json
+    run found 'kernel(7; 0; 10; 1), kernel(7; 20; 10; 2)'
+    run "$gputrace" report -r findings small.json
+    assert_line --regexp 'The GPU is busy 67 % of the time; no calls are recorded, so why it is idle is not known\.$'
 }
 
 # --- the manual ---

@@ -525,6 +525,39 @@ const struct findings *findings_told(const struct trace *trace)
     return find_told(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
 }
 
+/* Where no rule speaks: what the GPU that works most was idle for longest. */
+static void say_none(struct report_row *row, const struct idle *idle)
+{
+    const struct trace *trace = row->trace;
+    const struct idle_row *most = NULL;
+    size_t device = 0;
+    for (size_t i = 1; idle && i < idle->devices.count && i < trace->devices.count; i++)
+        if (trace->devices.items[i].busy.total > trace->devices.items[device].busy.total)
+            device = i;
+    if (!idle || device >= idle->devices.count || device >= trace->devices.count || !trace->devices.items[device].used)
+        return;
+    struct amount busy = amount_share(trace->devices.items[device].busy.total, trace_span(trace));
+    for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
+        most = !most || one->sum.total > most->sum.total ? one : most;
+    struct cell cell;
+    if (!most)
+        cell = table_format(row->table, "No rule finds a fault. The GPU is busy %s of the time.", busy.text);
+    else if (most->what.cause == IDLE_UNKNOWN)
+        cell = table_format(row->table,
+                            "No rule finds a fault. The GPU is busy %s of the time; no calls are recorded, so why it "
+                            "is idle is not known.",
+                            busy.text);
+    else
+        cell =
+            table_format(row->table, "No rule finds a fault. The GPU is busy %s of the time; idle longest: %s, %s%s%s.",
+                         busy.text, amount_part(most->sum.total, trace_span(trace)).text,
+                         trace_said(trace, idle_cause_words[most->what.cause].text).text,
+                         most->what.range == EVENT_NO_TEXT ? "" : ", in range ",
+                         most->what.range == EVENT_NO_TEXT ? "" : finding_name(trace, most->what.range).text);
+    if (cell.kind == CELL_TEXT)
+        row->table->none = table_cell_text(row->table, &cell);
+}
+
 static int finish(struct report_row *row)
 {
     struct state *state = row->state;
@@ -544,6 +577,8 @@ static int finish(struct report_row *row)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
         status = show(row, findings, &findings->items.items[i]);
+    if (status == 0 && findings->items.count == 0)
+        say_none(row, section_state(row->trace, REPORT_IDLE));
     return status || row->trace->options->usual ? status : show_blind(row);
 }
 
