@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
+#include "cli/pager.h"
 #include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
@@ -98,6 +99,7 @@ static const struct option_row options[] = {
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},
+    OPTION_ROW_NO_PAGER,
     {.word = "format",
      .letter = 'f',
      .argument = "FORMAT",
@@ -206,11 +208,13 @@ static struct symbols *symbols_for(const struct diff_options *diff)
 
 static int write_text(const struct diff_options *diff)
 {
+    struct pager pager = {0};
     struct buffer out;
-    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
+    buffer_init(&out, pager_drain, &pager);
     int status = diff_files(diff, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
+    pager_end(&pager);
     if (failure)
         return error("cannot write the comparison: %s", strerror(failure));
     return status;

@@ -12,6 +12,7 @@
 #include "cli/faults.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
+#include "cli/pager.h"
 #include "cli/report_style.h"
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
@@ -131,6 +132,7 @@ static const struct option_row options[] = {
      .type = OPTION_CHOICE,
      .choices = colours,
      .offset = FIELD(colour)},
+    OPTION_ROW_NO_PAGER,
     {.word = "snapshot",
      .argument = "TIME",
      .help = "section memory: show what was allocated at this time of the trace,\n"
@@ -226,11 +228,13 @@ static int write_any(const struct report_options *report, const char *const *pat
 
 static int write_text(const struct report_options *report, const char *mpi, const char *const *paths, size_t count)
 {
+    struct pager pager = {0};
     struct buffer out;
-    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
+    buffer_init(&out, pager_drain, &pager);
     int status = mpi ? job_mpi_report(report, mpi, &out) : write_any(report, paths, count, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
+    pager_end(&pager);
     if (failure)
         return error("cannot write the report: %s", strerror(failure));
     return status;
@@ -350,7 +354,7 @@ static int run(int argc, char **argv)
     }
     if (job_report_check(&settings.report, paths, settings.mpi ? SIZE_MAX : count) < 0)
         return EXIT_USAGE;
-    if (settings.mpi)
+    if (settings.mpi && pager_take_none(NULL, NULL) == 0)
         return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));
     if (count == 0) {
         newest = newest_trace();

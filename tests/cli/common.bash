@@ -9,6 +9,7 @@ export BATS_LIB_PATH=${BATS_LIB_PATH:-/usr/lib/bats:/usr/lib:/usr/local/lib/bats
 bats_load_library bats-support
 bats_load_library bats-assert
 
+export GPUTRACE_PAGER='' # terminals of tests show everything
 root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 build=${GPUTRACE_BUILD:-$root/build}
 samples=$build/samples

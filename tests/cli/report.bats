@@ -940,6 +940,23 @@ on_terminal() { # COLUMNS ARGUMENT...
     run ! grep -F 'Columns left out' report
 }
 
+@test "a terminal has a pager, which may be missing, end early or be unwanted; files and pipes have none" {
+    command -v script >/dev/null || skip "there is no script(1)"
+    export GPUTRACE_PAGER='sed s/^/paged:/'
+    on_terminal 100 "$kineto" >report
+    grep -E '^paged:.*kineto-train-h200' report
+    run ! grep -vE '^paged:' report
+    on_terminal 100 --no-pager "$kineto" >report
+    run ! grep paged: report
+    "$gputrace" report "$kineto" >report
+    run ! grep paged: report
+    GPUTRACE_PAGER=/nowhere/less on_terminal 100 "$kineto" | grep -F 'More: gputrace report -r list'
+    # It ends early, and the exit status is the report's.
+    local errors=$root/tests/data/report/errors.json
+    run -3 env script -qec "GPUTRACE_PAGER='head -n 1' '$gputrace' report -r all --fail-on=any '$errors'" /dev/null
+    [ "${#lines[@]}" -eq 1 ]
+}
+
 @test "files and pipes have lines of 120 characters, and whole names and all columns when asked" {
     "$gputrace" report -r kernels --names=full "$kineto" >report
     [ "$(wc -L <report)" -le 120 ]
