@@ -28,7 +28,7 @@
 
 struct convert_command_options {
     bool force, quiet, verbose;
-    const char *output; /* of cut */
+    const char *output; /* NULL: not given */
     struct cut_options part;
 };
 
@@ -143,19 +143,21 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid"), \
         OPTION_ROW_SELECT(convert_command_options, part.rank, "rank", "leave out other ranks of the job")
 
+#define OUTPUT                                                                                                       \
+    {                                                                                                                \
+        .word = "output", .letter = 'o', .argument = "FILE", .help = "write this file; its name chooses the format", \
+        .type = OPTION_TEXT, .offset = FIELD(output)                                                                 \
+    }
+
 static const struct option_row rows[] = {
+    OUTPUT,
     FORCE,
     PART,
     OPTION_ROWS_VERBOSITY(convert_command_options),
 };
 
 static const struct option_row cut_rows[] = {
-    {.word = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .help = "write the part to this file; its name chooses the format, as in\ngputrace convert",
-     .type = OPTION_TEXT,
-     .offset = FIELD(output)},
+    OUTPUT,
     PART,
     FORCE,
     OPTION_ROWS_VERBOSITY(convert_command_options),
@@ -175,16 +177,29 @@ static int convert_named(const struct convert_command_options *options, const ch
     return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Sets the output, unless -o did, to the second of COUNT words. Returns the input, which is the newest trace here where
+ * only -o is given; NULL: there are too few or too many. */
+static const char *take_names(struct convert_command_options *options, char **words, int count)
+{
+    bool named = options->output != NULL;
+    if (!named && count == 2)
+        options->output = words[1];
+    if (named && count == 0)
+        return trace_folder_newest();
+    return count == (named ? 1 : 2) ? words[0] : NULL;
+}
+
 static int convert_run(int argc, char **argv)
 {
     struct convert_command_options options = {0};
     int first = options_parse(&command_convert, &options, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    if (argc - first != 2)
+    const char *input = take_names(&options, argv + first, argc - first);
+    if (!input)
         return error_usage(
             "'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
-    return convert_named(&options, argv[first], argv[first + 1]);
+    return convert_named(&options, input, options.output);
 }
 
 static int cut_run(int argc, char **argv)
@@ -193,18 +208,18 @@ static int cut_run(int argc, char **argv)
     int first = options_parse(&command_cut, &options, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    if (argc - first != 1 || !options.output)
+    const char *input = take_names(&options, argv + first, argc - first);
+    if (!input)
         return error_usage(
             "'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
     if (!cut_wanted(&options.part))
-        return error_usage("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank",
-                           argv[first]);
-    return convert_named(&options, argv[first], options.output);
+        return error_usage("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank", input);
+    return convert_named(&options, input, options.output);
 }
 
 const struct command command_convert = {
     .name = "convert",
-    .operands = "IN OUT",
+    .operands = "[IN] OUT",
     .summary = "Converts a trace between formats",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
@@ -213,7 +228,7 @@ const struct command command_convert = {
 
 const struct command command_cut = {
     .name = "cut",
-    .operands = "IN",
+    .operands = "[IN] OUT",
     .summary = "Cuts a part out of a trace",
     .options = cut_rows,
     .option_count = sizeof(cut_rows) / sizeof(*cut_rows),

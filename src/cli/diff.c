@@ -14,6 +14,7 @@
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
+#include "analysis/model/filter.h"
 #include "analysis/model/section.h"
 
 #define TOP_FOR_PEOPLE 10
@@ -132,6 +133,7 @@ static const struct option_row options[] = {
     {.word = "by-grid",
      .help = "compare kernels by name, grid and block, instead of by name",
      .offset = FIELD(diff.report.by_grid)},
+    OPTION_ROWS_FILTER(diff_settings, diff.report.filter),
     {.word = "html",
      .argument = "FILE",
      .help = "write the comparison as a page with charts, FILE.html, instead",
@@ -243,6 +245,8 @@ static int parse(struct diff_settings *settings, int argc, char **argv, char **w
         return OPTIONS_ERROR;
     int first = options_parse(&command_diff, settings, count, words, false);
     if (first >= 0 && settings->html && page_file_check(settings->html, settings->diff.format != DIFF_TABLE) < 0)
+        return OPTIONS_ERROR;
+    if (first >= 0 && filter_check(&settings->diff.report.filter) < 0)
         return OPTIONS_ERROR;
     if (first >= 0 && take_operands(settings, words + first, count - first) < 0)
         first = OPTIONS_ERROR;

@@ -78,6 +78,23 @@ struct option_row {
         .unit = "a " option ": --" option "=1", .offset = offsetof(struct settings, field)           \
     }
 
+/* What of a trace a report is about. FIELDS: a struct filter_options. */
+#define OPTION_ROWS_FILTER(settings, fields)                                                                          \
+    OPTION_ROWS_TIMES(settings, fields,                                                                               \
+                      "only what began in this NVTX range or record_function, and what it\n"                          \
+                      "launched; NAME/3: in its third occurrence on each thread"),                                    \
+        OPTION_ROW_SELECT(settings, fields.step, "step",                                                              \
+                          "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"), \
+        OPTION_ROW_SELECT(settings, fields.process, "process", "only the process with this pid"),                     \
+        OPTION_ROW_SELECT(settings, fields.gpu, "gpu", "of GPU operations and memory only those of this GPU"),        \
+        OPTION_ROW_SELECT(settings, fields.stream, "stream", "of GPU operations only those of this stream"),          \
+        {.word = "kernel",                                                                                            \
+         .argument = "REGEX",                                                                                         \
+         .help = "of GPU operations only kernels with a name that matches",                                           \
+         .type = OPTION_TEXT,                                                                                         \
+         .offset = offsetof(struct settings, fields.kernel)},                                                         \
+        OPTION_ROW_SELECT(settings, fields.thread, "thread", "only this thread, and what it launched")
+
 /* Sets how much is printed, by these two; errors only if both are given. */
 void options_set_log_level(bool quiet, bool verbose);
 

@@ -16,6 +16,7 @@
 #include "cli/report_style.h"
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
+#include "trace/build/sources.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
@@ -160,20 +161,7 @@ static const struct option_row options[] = {
     {.word = "by-shape",
      .help = "show a row for each operator and its input shapes, instead of each\noperator, where the trace has them",
      .offset = FIELD(report.by_shape)},
-    OPTION_ROWS_TIMES(settings, report.filter,
-                      "only what began in this NVTX range or record_function, and what it\n"
-                      "launched; NAME/3: in its third occurrence on each thread"),
-    OPTION_ROW_SELECT(settings, report.filter.step, "step",
-                      "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"),
-    OPTION_ROW_SELECT(settings, report.filter.process, "process", "only the process with this pid"),
-    OPTION_ROW_SELECT(settings, report.filter.gpu, "gpu", "of GPU operations and memory only those of this GPU"),
-    OPTION_ROW_SELECT(settings, report.filter.stream, "stream", "of GPU operations only those of this stream"),
-    {.word = "kernel",
-     .argument = "REGEX",
-     .help = "of GPU operations only kernels with a name that matches",
-     .type = OPTION_TEXT,
-     .offset = FIELD(report.filter.kernel)},
-    OPTION_ROW_SELECT(settings, report.filter.thread, "thread", "only this thread, and what it launched"),
+    OPTION_ROWS_FILTER(settings, report.filter),
     {.word = "html",
      .argument = "FILE",
      .help = "write the report as a page with charts, FILE.html, instead",
@@ -185,7 +173,7 @@ static const struct option_row options[] = {
     {.word = "output",
      .letter = 'o',
      .argument = "FILE",
-     .help = "with --partial: the file to write, rank7.gpr",
+     .help = "write the report, or with --partial the part, to this file",
      .type = OPTION_TEXT,
      .offset = FIELD(output)},
     {.word = "mpi",
@@ -205,7 +193,7 @@ static void choose(struct settings *settings)
 {
     struct report_options *report = &settings->report;
     /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
-    report_style_set(report, settings->mpi ? -1 : STDOUT_FILENO, (enum colour)settings->colour);
+    report_style_set(report, settings->mpi || settings->output ? -1 : STDOUT_FILENO, (enum colour)settings->colour);
     report_style_choose(report);
     if (settings->width >= 0)
         report->width = (size_t)settings->width;
@@ -252,8 +240,9 @@ static int write_files(void *context, struct buffer *out)
     return write_any(paths->report, paths->items, paths->count, out);
 }
 
-/* HTML, OUTPUT: the page or the part that is written instead of text on standard output; NULL: none. */
-static int write_report(struct report_options *report, const char *html, const char *output, const char *const *paths,
+/* PARTIAL: the file of the part, FILE: of the page or text that is written instead of text on standard output; NULL:
+ * none. */
+static int write_report(struct report_options *report, const char *partial, const char *file, const char *const *paths,
                         size_t count)
 {
     bool spools = false;
@@ -263,31 +252,11 @@ static int write_report(struct report_options *report, const char *html, const c
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
     struct paths files = {report, paths, count};
-    int status = output ? job_report_part(report, paths[0], output)
-                 : html ? page_file_write(html, write_files, &files)
-                        : write_text(report, NULL, paths, count);
+    int status = partial ? job_report_part(report, paths[0], partial)
+                 : file  ? page_file_write(file, write_files, &files)
+                         : write_text(report, NULL, paths, count);
     symbols_free(symbols);
     return status;
-}
-
-/* The newest of the files that a run may have written here; NULL: there is none. */
-static const char *newest_trace(void)
-{
-    static const char *const names[] = {"trace.json", "trace.json.gz", "trace.pftrace", "trace.pftrace.gz"};
-    const char *newest = NULL;
-    struct timespec since = {0};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        struct stat status;
-        if (stat(names[i], &status) != 0)
-            continue;
-        const struct timespec *time = &status.st_mtim;
-        bool newer = time->tv_sec != since.tv_sec ? time->tv_sec > since.tv_sec : time->tv_nsec > since.tv_nsec;
-        if (newest && !newer)
-            continue;
-        newest = names[i];
-        since = *time;
-    }
-    return newest;
 }
 
 static int take_trace(void *context, const char *path, bool spools)
@@ -318,14 +287,17 @@ static int exit_status(int status)
 
 static int check_partial(const struct settings *settings, size_t count)
 {
-    if (settings->partial != (settings->output != NULL))
-        return error(settings->partial ? "--partial needs a file to write: -o rank7.gpr"
-                                       : "-o is for --partial; a report goes to standard output, a page to --html");
+    if (settings->partial && !settings->output)
+        return error("--partial needs a file to write: -o rank7.gpr");
+    if (settings->output && settings->html && !settings->partial)
+        return error("-o writes the text of a report, and --html a page: use one of them");
+    if (settings->output && sources_seems_trace(settings->output))
+        return error("-o: '%s' is a trace, which a report does not replace", settings->output);
     if (settings->partial && (count > 1 || settings->html))
         return error("--partial writes the part of one trace%s", settings->html ? ", and no page" : "");
-    if (settings->mpi && (count > 0 || settings->html || settings->partial))
+    if (settings->mpi && (count > 0 || settings->html || settings->output))
         return error("--mpi reports on a directory: it takes no trace%s",
-                     settings->html || settings->partial ? ", and writes text" : "");
+                     settings->html || settings->output ? ", and writes text to standard output" : "");
     return 0;
 }
 
@@ -357,7 +329,7 @@ static int run(int argc, char **argv)
     if (settings.mpi && pager_take_none(NULL, NULL) == 0)
         return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));
     if (count == 0) {
-        newest = newest_trace();
+        newest = trace_folder_newest();
         if (!newest)
             return error_usage("no trace to report on: no 'trace.json' in this directory; use 'gputrace report FILE', "
                                "or write a trace with 'gputrace run PROGRAM'");
@@ -369,7 +341,9 @@ static int run(int argc, char **argv)
     static char words[PATH_MAX + 64];
     snprintf(words, sizeof(words), "gputrace: cannot go on: '%s' is not reported\n", paths[0]);
     end_at_fault(NULL, words, EXIT_FAILURE);
-    int status = write_report(&settings.report, settings.html, settings.output, paths, count);
+    const char *file = settings.html ? settings.html : settings.output;
+    int status =
+        write_report(&settings.report, settings.partial ? file : NULL, settings.partial ? NULL : file, paths, count);
     return exit_status(status);
 }
 

@@ -39,6 +39,25 @@ bool trace_folder_same_file(const char *path, const char *other)
            first.st_ino == second.st_ino;
 }
 
+const char *trace_folder_newest(void)
+{
+    static const char *const names[] = {"trace.json", "trace.json.gz", "trace.pftrace", "trace.pftrace.gz"};
+    const char *newest = NULL;
+    struct timespec since = {0};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct stat status;
+        if (stat(names[i], &status) != 0)
+            continue;
+        const struct timespec *time = &status.st_mtim;
+        bool newer = time->tv_sec != since.tv_sec ? time->tv_sec > since.tv_sec : time->tv_nsec > since.tv_nsec;
+        if (newest && !newer)
+            continue;
+        newest = names[i];
+        since = *time;
+    }
+    return newest;
+}
+
 static int is_shown(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';

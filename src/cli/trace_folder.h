@@ -15,6 +15,9 @@ int trace_folder_refuse(const char *path);
 /* Whether both paths lead to one file that is there. */
 bool trace_folder_same_file(const char *path, const char *other);
 
+/* The newest of the files that a run may have written in this directory; NULL: there is none. */
+const char *trace_folder_newest(void);
+
 /* Calls TAKE for each file in the directory PATH that seems a trace, and for each directory of spools there, in the
  * order of their names with numbers by value, but not for the file EXCEPT (NULL: none). PARTS: for parts of jobs too.
  * Warns of other files that are named as traces.

@@ -155,11 +155,12 @@ static int run(int argc, char **argv)
     int first = options_parse(&command_view, &settings, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    if (argc - first != 1)
+    const char *file = first < argc ? argv[first] : trace_folder_newest();
+    if (!file || argc - first > 1)
         return error_usage("'view' needs a trace: 'gputrace view trace.json'");
-    int status = open_trace(argv[first], &server);
+    int status = open_trace(file, &server);
     if (status == 0)
-        status = serve(&server, argv[first], settings.timeout);
+        status = serve(&server, file, settings.timeout);
     if (server.file >= 0)
         close(server.file);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -167,7 +168,7 @@ static int run(int argc, char **argv)
 
 const struct command command_view = {
     .name = "view",
-    .operands = "TRACE",
+    .operands = "[TRACE]",
     .summary = "Opens a trace in ui.perfetto.dev",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),

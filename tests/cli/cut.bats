@@ -242,7 +242,7 @@ ranks() { # PATH
     run -2 "$gputrace" cut trace.json -o out.json
     assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --gpu, --process or --rank"
     run -2 "$gputrace" cut trace.json --from=1us
-    run -2 "$gputrace" cut -o out.json --from=1us
+    run -2 "$gputrace" cut trace.json out.json -o two.json --from=1us
     run -2 "$gputrace" cut trace.json two.json -o out.json --from=1us
     run -2 "$gputrace" cut trace.json -o out.txt --from=1us
     assert_output --regexp 'must end in .* \.json, '
@@ -263,4 +263,12 @@ ranks() { # PATH
     run -1 "$gputrace" cut broken.json -o out.json --from=0
     assert_output --partial 'the file is incomplete'
     [ ! -e out.json ]
+}
+
+@test "the output may be -o or the second name, and the input the newest trace here" {
+    "$gputrace" cut -q trace.json -o one.json --from=10%
+    "$gputrace" cut -q trace.json two.json --from=10%
+    cmp one.json two.json
+    "$gputrace" cut -q -o three.json --from=10%
+    cmp one.json three.json
 }

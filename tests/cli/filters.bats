@@ -348,3 +348,23 @@ END
     assert_line --regexp "^  Time span +0 ns$"
     run -1 "$gputrace" report --step=1 empty.json
 }
+
+@test "report -o writes what is printed to a file, and replaces no trace" {
+    "$gputrace" report -r kernels trace.json >printed
+    run -0 "$gputrace" report -r kernels trace.json -o written
+    assert_output ''
+    cmp printed written
+    run -2 "$gputrace" report trace.json -o trace.json
+    assert_output "gputrace: -o: 'trace.json' is a trace, which a report does not replace"
+}
+
+@test "diff compares what filters select" {
+    jq '(.traceEvents[] | select(.name == "void alpha<int>(int)")).dur = 60' trace.json >after.json
+    run -0 "$gputrace" diff trace.json after.json --gpu=0 --format=json
+    assert_output --partial alpha
+    run -0 "$gputrace" diff trace.json after.json --gpu=1 --format=json
+    refute_output --partial alpha
+    run -1 "$gputrace" diff trace.json after.json --gpu=7
+    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0 and 1"
+    run -2 "$gputrace" diff trace.json after.json '--kernel=('
+}

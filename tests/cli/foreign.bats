@@ -185,7 +185,7 @@ named() { # WHAT PID TID NAME
     assert_line --index 2 --partial '4 events, none known as GPU work'
     run -0 "$gputrace" report --html=it.html it.json
     grep -q '4 events, none known as GPU work' it.html
-    run -0 "$gputrace" report -r findings --kernel=x "$foreign/hip-shared-memory-is-error.json"
+    run -0 "$gputrace" report -r findings --process=1 it.json
     refute_output --partial 'none known'
 }
 

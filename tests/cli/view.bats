@@ -301,7 +301,10 @@ https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/trace.json"
     gzip -dc "$root/tests/data/h200/vector_add.spool.gz" >spool/1-0.spool
     run -1 "$gputrace" view spool
     assert_output --partial "write its trace first, with 'gputrace convert spool trace.pftrace'"
+    mkdir none
+    cd none
     run -2 "$gputrace" view
+    cd ..
     run -2 "$gputrace" view a b
     run -2 "$gputrace" view --timeout=x trace.json
 }
