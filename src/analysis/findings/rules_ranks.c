@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "common/settings.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
@@ -73,18 +74,18 @@ static int add_straggler(void *context, const struct straggler *straggler)
 static void take_out(struct adding *adding)
 {
     struct findings *findings = adding->findings;
-    const struct rank *rank = adding->ranks->items.items + adding->exposed;
+    const struct rank *rank = adding->exposed != RANK_NONE ? &adding->ranks->items.items[adding->exposed] : NULL;
     int64_t rest = 0;
     size_t kept = 0;
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *one = &findings->items.items[i];
-        bool exposed = adding->exposed != RANK_NONE && is_rule(one, FINDING_RULE_exposed_communication);
+        bool exposed = rank && is_rule(one, FINDING_RULE_exposed_communication);
         if (exposed && (rest = straggler_rest(&adding->sum, rank, one->cost)) < one->cost) {
             straggler_say_rest(one->text, sizeof(one->text), rank, rest);
             one->cost = one->gain = one->weight = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
         }
         if (is_rule(one, FINDING_RULE_straggler) && one->weight < rest)
-            one->weight = rest + 1;
+            one->weight = sum_of(rest, 1);
         if (one->cost > 0 || one->rule->without_cost)
             findings->items.items[kept++] = *one;
     }

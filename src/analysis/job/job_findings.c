@@ -94,7 +94,7 @@ static const struct job_finding *take_explained(struct job_lines *rows, const st
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
         if (!straggler_has(straggler, one->rank) || !straggler_explains(straggler, one->rule) ||
-            one->cost - usual[one->rule] < straggler->cost / 2)
+            sum_of(one->cost, -usual[one->rule]) < straggler->cost / 2)
             continue;
         rows->explained[i] = true;
         worst = !worst || one->cost > worst->cost ? one : worst;
@@ -180,6 +180,7 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
         int64_t cost = rest_of(rows, one);
+        cost = cost > 0 ? cost : 0; /* a part may be damaged */
         bool left = cost >= job_findings_least(job) && cost >= one->run / 100 * FINDING_EXPOSED_PERCENT;
         if (rows->explained[i] || one->rule == FINDING_RULE_hang || (cost < one->cost && !left))
             continue;
