@@ -13,6 +13,12 @@ static inline int64_t sum_of(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : -INT64_MAX) : sum;
 }
 
+static inline int64_t difference_of(int64_t a, int64_t b)
+{
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : -INT64_MAX) : difference;
+}
+
 static inline void sum_add(int64_t *sum, int64_t more)
 {
     *sum = sum_of(*sum, more);

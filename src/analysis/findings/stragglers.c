@@ -125,7 +125,7 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals, en
     int64_t most = straggler->cost / REASON_PART;
     straggler->reason = STRAGGLER_UNKNOWN;
     for (unsigned i = first; i < STRAGGLER_UNKNOWN; i++) {
-        int64_t own = reasons[i].value(straggler->rank), more = sum_of(own, -typicals[TYPICAL_REASONS + i]);
+        int64_t own = reasons[i].value(straggler->rank), more = difference_of(own, typicals[TYPICAL_REASONS + i]);
         if (more <= most)
             continue;
         most = more;
@@ -168,7 +168,7 @@ int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank,
     int64_t waited = rank->neighbours + (sum->own ? 0 : sum->late);
     if (sum->late == 0 && sum->linked == 0 && !sum->imbalance)
         return cost;
-    int64_t rest = sum_of(sum_of(cost, -(waited < rank->waited ? waited : rank->waited)), -sum->linked);
+    int64_t rest = difference_of(difference_of(cost, waited < rank->waited ? waited : rank->waited), sum->linked);
     return rest > 0 ? rest : 0;
 }
 
@@ -218,8 +218,8 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < names->items.count && others > 0; i++) {
         const struct named *named = &names->items.items[i];
-        if (sum_of(named->own, -(named->others / others)) > most) {
-            most = sum_of(named->own, -(named->others / others));
+        if (difference_of(named->own, named->others / others) > most) {
+            most = difference_of(named->own, named->others / others);
             found = i;
         }
     }
@@ -412,7 +412,7 @@ static int64_t effect_of(const struct late *late, uint32_t index)
     for (size_t stage = 0; stage <= stages; stage++) {
         int64_t most = 0;
         for (uint32_t i = 0; i < late->ranks->items.count; i++) {
-            int64_t more = sum_of(late->ranks->items.items[i].late, -late->peers.of_stage[stage][TYPICAL_LATE]);
+            int64_t more = difference_of(late->ranks->items.items[i].late, late->peers.of_stage[stage][TYPICAL_LATE]);
             bool counts = own == stages ? i == index : stage_of(&late->peers, i) == stage;
             most = counts && more > most ? more : most;
         }
@@ -428,14 +428,14 @@ static void judge(struct late *late, uint32_t index)
     const struct rank *rank = &late->ranks->items.items[index];
     const int64_t *typicals = late->peers.of_stage[stage_of(&late->peers, index)];
     struct straggler straggler = {.rank = rank, .index = index, .ranks = 1, .count = rank->late_operations};
-    straggler.cost = straggler.gain = sum_of(typicals[TYPICAL_BLOCKED], -rank->blocked);
+    straggler.cost = straggler.gain = difference_of(typicals[TYPICAL_BLOCKED], rank->blocked);
     if (straggler.cost >= late->least) {
         find_reason(&straggler, typicals, STRAGGLER_KERNELS);
         straggler.gain = effect_of(late, index);
     } else {
         /* All of a stage may be late. Other stages compute something else, but their hosts do the same. */
         typicals = late->peers.of_stage[late->peers.stages.items.count + 1];
-        straggler.cost = straggler.gain = sum_of(typicals[TYPICAL_BLOCKED], -rank->blocked);
+        straggler.cost = straggler.gain = difference_of(typicals[TYPICAL_BLOCKED], rank->blocked);
         find_reason(&straggler, typicals, STRAGGLER_COPIES);
         if (straggler.reason == STRAGGLER_UNKNOWN)
             return;

@@ -94,7 +94,7 @@ static const struct job_finding *take_explained(struct job_lines *rows, const st
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
         if (!straggler_has(straggler, one->rank) || !straggler_explains(straggler, one->rule) ||
-            sum_of(one->cost, -usual[one->rule]) < straggler->cost / 2)
+            difference_of(one->cost, usual[one->rule]) < straggler->cost / 2)
             continue;
         rows->explained[i] = true;
         worst = !worst || one->cost > worst->cost ? one : worst;
