@@ -273,6 +273,7 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .column_count = section->column_count,
         .listing = section->listing,
         .headed = section->headed,
+        .part = section_list[number].part_of != number && sections->all[section_list[number].part_of].shown,
         .paragraphs = section->paragraphs,
         .none = section->none ? none.text : NULL,
     };

@@ -10,12 +10,12 @@
 #include "cli/page_file.h"
 #include "cli/pager.h"
 #include "cli/report_style.h"
+#include "cli/section_words.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/model/filter.h"
-#include "analysis/model/section.h"
 
 #define TOP_FOR_PEOPLE 10
 
@@ -57,21 +57,8 @@ static int take_condition(void *context, const char *text)
 static int take_sections(void *context, const char *value)
 {
     struct diff_settings *settings = context;
-    struct option_choice sections[REPORT_SECTION_COUNT + 1] = {0};
-    for (unsigned i = 0, count = 0; i < REPORT_SECTION_COUNT; i++)
-        if (section_list[i].section->comparable.noun)
-            sections[count++] = (struct option_choice){section_list[i].word, (int)i};
-    settings->diff.report.sections = 0;
-    for (;; value++) {
-        size_t length = strcspn(value, ",");
-        const struct option_choice *section = options_choose(sections, "report", value, length);
-        if (!section)
-            return -1;
-        settings->diff.report.sections |= REPORT_BIT(section->value);
-        value += length;
-        if (*value == '\0')
-            return 0;
-    }
+    bool all;
+    return section_words_take(value, true, &settings->diff.report.sections, &all);
 }
 
 #define FIELD(name) offsetof(struct diff_settings, name)
@@ -96,7 +83,8 @@ static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "compare these sections of the report, separated by commas (default: all)",
+     .help = "compare these sections of the report, separated by commas (default: all);\n"
+             "list: what each answers",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},

@@ -186,7 +186,8 @@ int options_parse(const struct command *command, void *settings, int argc, char 
             result = OPTIONS_HELP;
             goto out;
         }
-        if (row ? store(row, settings, optarg) < 0 : error_refused(command, key, argv) < 0)
+        result = row ? store(row, settings, optarg) : error_refused(command, key, argv);
+        if (result < 0)
             goto out;
     }
     result = optind;

@@ -14,6 +14,7 @@
 #include "cli/page_file.h"
 #include "cli/pager.h"
 #include "cli/report_style.h"
+#include "cli/section_words.h"
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
 #include "trace/build/sources.h"
@@ -42,15 +43,6 @@ struct trace_paths {
     size_t count, capacity;
 };
 
-#define EVERY_SECTION (-1)
-
-static const struct option_choice sections[] = {
-#define SECTION(constant, name, word, title) {word, REPORT_##constant},
-    REPORT_SECTIONS(SECTION)
-#undef SECTION
-        {"all", EVERY_SECTION},
-    {NULL, 0},
-};
 static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
 static const struct option_choice colours[] = {
@@ -64,34 +56,22 @@ static const struct option_choice name_forms[] = {{"pretty", REPORT_NAMES_PRETTY
 static int take_sections(void *context, const char *value)
 {
     struct settings *settings = context;
-    settings->report.sections = 0;
-    settings->all = false;
-    for (;; value++) {
-        size_t length = strcspn(value, ",");
-        const struct option_choice *section = options_choose(sections, "report", value, length);
-        if (!section)
-            return -1;
-        if (section->value == EVERY_SECTION)
-            settings->all = true;
-        else
-            settings->report.sections |= REPORT_BIT(section->value);
-        value += length;
-        if (*value == '\0')
-            return 0;
-    }
+    return section_words_take(value, false, &settings->report.sections, &settings->all);
 }
 
-#define SECTION(constant, name, word, title) " " word
+#define WORD(constant, name, word, ...) " " word
+#define NOTHING(...)
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
      .help = "show these sections, separated by commas:" REPORT_SECTIONS(
-         SECTION) " all\n(default: all in csv and json, the most important ones in tables)",
+         WORD, NOTHING) " all\n"
+                        "(default: all in csv and json, the first screen in tables); list: what each answers",
      .type = OPTION_CALL,
      .take = take_sections,
-     .choices = sections},
+     .choices = section_words},
     {.word = "format",
      .letter = 'f',
      .argument = "FORMAT",
@@ -187,7 +167,6 @@ static const struct option_row options[] = {
      .type = OPTION_TEXT,
      .offset = FIELD(report.fail_on)},
 };
-#undef SECTION
 
 static void choose(struct settings *settings)
 {

@@ -23,7 +23,7 @@ EOF
     assert_success
     echo "# $output MiB with all sections" >&3
     [ "$output" -le 320 ]
-    "$gputrace" report -f json -r nvtx-gpu,nvtx-kernels,nvtx-tree made >report.json
+    "$gputrace" report -f json -r nvtx made >report.json
     jq -e '([."nvtx-tree"[].count] | add) == 3000000 and ([."nvtx-kernels"[].calls] | add) == 500000' report.json
     jq -e '."nvtx-gpu" | length > 0' report.json
 }
@@ -32,7 +32,7 @@ EOF
     [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
     mkdir made
     "$build/tests/bench/gen" made 1000000 100 1000
-    run peak_of "$gputrace" report -r critical-path,critical-names made
+    run peak_of "$gputrace" report -r critical-path made
     assert_success
     echo "# $output MiB" >&3
     [ "$output" -le 224 ]

@@ -40,7 +40,7 @@ with_library() {
 
 @test "the call stack of an allocation begins in the program, not in the allocator" {
     "$gputrace" run --backtrace -o trace.json "$samples/pooled" >statement
-    run -0 "$gputrace" report -r memory-failures trace.json
+    run -0 "$gputrace" report -r memory trace.json
     assert_line --regexp 'Pool +within_a_limit \(pooled\.c:[0-9]+\)$'
 }
 

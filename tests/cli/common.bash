@@ -25,6 +25,19 @@ has_gpu() {
     [ -s "$known" ]
 }
 
+# The word of -r that shows a table.
+section_of() { # TABLE
+    case $1 in
+    idle-where) echo idle ;;
+    temporal) echo overlap ;;
+    idle-streams) echo queue ;;
+    critical-names) echo critical-path ;;
+    phases) echo compilation ;;
+    memory-* | nvtx-*) echo "${1%%-*}" ;;
+    *) echo "$1" ;;
+    esac
+}
+
 # A sanitized library in a program that is not takes the sanitizer's runtime before all else. The samples are therefore
 # called through scripts that load it into them, and into nothing else: shells and tools do not run with it. Leaks of whole
 # programs are not looked for; the unit tests do that.

@@ -78,7 +78,7 @@ queries_agree() { # TRACE
     assert_equal "$(answer made.sqlite 4 '[.name, .launches, (.call_ns | round), (.queue_ns | round)]')" \
         "$(figures "$1" latency "$kernel | [.name, .calls, (.api_avg_ns | round), (.queue_avg_ns | round)]")"
     assert_equal "$(answer made.sqlite 5 '[.name, .kernels, .total_ns]')" \
-        "$("$gputrace" report -r nvtx-kernels --top=0 --format=json "$1" |
+        "$("$gputrace" report -r nvtx --top=0 --format=json "$1" |
             jq -c '[.["nvtx-kernels"][] | (.range / "/" | unique[]) as $name | {$name, calls, total_ns}]
                 | group_by(.name) | map([.[0].name, (map(.calls) | add), (map(.total_ns) | add)])
                 | map(select(.[0] != "(outside ranges)")) | sort')"

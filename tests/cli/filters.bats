@@ -9,7 +9,7 @@ memory=$data/report/memory.json
 report() { # SECTION [OPTION...]: the section's rows as JSON
     local section=$1
     shift
-    "$gputrace" report -r "$section" --format=json "$@" trace.json | jq -c --arg section "$section" '.[$section]'
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$@" trace.json | jq -c --arg section "$section" '.[$section]'
 }
 
 # "alpha 3 90000" for each kernel: calls and ns.

@@ -14,7 +14,7 @@ forms() { # NAME
 report() { # SECTION FILE [JQ...]: the section's rows
     local section=$1 file=$2
     shift 2
-    "$gputrace" report -r "$section" --format=json "$file" | jq -c --arg section "$section" ".[\$section] | ${*:-.}"
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$file" | jq -c --arg section "$section" ".[\$section] | ${*:-.}"
 }
 
 # Whether JQ of SECTION is EXPECTED of each form of the trace.
@@ -43,7 +43,7 @@ calls_of() { # PREFIX
     is_in_each_form errors '[]' .
     is_in_each_form findings 0 length
     run -0 "$gputrace" report --fail-on=failed-calls it.json
-    run -0 "$gputrace" report -r nvtx-tree,nvtx,operators,nvtx-kernels it.json
+    run -0 "$gputrace" report -r nvtx,operators it.json
     refute_output --partial 'Dispatch Kernel'
 }
 
@@ -299,7 +299,7 @@ named() { # WHAT PID TID NAME
     jq -n 'def m($ts; $address; $bytes; $total): {ph: "i", s: "t", name: "[memory]", pid: 100, tid: 100, ts: $ts,
             args: {"Device Type": 1, "Device Id": 0, Addr: $address, Bytes: $bytes, "Total Allocated": $total}};
         [m(5; 1; -4096; 100000), m(6; 2; -4096; 95904), m(8; 3; 4000; 99904)]' >it.json
-    run -0 "$gputrace" report -r memory,memory-peak -f json it.json
+    run -0 "$gputrace" report -r memory -f json it.json
     jq -e '.memory[0] | [.peak_bytes, .peak_at_ns, .end_bytes] == [104096, 0, 99904]' <<<"$output"
     jq -e '.["memory-peak"] | map([.total_bytes, .at_ns]) == [[104096, 0]]' <<<"$output"
     local at

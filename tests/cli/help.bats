@@ -132,7 +132,7 @@ fish_offers() {
     assert_equal "$(bash_offers run -t all,-me | paste -sd ' ')" 'all,-memcpy all,-memset all,-memory'
     assert_equal "$(bash_offers run --capture-range = n | paste -sd ' ')" 'none nvtx:'
     assert_equal "$(bash_offers run --plugin = h)" hazards
-    assert_equal "$(bash_offers report --report = '' | paste -sd ' ')" "$(sections | paste -sd ' ') all"
+    assert_equal "$(bash_offers report --report = '' | paste -sd ' ')" "$(sections | paste -sd ' ') all list"
     while read -r command option; do
         bash_offers "$command" "--$option" = >offered
         [ "$(wc -l <offered)" -gt 1 ]
@@ -201,7 +201,8 @@ plugins() {
         sed 's/.*commas://' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
     for section in $(cat in-table); do
         grep -qx -- "$section" in-help
-        grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"
+        grep -A1 -E "^\.It Cm $section\$" "$root/man/gputrace-report.1" >in-man
+        grep -qxF "$("$gputrace" report -r list | sed -n "s/^$section  *//p")" in-man
     done
     plugins >in-build
     [ -s in-build ]

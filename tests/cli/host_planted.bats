@@ -9,7 +9,7 @@ before_each() { [ "$build" = "$root/build" ] || skip "done with the plain build"
 # Among what the host of planted.json did outside CUDA, what took most, over all threads that it waited for, apart from
 # waiting for a processor, which a busy machine adds.
 activity() {
-    "$gputrace" report -r idle-where --format=json planted.json |
+    "$gputrace" report -r idle --format=json planted.json |
         jq -r '[."idle-where"[] | select(.cause == "outside" and .host and (.host | startswith("waiting for a processor") | not))]
             | group_by(.host | sub("(, held by| for thread|; meanwhile).*"; "")) | max_by(map(.total_ns) | add)
             | max_by(.total_ns).host'

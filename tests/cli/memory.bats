@@ -6,7 +6,7 @@ load common
 report() { # SECTION [OPTION...]
     local section=$1
     shift
-    "$gputrace" report -r "$section" --format=json "$@" trace.json | jq --arg section "$section" '.[$section]'
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$@" trace.json | jq --arg section "$section" '.[$section]'
 }
 
 # The line of leaking.cu on which FUNCTION has TEXT.

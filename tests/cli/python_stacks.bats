@@ -171,7 +171,7 @@ check_lines() {
 16384 allocate:5 <lambda>:15 <module>:15
 16384 allocate:5 <lambda>:15 <module>:15
 END
-    "$gputrace" report -r memory-leaks --format=json trace.json |
+    "$gputrace" report -r memory --format=json trace.json |
         jq -r '.["memory-leaks"][] | "\(.size_bytes // .total_bytes) \(.where | sub(".*[.](?<f>[^.]+ )"; "\(.f)"))"' | sort -u >got
     diff - got <<'END'
 12288 forward (model.py:6)

@@ -13,7 +13,7 @@ errors=$data/report/errors.json
 report() { # SECTION TRACE [OPTION...]: the section's rows as JSON
     local section=$1 trace=$2
     shift 2
-    "$gputrace" report -r "$section" --format=json "$@" "$trace" | jq --arg section "$section" '.[$section]'
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$@" "$trace" | jq --arg section "$section" '.[$section]'
 }
 
 # jq's words for nanoseconds, and for the figures of a row; independent of how the report finds them.
@@ -80,7 +80,7 @@ words='
 }
 
 @test "a cell of a table is never blank" {
-    "$gputrace" report --format=markdown -r nvtx,nvtx-tree,nvtx-gpu,nvtx-kernels "$data/report/nvtx.json" >tables
+    "$gputrace" report --format=markdown -r nvtx "$data/report/nvtx.json" >tables
     "$gputrace" report --format=markdown -r api "$errors" >>tables
     "$gputrace" report --format=markdown -r sync "$kineto" >>tables
     [ "$(grep -c '^|' tables)" -gt 30 ]
@@ -92,16 +92,18 @@ words='
     jq '.traceEvents |= map(select(.cat | (. // "") | endswith("user_annotation") | not))' "$small" >no-ranges.json
     "$gputrace" report -r all --width=0 no-ranges.json >tables
     grep -F '  Kernels' tables
-    grep -E '^Not in this trace: .* nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels' tables
+    grep -E '^Not in this trace: .* nvtx, ' tables
+    run -1 grep -F '(nvtx-kernels)' tables
     run -1 grep -F '(outside ranges)' tables
 }
 
 @test "ranges within one another, on the GPU and by kernel are those that were worked out by hand" {
-    local sections=nvtx-tree,nvtx-gpu,nvtx-kernels
-    "$gputrace" report -r $sections --time-unit=us --width=0 --names=full "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
-    "$gputrace" report -r $sections --format=csv "$data/report/nvtx.json" | diff "$data/report/nvtx.csv" -
+    # The first table is that of the ranges by name.
+    "$gputrace" report -r nvtx --time-unit=us --width=0 --names=full "$data/report/nvtx.json" | sed '1,/^$/d' |
+        diff "$data/report/nvtx.txt" -
+    "$gputrace" report -r nvtx --format=csv "$data/report/nvtx.json" | sed '1,/^\r*$/d' | diff "$data/report/nvtx.csv" -
     # Markdown takes no blanks before a name.
-    "$gputrace" report -r nvtx-tree --format=markdown "$data/report/nvtx.json" | grep -F '| step/forward/forward |'
+    "$gputrace" report -r nvtx --format=markdown "$data/report/nvtx.json" | grep -F '| step/forward/forward |'
 }
 
 @test "ranges of a Kineto trace: the tree has all of their time once, and all time of kernels" {
@@ -502,7 +504,7 @@ END
     done
     run -0 "$gputrace" report -r memory --snapshot=0.00045 "$memory"
     assert_line 'Memory allocated at 450 µs (memory)'
-    run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2ms "$memory"
+    run -0 "$gputrace" report -r memory --snapshot=2ms "$memory"
     assert_line 'Memory allocated at 2 ms (memory)'
     assert_line 'Memory still allocated at the end (memory-leaks)'
 }
@@ -515,7 +517,7 @@ END
     assert_line --index 0 'Memory allocated at 4 ms (memory)'
     assert_equal "$stderr" ""
     run --separate-stderr -0 "$gputrace" report -r kernels,memory-leaks --snapshot=2s "$memory"
-    assert_equal "$stderr" ""
+    assert_equal "$stderr" "gputrace: section 'memory-leaks' is now part of 'memory'"
 }
 
 @test "a snapshot of standard input, and one at something that is not a time, are errors" {
@@ -736,16 +738,20 @@ END
 }
 
 @test "csv: every record of a table has the columns of its head" {
-    for section in overview kernels api memtime memsize sync latency nvtx memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins; do
+    for section in overview kernels api memtime memsize sync latency nvtx memory streams compilation plugins; do
         case $section in
-        compilation | phases | plugins) trace=$compilation ;;
+        compilation | plugins) trace=$compilation ;;
         *) trace=$small ;;
         esac
         "$gputrace" report -r $section --format=csv "$trace" >table.csv
         python3 - <<'END'
-import csv
-rows = list(csv.reader(open("table.csv", newline="")))
-assert len(rows) > 1 and len({len(row) for row in rows}) == 1, rows
+import csv, itertools
+rows = csv.reader(open("table.csv", newline=""))
+tables = [list(table) for some, table in itertools.groupby(rows, bool) if some]
+for table in tables:
+    rows = table[len(tables) > 1:] # of several tables, each has its key above it
+    assert len(rows) > 0 and len({len(row) for row in rows}) == 1, rows
+assert sum(map(len, tables)) > 2 * len(tables), tables
 END
     done
 }
@@ -835,7 +841,40 @@ all_sections() {
     assert_output --regexp $'^Kernels \\(kernels\\)\n.*\nStreams \\(streams\\)\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -r 'keys_unsorted[]' >got
-    { echo trace; all_sections | grep -vx all; } | diff - got
+    { echo trace; all_sections | grep -vx all; } >words
+    grep -vxE 'idle-where|idle-streams|temporal|critical-names|phases|(nvtx|memory)-.*' got | diff words -
+}
+
+@test "-r list prints the question that each section answers, in a line" {
+    run -0 --separate-stderr "$gputrace" report -r list
+    assert_equal "$stderr" ''
+    printf '%s\n' "${lines[@]}" | cut -d ' ' -f 1 | diff <(all_sections | grep -vx all) -
+    assert_line --regexp '^idle +Why did the GPUs do nothing\?$'
+    for line in "${lines[@]}"; do
+        [[ $line == *[a-z]\? ]] && [ ${#line} -le 100 ]
+    done
+    "$gputrace" diff -r list >compared
+    "$gputrace" report -r list | comm -13 <(sort compared) <(sort) | grep '^hang '
+    grep '^kernels ' compared
+}
+
+@test "a word of -r prints its parts, too; their own words choose one table, with a notice" {
+    tables() { # WORD TRACE
+        "$gputrace" report -r "$1" "$2" | sed -nE 's/^.* \(([a-z-]+)\)$/\1/p' | paste -sd ' '
+    }
+    assert_equal "$(tables memory "$memory")" 'memory memory-peak memory-leaks memory-churn memory-failures'
+    assert_equal "$(tables nvtx "$data/report/nvtx.json")" 'nvtx nvtx-tree nvtx-gpu nvtx-kernels'
+    assert_equal "$(tables compilation "$compilation")" 'compilation phases'
+    assert_equal "$(tables idle,queue,overlap,critical-path "$kineto")" \
+        'idle idle-where critical-path critical-names temporal overlap queue idle-streams'
+    # A part that has nothing to show takes no space.
+    jq 'del(.traceEvents[] | select(.args.error? // .args.result? // empty))' "$memory" >no-failures.json
+    assert_equal "$(tables memory no-failures.json)" 'memory memory-peak memory-leaks memory-churn'
+    run -0 --separate-stderr "$gputrace" report -r memory-leaks "$memory"
+    assert_equal "$stderr" "gputrace: section 'memory-leaks' is now part of 'memory'"
+    assert_line --index 0 'Memory still allocated at the end (memory-leaks)'
+    refute_line --partial '(memory)'
+    "$gputrace" report -r memory -f json "$memory" | jq -e 'has("memory") and has("memory-leaks")'
 }
 
 @test "an empty section is left out unless it was asked for" {
@@ -869,13 +908,14 @@ without() { # WORD...
         # shellcheck disable=SC2086 # several words
         without ${word//,/ }
         for section in $section; do
-            run -0 "$gputrace" report -r "$section" without.json
+            # The key of each table chooses it alone.
+            run -0 --separate-stderr "$gputrace" report -r "$section" without.json
             assert_line --index 1 "  not recorded (left out by --trace): ${word//,/, }"
-            [ "${#lines[@]}" -eq 2 ]
-            run -0 "$gputrace" report -r "$section" --format=markdown without.json
+            [ "$(printf '%s\n' "${lines[@]}" | grep -cv '^Not recorded ')" -eq 2 ] # but for its parts
+            run -0 --separate-stderr "$gputrace" report -r "$section" --format=markdown without.json
             assert_line --index 1 "not recorded (left out by --trace): ${word//,/, }"
             "$gputrace" report -r "$section" --format=csv without.json | grep -F "not recorded: ${word%%,*}"
-            "$gputrace" report -r "$section" --format=json without.json |
+            "$gputrace" report -r "$(section_of "$section")" --format=json without.json |
                 jq -e --arg section "$section" --arg words "$word" '.[$section] == null and .not_recorded == ($words | split(","))'
         done
     done <<'END'
@@ -1088,7 +1128,7 @@ END
 }
 
 @test "kernels have pretty names in tables and full ones for programs, unless asked" {
-    run -0 "$gputrace" report -r kernels,latency,nvtx-kernels --width=0 "$kineto"
+    run -0 "$gputrace" report -r kernels,latency,nvtx --width=0 "$kineto"
     [ "$(grep -cE ' multi_tensor_apply<TernaryOpScalar, Lerp<float>>$' <<<"$output")" -ge 3 ]
     refute_output --partial 'at::native'
     run -0 "$gputrace" report -r kernels --format=markdown "$kineto"
@@ -1102,7 +1142,7 @@ END
 
 @test "an error about an option lists the valid ones" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report: 'nonsense' is not valid: use $(all_sections | paste -sd, | sed 's/,/, /g')"
+    assert_output "gputrace: --report: 'nonsense' is not valid: use $(all_sections | paste -sd, | sed 's/,/, /g'), list"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"

@@ -34,13 +34,13 @@ trace() {
 
 # What is on the path, most first; us
 path() {
-    "$gputrace" report -r critical-names -f json trace.json |
+    "$gputrace" report -r critical-path -f json trace.json |
         jq -c '."critical-names"[] | select(.total_ns > 0) | [.kind, .name // "", .total_ns / 1000, .count]'
 }
 
 # What is not: kind, name, time and least slack; us
 off() {
-    "$gputrace" report -r critical-names -f json trace.json |
+    "$gputrace" report -r critical-path -f json trace.json |
         jq -c '."critical-names"[] | select((.off_ns // 0) > 0) | [.kind, .name, .off_ns / 1000, .slack_min_ns / 1000]'
 }
 
@@ -373,7 +373,7 @@ END
         launch $((i + 1)) 7 $((i * 250)) 13 $((i * 250 + 5)) 100 work
         call cudaStreamSynchronize 7 $((i * 250 + 3)) 112 $((i + 10))
     done | trace
-    "$gputrace" report -r critical-names -f json --from=400us --to=800us trace.json |
+    "$gputrace" report -r critical-path -f json --from=400us --to=800us trace.json |
         jq -c '[."critical-names"[].total_ns] | add' >got
     diff - got <<<'400000'
 }
@@ -398,7 +398,7 @@ END
 
 # Whatever a trace holds, the parts add up to the run.
 adds_up() {
-    "$gputrace" report -r overview,critical-path,critical-names -f json "$1" >report.json
+    "$gputrace" report -r overview,critical-path -f json "$1" >report.json
     jq -e '([."critical-path"[].total_ns] | add) as $sum | ([."critical-names"[].total_ns] | add) == $sum and
            (([."critical-path"[].share_percent] | add) - 100 | fabs) < 0.001' report.json
 }

@@ -11,7 +11,7 @@ trace() { # LINE...
 report() { # SECTION TRACE [OPTION...]: the section's rows as JSON
     local section=$1 trace=$2
     shift 2
-    "$gputrace" report -r "$section" --format=json "$@" "$trace" | jq --arg section "$section" '.[$section]'
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$@" "$trace" | jq --arg section "$section" '.[$section]'
 }
 
 # What the host did outside CUDA: "Host ns" of each row.
@@ -148,7 +148,7 @@ gap=('work 0 1000' 'work 20990 1000')
     trace "${lines[@]}" 'on 2 0 200000 1003 update'
     jq 'del(.traceEvents[] | select(.cat == "cpu_sample" or .cat == "thread_state"))' trace.json >without.json
     for file in trace without; do
-        "$gputrace" report -r idle,idle-where --format=json $file.json >report.json
+        "$gputrace" report -r idle --format=json $file.json >report.json
         jq -e '([.idle[].total_ns] | add) == ([."idle-where"[].total_ns] | add)' report.json
         jq -c '[.idle[] | [.cause, .total_ns, .count, .max_ns]] | sort | map(select(.[0] != "before" and .[0] != "after"))' \
             report.json >$file.causes
@@ -218,7 +218,7 @@ END
 @test "a trace without samples says how to get them; by itself the report leaves the sections out" {
     trace "${gap[@]}"
     jq '.gputrace = {version: "1"}' trace.json >own.json
-    run "$gputrace" report -r host,host-waits,idle-where,gaps own.json
+    run "$gputrace" report -r host,host-waits,idle,gaps own.json
     assert_success
     assert_output --partial 'no CPU samples were recorded: gputrace run --cpu=samples records them'
     assert_output --partial 'times off the processor were not recorded: gputrace run --cpu=switches records them'
@@ -242,9 +242,9 @@ END
 @test "a Perfetto trace and a database keep samples, states and wakers" {
     trace 'thread 1 train' 'thread 3 saver' "${gap[@]}" 'off 1 1010 20990 lll,mutex,load44,main Sleeping 3' \
         'on 3 1100 20900 1000 update,start'
-    "$gputrace" report -r idle-where,host,host-waits --format=json trace.json >expected
+    "$gputrace" report -r idle,host,host-waits --format=json trace.json >expected
     "$gputrace" convert -q trace.json trace.pftrace
-    "$gputrace" report -r idle-where,host,host-waits --format=json trace.pftrace >got
+    "$gputrace" report -r idle,host,host-waits --format=json trace.pftrace >got
     jq -e '.host | length > 1' expected
     diff <(jq 'del(.trace)' expected) <(jq 'del(.trace)' got)
     "$gputrace" convert -q trace.json trace.sqlite

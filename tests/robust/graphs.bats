@@ -239,11 +239,11 @@ EOF
 rows() { # SECTION FIELDS [OPTION...]
     local section=$1 fields=$2
     shift 2
-    "$gputrace" report -r "$section" --format=json "$@" trace.json |
+    "$gputrace" report -r "$(section_of "$section")" --format=json "$@" trace.json |
         jq -r ".\"$section\"[] | \"\(.kind) \(.name): \([$fields] | map(tostring) | join(\" \"))\"" | sort
 }
 
-@test "report -r nvtx-gpu: what graphs replay counts in rows of the ranges that it was captured in" {
+@test "report -r nvtx: what graphs replay counts in rows of the ranges that it was captured in" {
     replays capture
     run -0 rows nvtx-gpu '.gpu_ops, .kernels'
     assert_equal "$output" "$(printf '%s\n' 'captured inner: 9 3' 'captured outer: 12 6' 'range replay: 15 9')"
@@ -263,9 +263,9 @@ rows() { # SECTION FIELDS [OPTION...]
     assert_equal "$output" "$(printf '%s\n' 'range launched: true' 'range replay: true')"
 }
 
-@test "report -r nvtx-kernels: replayed kernels are in the ranges that they were captured in, others where they were launched" {
+@test "report -r nvtx: replayed kernels are in the ranges that they were captured in, others where they were launched" {
     replays capture
-    run -0 "$gputrace" report -r nvtx-kernels --format=json trace.json
+    run -0 "$gputrace" report -r nvtx --format=json trace.json
     assert_equal "$(jq -r '."nvtx-kernels"[] | "\(.name) \(.range) \(.calls)"' <<<"$output" | sort)" \
         "$(printf '%s\n' 'dying_0 captured: outer 3' 'dying_1 captured: outer/inner 3' 'dying_2 replay 3')"
 }

@@ -59,7 +59,7 @@ assert_on_gpu() { # FORM FIRST LAST
     for form in start push ended nested across; do
         trace "$form" $many
         in_little_memory "$gputrace" recover -o again.json "spool-$form"/*
-        in_little_memory "$gputrace" report -r nvtx,nvtx-gpu,nvtx-tree,nvtx-kernels --format=json again.json >report.json
+        in_little_memory "$gputrace" report -r nvtx --format=json again.json >report.json
         assert_equal "$(jq '[.traceEvents[] | select(.cat == "gpu_user_annotation")] | length' again.json)" $many
         assert_equal "$(jq '."nvtx-gpu" | map(select(.kind != "outside")) | length' report.json)" $many
         # Operations follow one another on the one stream, and all take the same time.
@@ -88,7 +88,7 @@ assert_not_squared() { # HALF WHOLE
             rm -rf "spool-$form"
             trace "$form" $count
             converting+=("$(instructions "$gputrace" recover -q -o again.json "spool-$form"/*)")
-            reporting+=("$(instructions "$gputrace" report -r nvtx,nvtx-gpu,nvtx-tree,nvtx-kernels "$form.json")")
+            reporting+=("$(instructions "$gputrace" report -r nvtx "$form.json")")
         done
         echo "$form: converting ${converting[*]}, reporting ${reporting[*]}"
         assert_not_squared "${converting[@]}"

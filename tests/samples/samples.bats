@@ -274,7 +274,7 @@ tells() { # PROGRAM
     # The report finds by calls what the rows say.
     local by_rows='[.traceEvents[] | select(.cat == "gpu_user_annotation")] | group_by(.name)
         | map({name: .[0].name, count: length, ns: (map(.dur * 1000 | round) | add)})'
-    "$gputrace" report -r nvtx-gpu --format=json "$trace" | jq '.["nvtx-gpu"] | map(select(.kind != "outside"))
+    "$gputrace" report -r nvtx --format=json "$trace" | jq '.["nvtx-gpu"] | map(select(.kind != "outside"))
         | group_by(.name) | map({name: .[0].name, count: (map(.count) | add), ns: (map(.gpu_span_ns) | add)})' >by_calls
     jq "$by_rows" "$trace" | diff - by_calls
 }

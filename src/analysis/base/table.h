@@ -92,6 +92,7 @@ struct table {
     size_t *order;     /* the rows as they are shown; made by table_sort() */
     size_t shown;      /* of them: the first ones */
     bool listing;      /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool part;         /* of a section that is shown, too */
     bool headed;       /* a listing whose columns need their heads all the same */
     /* A listing whose rows are paragraphs: the first column, then each on a line of its own. What comes behind a
      * newline in the first is on a line of its own, too. */

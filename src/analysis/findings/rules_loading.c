@@ -193,7 +193,7 @@ const struct rule rule_jit_compilation = {
     .id = "jit-compilation",
     .advice = "Build for the GPU that runs it, so that no PTX is left to compile (nvcc -arch=native, or a -gencode for "
               "each architecture), and keep the cache: CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE.",
-    .section = "phases",
+    .section = "compilation",
     .sources = {TRACE_COMPILE},
     .state_size = sizeof(struct host_times),
     .categories = CATEGORY_BIT(CATEGORY_COMPILATION),

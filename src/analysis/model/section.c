@@ -176,9 +176,11 @@ struct cell fill_cell(struct report_row *row, const struct column *column)
 #define TASK_THREADS 8 /* there are no more long tasks than this */
 
 const struct section_entry section_list[] = {
-#define SECTION(constant, name, word, title) {word, title, &section_##name},
-    REPORT_SECTIONS(SECTION)
+#define SECTION(constant, name, word, title, question) {word, title, &section_##name, REPORT_##constant, question},
+#define PART(constant, name, word, title, whole) {word, title, &section_##name, REPORT_##whole, NULL},
+    REPORT_SECTIONS(SECTION, PART)
 #undef SECTION
+#undef PART
 };
 
 _Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may take events");

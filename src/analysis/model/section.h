@@ -227,15 +227,17 @@ struct section {
 #define SECTION_TALLY(type, count) .state_size = sizeof(struct tally), SECTION_STATE_TALLY(type, count)
 #define SECTION_STATE_TALLY(type, count) .item_size = sizeof(type), .series = (count)
 
-#define SECTION(constant, name, word, title) extern const struct section section_##name;
-REPORT_SECTIONS(SECTION)
+#define SECTION(constant, name, ...) extern const struct section section_##name;
+REPORT_SECTIONS(SECTION, SECTION)
 #undef SECTION
 extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
 
 /* By enum report_section. */
 extern const struct section_entry {
-    const char *word, *title; /* for -r; for people */
+    const char *word, *title; /* for programs; for people */
     const struct section *section;
+    enum report_section part_of; /* itself: it is a word of -r */
+    const char *question;        /* NULL: it is a part of another one */
 } section_list[];
 
 /* Section NUMBER, as it is with these options; NULL: it is not wanted. */

@@ -149,15 +149,16 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
     snprintf(list + length, size - length, format, length ? ", " : "", word, missing);
 }
 
-/* An empty section that was not asked for by name is left out, and named in a line at the end. */
+/* An empty section that was not asked for by its own name is left out, and named in a line at the end, but for parts
+ * of others that merely have nothing to show. */
 static bool leave_out(struct render *render, const struct table *table)
 {
     bool says_so = table->none && table->paragraphs; /* that nothing was found */
-    if (table->rows > 0 || says_so || render->options->sections != 0)
+    if (table->rows > 0 || says_so || (render->options->sections != 0 && !table->part))
         return false;
     if (table->unrecorded)
         list_add(render->unrecorded, sizeof(render->unrecorded), table->word, "");
-    else
+    else if (!table->part)
         list_add(render->left_out, sizeof(render->left_out), table->word, table->missing);
     return true;
 }

@@ -1,0 +1,75 @@
+#include "cli/section_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "analysis/model/section.h"
+
+enum { WORD_ALL = REPORT_SECTION_COUNT, WORD_LIST };
+
+const struct option_choice section_words[] = {
+#define WORD(constant, name, word, ...) {word, REPORT_##constant},
+#define NOTHING(...)
+    REPORT_SECTIONS(WORD, NOTHING)
+#undef WORD
+#undef NOTHING
+        {"all", WORD_ALL},
+    {"list", WORD_LIST},
+    {NULL, 0},
+};
+
+static int list(const struct option_choice *words)
+{
+    for (; words->value < REPORT_SECTION_COUNT; words++)
+        printf("%-15s %s\n", words->word, section_list[words->value].question);
+    return OPTIONS_HELP;
+}
+
+/* The bit of the section that was a word of -r before it became a part of another one; 0: there is none. */
+static uint64_t take_old(const char *word, size_t length)
+{
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        const struct section_entry *entry = &section_list[i];
+        if (entry->part_of == i || strlen(entry->word) != length || memcmp(entry->word, word, length) != 0)
+            continue;
+        notice("section '%s' is now part of '%s'", entry->word, section_list[entry->part_of].word);
+        return REPORT_BIT(i);
+    }
+    return 0;
+}
+
+static uint64_t with_parts(unsigned section)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        bits |= section_list[i].part_of == section ? REPORT_BIT(i) : 0;
+    return bits;
+}
+
+int section_words_take(const char *value, bool compared, uint64_t *sections, bool *all)
+{
+    struct option_choice words[sizeof(section_words) / sizeof(*section_words)] = {0};
+    size_t count = 0;
+    for (const struct option_choice *word = section_words; word->word; word++)
+        if (!compared || word->value >= WORD_ALL || section_list[word->value].section->comparable.noun)
+            words[count++] = *word;
+    *sections = 0;
+    *all = false;
+    for (;; value++) {
+        size_t length = strcspn(value, ",");
+        uint64_t old = compared ? 0 : take_old(value, length);
+        const struct option_choice *word = old ? NULL : options_choose(words, "report", value, length);
+        if (!word && !old)
+            return OPTIONS_ERROR;
+        if (word && word->value == WORD_LIST)
+            return list(words);
+        *all |= word && word->value == WORD_ALL;
+        *sections |= old ? old : with_parts((unsigned)word->value);
+        value += length;
+        if (*value != '\0')
+            continue;
+        *sections = *all ? 0 : *sections;
+        return 0;
+    }
+}
