@@ -148,6 +148,11 @@ struct cell fill_name(struct report_row *row, const struct column *column)
     return trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column));
 }
 
+struct cell fill_gpu(struct report_row *row, const struct column *column)
+{
+    return cell_integer(trace_device_id(row->trace, (size_t)row_integer(row, column)));
+}
+
 struct cell fill_process(struct report_row *row, const struct column *column)
 {
     event_id process = (event_id)row_integer(row, column);

@@ -123,6 +123,7 @@ struct cell fill_number(struct report_row *row, const struct column *column); /*
 struct cell fill_some(struct report_row *row, const struct column *column);   /* empty for 0 */
 struct cell fill_time(struct report_row *row, const struct column *column); /* since the start; empty for EVENT_NONE */
 struct cell fill_name(struct report_row *row, const struct column *column); /* a text of trace.strings */
+struct cell fill_gpu(struct report_row *row, const struct column *column);  /* the id of a GPU by its index */
 struct cell fill_process(struct report_row *row, const struct column *column); /* empty where all is of one process */
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 /* … from a struct errors, or from a struct cell, which is copied. */

@@ -1,6 +1,6 @@
 /*
  * What each GPU did over time: how long each combination of computation, communication, copies and sets ran. The state
- * of section_temporal begins with a struct temporal.
+ * of section_temporal (section_overlap.c) begins with a struct temporal.
  */
 #ifndef GPUTRACE_ANALYSIS_MODEL_TEMPORAL_H
 #define GPUTRACE_ANALYSIS_MODEL_TEMPORAL_H

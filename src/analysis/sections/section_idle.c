@@ -69,13 +69,6 @@ static struct cell fill_sum(struct report_row *row, const struct column *column)
     return cell_integer(*(const int64_t *)((const char *)line->sum + column->at));
 }
 
-static struct cell fill_gpu(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    (void)column;
-    return cell_integer(trace_device_id(row->trace, line->what.device));
-}
-
 static struct cell fill_cause_word(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
@@ -104,7 +97,8 @@ static struct cell fill_stream(struct report_row *row, const struct column *colu
     {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                               \
         {"of_idle", "Of idle", TYPE_PERCENT, 0, .fill = fill_of_idle, .importance = 60},                     \
         {"total", "Total", TYPE_NS, COLUMN_APART, SUM(total)}, {"count", "Gaps", TYPE_COUNT, 0, SUM(count)}, \
-        {"max", "Max", TYPE_NS, 0, SUM(longest)}, {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},          \
+        {"max", "Max", TYPE_NS, 0, SUM(longest)},                                                            \
+        {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, what.device)},                              \
         {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},                               \
     {                                                                                                        \
         "why", "Cause", TYPE_TEXT, 0, .fill = fill_cause                                                     \

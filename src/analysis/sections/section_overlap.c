@@ -1,6 +1,8 @@
 /*
- * What ran at the same time on a GPU: communication while kernels computed, copies while kernels ran, and each two
- * streams. The share of communication is HTA's.
+ * How each GPU spent the run (temporal.h), and what ran at the same time on it: communication while kernels computed,
+ * copies while kernels ran, and each two streams. The share of communication is HTA's, as are the last three rows of a
+ * GPU in `temporal`, which divide the time from its first to its last operation: communication that computation
+ * overlaps counts as computation there.
  */
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
@@ -101,26 +103,24 @@ static int gather(void *state, const struct trace *trace)
     return sorter_walk_end(&ops) ?: status;
 }
 
-/* --- the table --- */
+/* --- the tables --- */
 
 struct line {
-    int64_t total, both; /* ns */
-    size_t device;
-    int64_t first, second; /* indices of streams; EVENT_NONE: it is not a pair */
     const char *word, *text;
+    int64_t total;
+    int64_t whole; /* what the first column is a share of: ns */
+    int64_t part;  /* that share's: ns */
+    int64_t both;  /* ns in which something else ran, too; this and the next: EVENT_NONE: does not apply */
+    int64_t alone;
+    int64_t first, second; /* indices of streams; EVENT_NONE: it is not a pair */
+    uint32_t device;
 };
 
 static struct cell fill_percent(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
     (void)column;
-    return line->total > 0 ? cell_share(line->both, line->total) : (struct cell){0};
-}
-
-static struct cell fill_gpu(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return cell_integer(trace_device_id(row->trace, ((const struct line *)row->item)->device));
+    return line->whole > 0 ? cell_share(line->part, line->whole) : (struct cell){0};
 }
 
 static struct cell fill_stream(struct report_row *row, const struct column *column)
@@ -136,7 +136,7 @@ static struct cell fill_words(struct report_row *row, const struct column *colum
 }
 
 static const struct column columns[] = {
-    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},
+    {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
     {"overlap", "Overlap", TYPE_PERCENT, 0, .fill = fill_percent},
     {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},
     {"total", "Of", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
@@ -146,34 +146,28 @@ static const struct column columns[] = {
     {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
 };
 
-static int add_device(struct report_row *row, size_t number, const struct temporal_device *device)
+static int add_overlap(struct report_row *row, uint32_t device, int64_t both, int64_t total, const char *word,
+                       const char *text)
 {
-    unsigned kernels = TEMPORAL_COMPUTE | TEMPORAL_COMMUNICATION;
-    const struct line lines[] = {
-        {temporal_any(device, TEMPORAL_COMMUNICATION), temporal_both(device, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE),
-         number, EVENT_NONE, EVENT_NONE, "communication", "communication while kernels computed"},
-        {temporal_any(device, TEMPORAL_COPY), temporal_both(device, TEMPORAL_COPY, kernels), number, EVENT_NONE,
-         EVENT_NONE, "copies", "copies while kernels ran"},
-    };
-    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-        if (lines[i].total > 0 && section_row(row, NULL, &lines[i]) < 0)
-            return -1;
-    return 0;
+    const struct line line = {word, text, total, total, both, both, EVENT_NONE, EVENT_NONE, EVENT_NONE, device};
+    return total > 0 ? section_row(row, NULL, &line) : 0;
 }
 
-static int add_pair(struct report_row *row, const struct pair_key *key, const struct pair *pair)
+static int add_pair(struct report_row *row, const struct pair_key *key, int64_t both)
 {
     const struct trace_stream *first = &row->trace->streams.items[key->first];
     const struct trace_stream *second = &row->trace->streams.items[key->second];
-    const struct line line = {
-        .total = first->busy.total < second->busy.total ? first->busy.total : second->busy.total,
-        .both = pair->both,
-        .device = first->device,
-        .first = (int64_t)key->first,
-        .second = (int64_t)key->second,
-        .word = "streams",
-        .text = "two streams, of the less busy one",
-    };
+    int64_t less = first->busy.total < second->busy.total ? first->busy.total : second->busy.total;
+    const struct line line = {"streams",
+                              "two streams, of the less busy one",
+                              less,
+                              less,
+                              both,
+                              both,
+                              EVENT_NONE,
+                              (int64_t)key->first,
+                              (int64_t)key->second,
+                              (uint32_t)first->device};
     return section_row(row, NULL, &line);
 }
 
@@ -181,13 +175,22 @@ static int finish(struct report_row *row)
 {
     const struct temporal *temporal = section_state(row->trace, REPORT_TEMPORAL);
     const struct tally *pairs = row->state;
-    for (size_t i = 0; i < temporal->devices.count; i++)
-        if (temporal->devices.items[i].used && add_device(row, i, &temporal->devices.items[i]) < 0)
-            return -1;
-    for (size_t i = 0; i < pairs->count; i++)
-        if (add_pair(row, dense_map_row(&pairs->keys, i), (const struct pair *)pairs->items + i) < 0)
-            return -1;
-    return 0;
+    int status = 0;
+    for (uint32_t i = 0; i < temporal->devices.count && status == 0; i++) {
+        const struct temporal_device *device = &temporal->devices.items[i];
+        if (!device->used)
+            continue;
+        status = add_overlap(row, i, temporal_both(device, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE),
+                             temporal_any(device, TEMPORAL_COMMUNICATION), "communication",
+                             "communication while kernels computed");
+        status =
+            status
+                ?: add_overlap(row, i, temporal_both(device, TEMPORAL_COPY, TEMPORAL_COMPUTE | TEMPORAL_COMMUNICATION),
+                               temporal_any(device, TEMPORAL_COPY), "copies", "copies while kernels ran");
+    }
+    for (size_t i = 0; i < pairs->count && status == 0; i++)
+        status = add_pair(row, dense_map_row(&pairs->keys, i), ((const struct pair *)pairs->items)[i].both);
+    return status;
 }
 
 const struct section section_overlap = {
@@ -201,4 +204,74 @@ const struct section section_overlap = {
     .needs = REPORT_BIT(REPORT_TEMPORAL),
     .gather = gather,
     .finish = finish,
+};
+
+static const struct column temporal_columns[] = {
+    {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
+    {"share", "Share", TYPE_PERCENT, 0, .fill = fill_percent},
+    {"total", "Total", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
+    {"alone", "Alone", TYPE_NS, 0, fill_number, FROM_ITEM(line, alone)},
+    {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},
+    {"kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_words},
+    {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
+};
+
+static int add_temporal(struct report_row *row, uint32_t number, const struct temporal_device *device)
+{
+    int64_t run = trace_span(row->trace), busy = temporal_any(device, TEMPORAL_ALL);
+    int64_t active = device->last - device->first, compute = temporal_any(device, TEMPORAL_COMPUTE);
+    struct line lines[] = {
+        {"compute", "computation", compute, run, .alone = temporal_alone(device, TEMPORAL_COMPUTE)},
+        {"communication", "communication", temporal_any(device, TEMPORAL_COMMUNICATION), run,
+         .alone = temporal_alone(device, TEMPORAL_COMMUNICATION)},
+        {"copy", "copies", temporal_any(device, TEMPORAL_COPY), run, .alone = temporal_alone(device, TEMPORAL_COPY)},
+        {"set", "sets", temporal_any(device, TEMPORAL_SET), run, .alone = temporal_alone(device, TEMPORAL_SET)},
+        {"idle", "idle", run - busy, run, .alone = EVENT_NONE},
+        {"active-idle", "idle, from the first to the last operation", active - busy, active, .alone = EVENT_NONE},
+        {"active-compute", "computing, from the first to the last operation", compute, active, .alone = EVENT_NONE},
+        {"active-other", "not computing, from the first to the last operation", busy - compute, active,
+         .alone = EVENT_NONE},
+    };
+    int status = 0;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && status == 0; i++) {
+        struct line *line = &lines[i];
+        line->device = number;
+        line->part = line->total;
+        line->both = line->alone == EVENT_NONE ? EVENT_NONE : line->total - line->alone;
+        status = section_row(row, NULL, line);
+    }
+    return status;
+}
+
+static int finish_temporal(struct report_row *row)
+{
+    const struct temporal *temporal = row->state;
+    int status = 0;
+    for (uint32_t i = 0; i < temporal->devices.count && status == 0; i++)
+        if (temporal->devices.items[i].used)
+            status = add_temporal(row, i, &temporal->devices.items[i]);
+    return status;
+}
+
+static int gather_temporal(void *state, const struct trace *trace)
+{
+    return temporal_gather(state, trace);
+}
+
+static void release_temporal(void *state)
+{
+    array_release(&((struct temporal *)state)->devices);
+}
+
+const struct section section_temporal = {
+    SECTION_COLUMNS(temporal_columns),
+    .listing = true,
+    .headed = true,
+    .state_size = sizeof(struct temporal),
+    .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK,
+    .timeline = true,
+    .gather = gather_temporal,
+    .finish = finish_temporal,
+    .release = release_temporal,
 };

@@ -128,7 +128,7 @@ static struct cell fill_at_limit(struct report_row *row, const struct column *co
     return cell_share(stream->at_limit, stream->time - stream->from);
 }
 
-static struct cell fill_gpu(struct report_row *row, const struct column *column)
+static struct cell fill_stream_gpu(struct report_row *row, const struct column *column)
 {
     (void)column;
     return cell_integer(trace_stream_id(row->trace, row->number)->device);
@@ -161,16 +161,17 @@ static const struct column queue_columns[] = {
     {"at_limit", "At 1024", TYPE_NS, 0, fill_number, FROM_ITEM(stream_row, at_limit)},
     {"limit_share", "Share", TYPE_PERCENT, 0, .fill = fill_at_limit},
     {"launched", "Launched", TYPE_COUNT, 0, fill_number, FROM_ITEM(stream_row, launched)},
-    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},
+    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_stream_gpu},
     {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
 };
 
+/* The queue has a state of its own, and rows where calls are known. */
 static int finish(struct report_row *row)
 {
-    const struct state *state = row->state;
+    const struct state *state = section_state(row->trace, REPORT_QUEUE);
     for (row->number = 0; row->number < state->rows.count; row->number++) {
         const struct stream_row *stream = &state->rows.items[row->number];
-        if (stream->launched > 0 && section_row(row, NULL, stream) < 0)
+        if ((row->state ? stream->launched : stream->operations) > 0 && section_row(row, NULL, stream) < 0)
             return -1;
     }
     return 0;
@@ -196,22 +197,12 @@ static const struct column idle_columns[] = {
     {"host_wait_share", "Host wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, host_wait)},
     {"kernel_wait_share", "Kernel wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, kernel_wait)},
     {"other_share", "Other", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, other)},
-    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},
+    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_stream_gpu},
     {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
 };
 
-static int finish_idle(struct report_row *row)
-{
-    const struct state *state = section_state(row->trace, REPORT_QUEUE);
-    for (row->number = 0; row->number < state->rows.count; row->number++) {
-        const struct stream_row *stream = &state->rows.items[row->number];
-        if (stream->operations > 0 && section_row(row, NULL, stream) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 const struct section section_idle_streams = {
-    SECTION_COLUMNS(idle_columns),     .sources = {TRACE_GPU_WORK}, .parts = TRACE_GPU_WORK | TRACE_API, .sort = "idle",
-    .needs = REPORT_BIT(REPORT_QUEUE), .finish = finish_idle,
+    SECTION_COLUMNS(idle_columns),       .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API, .sort = "idle",
+    .needs = REPORT_BIT(REPORT_QUEUE),   .finish = finish,
 };
