@@ -158,6 +158,8 @@ struct line {
     struct series slack;
     struct cell step, slowest; /* empty where there are no steps */
     int64_t on, off, count;
+    int64_t most; /* on the path, of one name */
+    struct in_steps in_steps;
     int64_t run;
     uint32_t kind, name;
 };
@@ -200,47 +202,55 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(line, name)},
 };
 
-static void add_step(struct line *line, const struct steps_times *times, int64_t all, int64_t slowest)
+/* Adds what is of one name to the line of its kind, whose name becomes that of which most is on the path. */
+static void add_name(struct line *line, const struct line *name)
 {
-    if (times->windows.count == 0)
-        return;
-    line->step = cell_integer(all / times->windows.count);
-    line->slowest = cell_integer(slowest);
+    line->kind = name->kind;
+    line->run = name->run;
+    sum_add(&line->on, name->on);
+    sum_add(&line->off, name->off);
+    line->count += name->count;
+    sum_add(&line->in_steps.all, name->in_steps.all);
+    sum_add(&line->in_steps.slowest, name->in_steps.slowest);
+    line->name = name->on > line->most ? name->name : line->most > 0 ? line->name : EVENT_NO_TEXT;
+    line->most = name->on > line->most ? name->on : line->most;
 }
 
-/* The row of KIND: the sum of those that have it. */
-static int add_kind(struct report_row *row, const struct critical_path *path, const struct steps_times *times,
-                    enum critical_kind kind)
+static int add_line(struct report_row *row, struct line *line, int64_t steps)
 {
-    struct line line = {.kind = kind, .name = EVENT_NO_TEXT, .run = trace_span(row->trace)};
-    struct in_steps sum = {0};
-    int64_t most = 0;
-    for (size_t i = 0; i < path->rows.count; i++) {
-        const struct critical_key *key = dense_map_row(&path->keys, i);
-        const struct critical_row *one = &path->rows.items[i];
-        if (key->kind != kind)
-            continue;
-        sum_add(&line.on, one->on);
-        sum_add(&line.off, one->off);
-        line.count += one->count;
-        sum_add(&sum.all, times->rows.items[i].all);
-        sum_add(&sum.slowest, times->rows.items[i].slowest);
-        if (one->on > most) {
-            most = one->on;
-            line.name = (uint32_t)key->name;
-        }
+    if (steps > 0) {
+        line->step = cell_integer(line->in_steps.all / steps);
+        line->slowest = cell_integer(line->in_steps.slowest);
     }
-    add_step(&line, times, sum.all, sum.slowest);
-    return line.on == 0 && line.off == 0 ? 0 : section_row(row, NULL, &line);
+    return section_row(row, NULL, line);
 }
 
+/* Both tables; that by kind has a state of its own. */
 static int finish(struct report_row *row)
 {
-    const struct critical_path *path = row->state;
+    const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);
     struct steps_times times = {0};
+    struct line kinds[CRITICAL_KIND_COUNT] = {0};
     int status = find_steps(&times, path, row->trace);
-    for (unsigned kind = 0; status == 0 && kind < CRITICAL_KIND_COUNT; kind++)
-        status = add_kind(row, path, &times, (enum critical_kind)kind);
+    for (size_t i = 0; status == 0 && i < path->rows.count; i++) {
+        const struct critical_key *key = dense_map_row(&path->keys, i);
+        const struct critical_row *one = &path->rows.items[i];
+        struct line line = {.slack = one->slack,
+                            .on = one->on,
+                            .off = one->off,
+                            .count = one->count,
+                            .in_steps = times.rows.items[i],
+                            .run = trace_span(row->trace),
+                            .kind = (uint32_t)key->kind,
+                            .name = (uint32_t)key->name};
+        if (row->state)
+            add_name(&kinds[key->kind], &line);
+        else
+            status = add_line(row, &line, times.windows.count);
+    }
+    for (unsigned i = 0; status == 0 && i < CRITICAL_KIND_COUNT; i++)
+        if (kinds[i].on != 0 || kinds[i].off != 0)
+            status = add_line(row, &kinds[i], times.windows.count);
     array_release(&times.rows);
     return status;
 }
@@ -273,35 +283,11 @@ static const struct column name_columns[] = {
     {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(line, name)},
 };
 
-static int finish_names(struct report_row *row)
-{
-    const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);
-    struct steps_times times = {0};
-    int status = find_steps(&times, path, row->trace);
-    for (size_t i = 0; status == 0 && i < path->rows.count; i++) {
-        const struct critical_key *key = dense_map_row(&path->keys, i);
-        const struct critical_row *one = &path->rows.items[i];
-        struct line line = {.slack = one->slack,
-                            .on = one->on,
-                            .off = one->off,
-                            .count = one->count,
-                            .run = trace_span(row->trace),
-                            .kind = (uint32_t)key->kind,
-                            .name = (uint32_t)key->name};
-        add_step(&line, &times, times.rows.items[i].all, times.rows.items[i].slowest);
-        status = section_row(row, NULL, &line);
-    }
-    array_release(&times.rows);
-    return status;
-}
-
 const struct section section_critical_names = {
     SECTION_COLUMNS(name_columns),
-    .item_size = 0,
-    .series = 1,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC,
     .sort = "total",
     .needs = REPORT_BIT(REPORT_CRITICAL_PATH) | REPORT_BIT(REPORT_STEPS),
-    .finish = finish_names,
+    .finish = finish,
 };
