@@ -171,18 +171,12 @@ static struct cell fill_of_run(struct report_row *row, const struct column *colu
     return cell_share(line->on, line->run);
 }
 
-static struct cell fill_word(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    (void)column;
-    return table_text(row->table, critical_kind_words[line->kind].word);
-}
-
 static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
-    const struct line *line = row->item;
-    (void)column;
-    return table_text(row->table, trace_said(row->trace, critical_kind_words[line->kind].text).text);
+    uint32_t kind = ((const struct line *)row->item)->kind;
+    bool machine = column->flags & COLUMN_MACHINE;
+    return table_text(row->table, machine ? critical_kind_words[kind].word
+                                          : trace_said(row->trace, critical_kind_words[kind].text).text);
 }
 
 #define COLUMNS_PATH                                                                                \
@@ -193,7 +187,7 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
         {"slowest_step", "Slowest", TYPE_NS, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, slowest)}, \
         {"off", "Off path", TYPE_NS, COLUMN_APART, fill_some, FROM_ITEM(line, off)},                \
     {                                                                                               \
-        "kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_word                                \
+        "kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_kind                                \
     }
 
 static const struct column columns[] = {

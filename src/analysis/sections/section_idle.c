@@ -69,18 +69,11 @@ static struct cell fill_sum(struct report_row *row, const struct column *column)
     return cell_integer(*(const int64_t *)((const char *)line->sum + column->at));
 }
 
-static struct cell fill_cause_word(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    (void)column;
-    return table_text(row->table, idle_cause_words[line->what.cause].word);
-}
-
 static struct cell fill_cause(struct report_row *row, const struct column *column)
 {
-    const struct line *line = row->item;
-    (void)column;
-    return table_text(row->table, trace_said(row->trace, idle_cause_words[line->what.cause].text).text);
+    const struct idle_cause_words *words = &idle_cause_words[((const struct line *)row->item)->what.cause];
+    bool machine = column->flags & COLUMN_MACHINE;
+    return table_text(row->table, machine ? words->word : trace_said(row->trace, words->text).text);
 }
 
 static struct cell fill_stream(struct report_row *row, const struct column *column)
@@ -99,7 +92,7 @@ static struct cell fill_stream(struct report_row *row, const struct column *colu
         {"total", "Total", TYPE_NS, COLUMN_APART, SUM(total)}, {"count", "Gaps", TYPE_COUNT, 0, SUM(count)}, \
         {"max", "Max", TYPE_NS, 0, SUM(longest)},                                                            \
         {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, what.device)},                              \
-        {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},                               \
+        {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause},                                    \
     {                                                                                                        \
         "why", "Cause", TYPE_TEXT, 0, .fill = fill_cause                                                     \
     }

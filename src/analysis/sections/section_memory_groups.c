@@ -156,45 +156,36 @@ static int write_groups(struct report_row *row, struct heap_live *lives, size_t 
     return 0;
 }
 
-static int write_live(struct report_row *row, const struct heap_live *lives, size_t count)
+/* Of what was allocated before the trace, the bytes alone are known. */
+static int write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
 {
+    const struct heap *heap = row->trace->heap;
     struct heap_live *copy = calloc(count + 1, sizeof(*copy));
     size_t used = 0;
-    if (!copy)
-        return -1;
-    for (size_t i = 0; i < count; i++)
+    int status = copy ? 0 : -1;
+    for (size_t i = 0; i < heap->groups.count && status == 0; i++) {
+        const struct heap_group *group = &heap->groups.items[i];
+        const struct live_row before = {at_end ? group->live : group->live_asked, EVENT_NONE, EVENT_NONE, EVENT_NONE,
+                                        NULL};
+        if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0)
+            status = section_row(row, heap_group_id(heap, i), &before);
+    }
+    for (size_t i = 0; i < count && status == 0; i++)
         if (lives[i].used)
             copy[used++] = lives[i];
-    int status = write_groups(row, copy, used);
+    status = status ?: write_groups(row, copy, used);
     free(copy);
     return status;
 }
 
-/* Of what was allocated before the trace, the bytes alone are known. */
-static int write_before(struct report_row *row, bool at_end)
-{
-    const struct heap *heap = row->trace->heap;
-    for (size_t i = 0; i < heap->groups.count; i++) {
-        const struct heap_group *group = &heap->groups.items[i];
-        const struct live_row before = {at_end ? group->live : group->live_asked, EVENT_NONE, EVENT_NONE, EVENT_NONE,
-                                        NULL};
-        if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0 &&
-            section_row(row, heap_group_id(heap, i), &before) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int finish_at_end(struct report_row *row)
 {
-    const struct heap *heap = row->trace->heap;
-    return write_before(row, true) ?: write_live(row, heap->lives.items, heap->lives.count);
+    return write_live(row, true, row->trace->heap->lives.items, row->trace->heap->lives.count);
 }
 
 static int finish_at_time(struct report_row *row)
 {
-    const struct heap *heap = row->trace->heap;
-    return write_before(row, false) ?: write_live(row, heap->then.items, heap->then.count);
+    return write_live(row, false, row->trace->heap->then.items, row->trace->heap->then.count);
 }
 
 const struct section section_memory_leaks = {
