@@ -148,8 +148,9 @@ build/.setup-build: .ci/setup
 # What is called from here builds with all processors, unless -j says otherwise.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-demo: build/.setup-build ## traces a sample, prints its report, says how to look at it
-	@+$(SUBMAKE) all samples simgpu
+demo: build/.setup-build ## shows a program with a fault, its finding, and what the repaired program gains
+	@echo 'building ...'
+	@+$(SUBMAKE) -s all samples simgpu
 	@samples/demo $(B)
 
 test: setup ## builds and tests everything; SAN=address,undefined or SAN=thread with sanitizers

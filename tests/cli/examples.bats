@@ -46,6 +46,16 @@ for_torch() { # YES-OR-NO BLOCK...
     examples_run "${blocks[@]}"
 }
 
+@test "what make demo prints: a fault, its finding, its twin without it, what that gains; on one screen" {
+    plain
+    run -0 "$root/samples/demo" "$build"
+    assert [ "${#lines[@]}" -gt 10 ]
+    assert [ "$(wc -l <<<"$output")" -le 40 ]
+    assert_equal "$(grep -cw allocation-churn <<<"$output")" 1 # not of the twin
+    assert_line --regexp '^  1\. Device memory is allocated 100 times'
+    assert_line --regexp '^After takes .* shorter than before .*host allocated or freed memory'
+}
+
 @test "README.md with PyTorch: commands that train, and Python" {
     plain
     need_torch
