@@ -209,8 +209,7 @@ static size_t rows_shown(const struct report_options *options, const struct sect
 #define SCREEN_LINES 38 /* with two for the last line */
 #define SCREEN_FINDINGS 21
 
-/* On the first screen, a table gets as many rows as there is space for. */
-static void put_table(struct render *render, struct table *table)
+void report_put_table(struct render *render, struct table *table)
 {
     struct buffer *out = render->out, text;
     size_t left = SCREEN_LINES > render->lines ? SCREEN_LINES - render->lines : 0, lines;
@@ -246,7 +245,7 @@ int report_write_table(struct render *render, struct table *table, const char *s
         status = table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
-    put_table(render, table);
+    report_put_table(render, table);
     return 0;
 }
 
@@ -290,7 +289,7 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     if (status < 0 || table.no_memory)
         status = error_no_memory(table.word);
     else
-        put_table(render, &table);
+        report_put_table(render, &table);
     table_release(&table);
     return status;
 }

@@ -48,5 +48,7 @@ int report_fill(struct sections *sections, unsigned number, struct table *table)
  * returns 0, or -1 after error(). */
 struct render report_render(const struct report_options *options, struct buffer *out);
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual);
+/* Writes a table that is sorted and cut: on the first screen it gets as many rows as there is space for. */
+void report_put_table(struct render *render, struct table *table);
 
 #endif

@@ -15,21 +15,19 @@
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
+#include "analysis/diff/diff_tables.h"
 #include "analysis/model/filter.h"
-
-#define TOP_FOR_PEOPLE 10
 
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
     const char *html;         /* NULL: not given */
-    int64_t top;              /* -1: not given */
-    char **made;              /* words that spread() made, which paths point into; ends with NULL */
+    struct report_style style;
+    bool every;  /* the word "all" of -r */
+    char **made; /* words that spread() made, which paths point into; ends with NULL */
 };
 
 static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
                                                {"markdown", DIFF_MARKDOWN}, {"junit", DIFF_JUNIT}, {NULL, 0}};
-static const struct option_choice name_forms[] = {
-    {"full", REPORT_NAMES_FULL}, {"short", REPORT_NAMES_SHORT}, {"mangled", REPORT_NAMES_MANGLED}, {NULL, 0}};
 
 /* The array of paths has a place for each word of the command line. */
 static int take_path(struct diff_settings *settings, enum diff_side side, const char *path)
@@ -57,8 +55,7 @@ static int take_condition(void *context, const char *text)
 static int take_sections(void *context, const char *value)
 {
     struct diff_settings *settings = context;
-    bool all;
-    return section_words_take(value, true, &settings->diff.report.sections, &all);
+    return section_words_take(value, true, &settings->diff.report.sections, &settings->every);
 }
 
 #define FIELD(name) offsetof(struct diff_settings, name)
@@ -83,11 +80,12 @@ static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "compare these sections of the report, separated by commas (default: all);\n"
-             "list: what each answers",
+     .help = "compare these sections of the report, separated by commas, or all (default:\n"
+             "all, of which a table shows the most important ones); list: what each answers",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},
+    OPTION_ROWS_STYLE(diff_settings, diff.report),
     OPTION_ROW_NO_PAGER,
     {.word = "format",
      .letter = 'f',
@@ -99,25 +97,12 @@ static const struct option_row options[] = {
     {.word = "top",
      .letter = 'n',
      .argument = "N",
-     .help = "show at most N rows of each table, 0 for all\n(default: 10 in table and markdown, all in csv and json)",
+     .help = "show at most N rows of each table, 0 for all\n(default: 10 in table and markdown, fewer without -r,\nall "
+             "in csv and json)",
      .type = OPTION_NUMBER,
      .most = INT64_MAX,
      .unit = "rows: --top=10, or --top=0 for all",
-     .offset = FIELD(top)},
-    {.word = "time-unit",
-     .letter = 'u',
-     .argument = "UNIT",
-     .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
-     .type = OPTION_CHOICE,
-     .choices = report_units,
-     .offset = FIELD(diff.report.unit)},
-    {.word = "names",
-     .argument = "FORM",
-     .help = "show and join kernel names full, short (without template arguments and\n"
-             "parameters) or mangled, where the traces have them (default: full)",
-     .type = OPTION_CHOICE,
-     .choices = name_forms,
-     .offset = FIELD(diff.report.names)},
+     .offset = FIELD(style.top)},
     {.word = "by-grid",
      .help = "compare kernels by name, grid and block, instead of by name",
      .offset = FIELD(diff.report.by_grid)},
@@ -234,11 +219,25 @@ static int parse(struct diff_settings *settings, int argc, char **argv, char **w
     int first = options_parse(&command_diff, settings, count, words, false);
     if (first >= 0 && settings->html && page_file_check(settings->html, settings->diff.format != DIFF_TABLE) < 0)
         return OPTIONS_ERROR;
-    if (first >= 0 && filter_check(&settings->diff.report.filter) < 0)
+    if (first >= 0 &&
+        (filter_check(&settings->diff.report.filter) < 0 || diff_check_columns(&settings->diff.report) < 0))
         return OPTIONS_ERROR;
     if (first >= 0 && take_operands(settings, words + first, count - first) < 0)
         first = OPTIONS_ERROR;
     return first;
+}
+
+static void choose(struct diff_settings *settings)
+{
+    enum diff_format format = settings->diff.format;
+    struct report_options *report = &settings->diff.report;
+    report->format = format == DIFF_JUNIT ? REPORT_JSON : (enum report_format)format; /* of one order */
+    report_style_set(report, STDOUT_FILENO, &settings->style);
+    report->usual &= !settings->every && !settings->diff.all && !settings->html;
+    if (settings->html) {
+        settings->diff.format = DIFF_HTML;
+        report->top = settings->style.top < 0 ? REPORT_TOP_IN_PAGES : report->top;
+    }
 }
 
 static int compare(struct diff_settings *settings, int argc, char **argv, char **words)
@@ -247,19 +246,14 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
     int first = parse(settings, argc, argv, words);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    bool for_people = diff->format == DIFF_TABLE || diff->format == DIFF_MARKDOWN;
-    size_t usual = settings->html ? REPORT_TOP_IN_PAGES : for_people ? TOP_FOR_PEOPLE : 0;
-    diff->report.top = settings->top >= 0 ? (size_t)settings->top : usual;
-    if (settings->html)
-        diff->format = DIFF_HTML;
-    report_style_set(&diff->report, STDOUT_FILENO, COLOUR_AUTO);
+    choose(settings);
     int result = write_diff(diff, settings->html);
     return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 
 static int run(int argc, char **argv)
 {
-    struct diff_settings settings = {.top = -1};
+    struct diff_settings settings = {.style = REPORT_STYLE};
     struct diff_options *diff = &settings.diff;
     size_t most = (size_t)argc + 1;
     char **words = calloc(most, sizeof(*words));

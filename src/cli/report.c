@@ -28,12 +28,9 @@ struct settings {
     const char *html;   /* NULL: not given */
     const char *output; /* likewise */
     bool partial;
-    const char *mpi;   /* a directory; NULL: not given */
-    int64_t top;       /* -1: not given */
-    int64_t width;     /* -1: not given */
-    int names;         /* enum report_names; -1: not given */
+    const char *mpi; /* a directory; NULL: not given */
+    struct report_style style;
     bool all;          /* the word "all" of -r */
-    int colour;        /* enum colour */
     uint64_t snapshot; /* UINT64_MAX: not given */
 };
 
@@ -45,14 +42,6 @@ struct trace_paths {
 
 static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
-static const struct option_choice colours[] = {
-    {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
-static const struct option_choice name_forms[] = {{"pretty", REPORT_NAMES_PRETTY},
-                                                  {"full", REPORT_NAMES_FULL},
-                                                  {"short", REPORT_NAMES_SHORT},
-                                                  {"mangled", REPORT_NAMES_MANGLED},
-                                                  {NULL, 0}};
-
 static int take_sections(void *context, const char *value)
 {
     struct settings *settings = context;
@@ -87,32 +76,14 @@ static const struct option_row options[] = {
      .type = OPTION_NUMBER,
      .most = INT64_MAX,
      .unit = "rows: --top=10, or --top=0 for all",
-     .offset = FIELD(top)},
+     .offset = FIELD(style.top)},
     {.word = "sort",
      .letter = 's',
      .argument = "COLUMN",
      .help = "sort rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
      .type = OPTION_TEXT,
      .offset = FIELD(report.sort)},
-    {.word = "columns",
-     .argument = "LIST",
-     .help = "show these columns, separated by commas, or all\n(default: those that fit)",
-     .type = OPTION_TEXT,
-     .offset = FIELD(report.columns)},
-    {.word = "width",
-     .argument = "N",
-     .help = "fit tables into lines of N characters, 0 for any length\n(default: the terminal's width, 120 in files "
-             "and pipes)",
-     .type = OPTION_NUMBER,
-     .most = INT64_MAX,
-     .unit = "characters: --width=100, or --width=0 for any",
-     .offset = FIELD(width)},
-    {.word = "color",
-     .argument = "WHEN",
-     .help = "use colours and bars: auto (on a terminal), always or never",
-     .type = OPTION_CHOICE,
-     .choices = colours,
-     .offset = FIELD(colour)},
+    OPTION_ROWS_STYLE(settings, report),
     OPTION_ROW_NO_PAGER,
     {.word = "snapshot",
      .argument = "TIME",
@@ -120,21 +91,6 @@ static const struct option_row options[] = {
              "in seconds, or with a unit (0.25, 250ms)",
      .type = OPTION_TIME,
      .offset = FIELD(snapshot)},
-    {.word = "time-unit",
-     .letter = 'u',
-     .argument = "UNIT",
-     .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
-     .type = OPTION_CHOICE,
-     .choices = report_units,
-     .offset = FIELD(report.unit)},
-    {.word = "names",
-     .argument = "FORM",
-     .help = "show kernel names pretty, full, short (without template arguments\n"
-             "and parameters) or mangled, where the trace has them\n"
-             "(default: pretty; full in csv and json)",
-     .type = OPTION_CHOICE,
-     .choices = name_forms,
-     .offset = FIELD(names)},
     {.word = "by-grid",
      .help = "show a row for each kernel, grid and block, instead of each kernel",
      .offset = FIELD(report.by_grid)},
@@ -172,14 +128,7 @@ static void choose(struct settings *settings)
 {
     struct report_options *report = &settings->report;
     /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
-    report_style_set(report, settings->mpi || settings->output ? -1 : STDOUT_FILENO, (enum colour)settings->colour);
-    report_style_choose(report);
-    if (settings->width >= 0)
-        report->width = (size_t)settings->width;
-    if (settings->names >= 0)
-        report->names = (enum report_names)settings->names;
-    if (settings->top >= 0)
-        report->top = (size_t)settings->top;
+    report_style_set(report, settings->mpi || settings->output ? -1 : STDOUT_FILENO, &settings->style);
     if (settings->all) {
         report->sections = 0;
         report->usual = false;
@@ -282,7 +231,7 @@ static int check_partial(const struct settings *settings, size_t count)
 
 static int run(int argc, char **argv)
 {
-    struct settings settings = {.top = -1, .width = -1, .names = -1, .snapshot = UINT64_MAX};
+    struct settings settings = {.style = REPORT_STYLE, .snapshot = UINT64_MAX};
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
@@ -301,7 +250,7 @@ static int run(int argc, char **argv)
     if (settings.html) {
         settings.report.format = REPORT_HTML;
         settings.report.usual = false;
-        settings.report.top = settings.top < 0 ? REPORT_TOP_IN_PAGES : settings.report.top;
+        settings.report.top = settings.style.top < 0 ? REPORT_TOP_IN_PAGES : settings.report.top;
     }
     if (job_report_check(&settings.report, paths, settings.mpi ? SIZE_MAX : count) < 0)
         return EXIT_USAGE;

@@ -268,8 +268,8 @@ static int print_report(struct run *run)
     const char *output = run->output.name;
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
-    report_style_set(&options, STDERR_FILENO, COLOUR_AUTO);
-    report_style_choose(&options);
+    static const struct report_style style = REPORT_STYLE;
+    report_style_set(&options, STDERR_FILENO, &style);
     int failed = report_files(&options, &output, 1, &out);
     if (buffer_finish(&out) != 0)
         failed = -1; /* nowhere left to complain */

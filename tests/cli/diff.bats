@@ -84,7 +84,7 @@ sure_rows() {
     for trace in "$small" "$kineto"; do
         run -0 "$gputrace" diff "$trace" "$trace"
         assert_line --index 0 --partial ', as long as before ('
-        assert_line --partial 'No change: parts, findings, time, idle, kernels, api,'
+        assert_line --partial 'No change: parts, findings, time, idle, kernels, memtime,'
         refute_line --regexp '^(Kernels|API calls)'
     done
 }
@@ -92,7 +92,8 @@ sure_rows() {
 @test "the first line names the kernel that explains the difference, and how sure it is" {
     make_sets 3 gemm=1.3
     run -0 diff_sets
-    assert_line --index 0 --regexp '^After takes 1[67]\.. ms, 2[12]\.[0-9] % longer than before \(1[34]\.. ms, sure\); (9[5-9]|10[0-5]) % of it: kernel gemm\(float\*, int\), (199|200|201) → 2[56][0-9] µs per launch \(\+(29|30|31) %, 50 launches, sure\)$'
+    assert_line --index 0 --regexp '^After takes 1[67]\.. ms, 2[12]\.[0-9] % longer than before \(1[34]\.. ms, sure\)$'
+    assert_line --index 1 --regexp '^  \+(2\.9|3\.0). ms kernel gemm, (199|200|201) → 2[56][0-9] µs per launch \(\+(29|30|31) %, 50 launches, sure\)$'
     assert_line --partial 'GPU busy: '
     assert_line '3 traces before, 3 after. Changes of kernels by less than 10 % count only if the runs of a side agree.'
     diff_sets --format=json | sure_rows >sure
@@ -165,7 +166,7 @@ make_modes() { # COUNT FACTOR
 
 @test "a line says how many traces a kernel with two modes needs" {
     make_modes 4 1.02
-    run -0 diff_sets
+    run -0 diff_sets --names=full --width=200
     assert_line --regexp '^Runs of kernel reduce<float, 256>\(float const\*\) have two modes [67]\.[0-9] % apart: (9|1[0-2]) traces on each side show a change of 2 %\.$'
     diff_sets --format=json | jq -e '.notes[] | select(contains("have two modes"))'
     make_sets 4
@@ -191,7 +192,7 @@ make_modes() { # COUNT FACTOR
     "$gputrace" diff --format=json --before "${after[@]}" --after "${before[@]}" | sure_rows | sort >sure
     printf '%s\n' 'kernels copy_tiles: vanished' 'kernels gemm(float*, int): fewer' | diff - <(grep kernels sure)
     run -0 diff_sets
-    assert_line --index 0 --regexp 'of it: kernel copy_tiles, which is new \(4\.[0-9]+ ms, 60 launches, sure\)$'
+    assert_line --index 1 --regexp '^  \+4\.[0-9]+ ms kernel copy_tiles, which is new \(4\.[0-9]+ ms, 60 launches, sure\)$'
 }
 
 @test "a kernel that only one of three traces has is not sure" {
@@ -216,7 +217,7 @@ make_modes() { # COUNT FACTOR
 @test "idle time is a part of its own" {
     make_sets 3 gap=300
     run -0 diff_sets
-    assert_line --index 0 --regexp 'of it: GPU idle: waiting for launches, which is new \(2\.[0-9]+ ms, sure\)$'
+    assert_line --index 1 --regexp '^  \+2\.[0-9]+ ms GPU idle: waiting for launches, which is new \(2\.[0-9]+ ms, sure\)$'
     diff_sets --format=json >out.json
     jq -e '.idle[] | select(.name == "waiting for launches") | .what == "appeared" and .sure == "sure"' out.json
     jq -e 'all(.parts[]; .kind != "GPU idle")' out.json # all idle time has a cause
@@ -365,6 +366,78 @@ make_modes() { # COUNT FACTOR
     refute_output --partial 'Not compared'
 }
 
+@test "causes that grow by more than the difference stand beside those that shrink, and all add up to it" {
+    make_sets 3 gemm=1.5 launches=40 reduce=0.2
+    run -0 diff_sets --width=0
+    refute_output --partial '% of it'
+    assert_line --regexp '^  \+[0-9.]+ ms kernel gemm, 200 → 30[0-9] µs per launch '
+    refute_output --partial 'Share %'
+    assert_line --regexp '^  -1\.[0-9]+ ms kernel reduce<float, 256>, 3[0-9.]* → 6[0-9.]* µs per launch '
+    # In µs: what the headline says is between, and the lines of causes.
+    awk '/^After takes/ { whole = ($3 - substr($10, 2)) * 1000 }
+        /^  [-+]/ { sum += $1 * ($2 == "ms" ? 1000 : $2 == "ns" ? 0.001 : 1) }
+        END { exit !(sum - whole < 110 && whole - sum < 110) }' <<<"$output"
+}
+
+@test "where both have steps, the first line is about a step, and the causes are where it goes" {
+    run -0 "$build/make_job" -n 1 -s 20 -f .json fast
+    run -0 "$build/make_job" -n 1 -s 12 -f .json -l 0:3 slow
+    run -0 "$gputrace" diff --width=100 fast/rank0.json slow/rank0.json
+    assert_line --index 0 --regexp '^A step takes [0-9.]+ ms, 1[0-9]\.[0-9] % longer than before \([0-9.]+ ms, not sure\)$'
+    assert_line --index 1 --regexp '^  \+(2\.[89]|3\.0)[0-9]* ms host outside CUDA, [0-9.]+ µs → (2\.[89]|3\.0)[0-9]* ms '
+    assert_line --regexp '^Run: .*; steps: 20 → 12$'
+    [ "${#lines[@]}" -le 40 ]
+    "$gputrace" diff -f json fast/rank0.json slow/rank0.json | jq -e '.summary | test("^A step takes .*; \\+[0-9.]+ ms host outside CUDA, ")'
+    # Steps are not compared with runs.
+    run -0 "$gputrace" diff -f json fast/rank0.json "$data/report/errors.json"
+    jq -e '(.summary | startswith("After takes")) and (has("time") | not)' <<<"$output"
+}
+
+@test "the first screen has at most 40 lines, and names the other sections that changed" {
+    run -0 "$gputrace" diff --width=100 "$small" "$kineto"
+    [ "$(wc -l <<<"$output")" -le 40 ]
+    assert_line --regexp '^More changes \(-r LIST, -r all\): idle, memtime, '
+    run -0 "$gputrace" diff --width=100 -r all "$small" "$kineto"
+    assert_line 'API calls (api)'
+    assert_line 'Idle time of GPUs by cause (idle)'
+    refute_output --partial 'More changes'
+}
+
+@test "--width, --columns, --color and --names are as those of report" {
+    run -0 "$gputrace" diff --width=60 "$small" "$kineto"
+    [ "$(wc -L <<<"$output")" -le 60 ]
+    run -0 "$gputrace" diff --columns=name,after -r kernels "$small" "$kineto"
+    assert_line --regexp '^  Name +After$|^  Name$'
+    run -2 "$gputrace" diff --columns=naem "$small" "$kineto"
+    assert_output --partial "no column 'naem' to show: did you mean 'name'?"
+    run -0 "$gputrace" diff --color=always "$small" "$kineto"
+    assert_output --partial $'\e['
+    run -0 "$gputrace" diff -r kernels "$small" "$kineto"
+    assert_output --partial 'multi_tensor_apply<'
+    refute_output --partial 'at::native::'
+    run -0 "$gputrace" diff --names=full -r kernels "$small" "$kineto"
+    assert_output --partial 'at::native::'
+    make_sets 1 gemm=1.3
+    for condition in 'kernel:gemm>5%' 'kernel:gemm(float*, int)>5%'; do # the shown name, and the trace's
+        run -3 diff_sets --fail-on="$condition"
+    done
+}
+
+@test "traces of different ranks, and of jobs of different sizes, are named" {
+    run -0 "$build/make_job" -n 2 -s 4 -f .json two
+    run -0 "$build/make_job" -n 4 -s 4 -f .json four
+    run -0 "$gputrace" diff two/rank0.json two/rank1.json
+    assert_line 'The ranks differ: 0 before, 1 after.'
+    refute_output --partial 'The jobs differ'
+    run -0 "$gputrace" diff two/rank0.json four/rank0.json
+    assert_line 'The jobs differ: 2 ranks before, 4 after.'
+    refute_output --partial 'The ranks differ'
+    run -0 "$gputrace" diff --before two/rank*.json --after four/rank[0-1].json
+    assert_output --partial 'The same 2 ranks of a job on each side: figures are means over them.'
+    run -0 "$gputrace" diff two/rank0.json two/rank0.json
+    refute_output --regexp 'differ:|The same'
+}
+
 @test "GPUs that differ are named" {
     make_sets 1
     sed 's/GPU A/GPU B/' b1.json >other.json
@@ -477,9 +550,9 @@ of() {
 
 @test "--html: the page has the files, the lines of the text, and the rows of all tables" {
     make_sets 3 gemm=1.3 extra=added
-    page --before "${before[@]}" --after "${after[@]}"
+    page --names=full --before "${before[@]}" --after "${after[@]}"
     [ "$(of '[.before, .after | map(t(.))]')" = '[["a1.json","a2.json","a3.json"],["b1.json","b2.json","b3.json"]]' ]
-    diff_sets >text
+    diff_sets --names=full --width=1000 >text
     diff <(of '.lines[] | t(.)' | jq -r .) <(sed '/^$/,$d' text)
     [ "$(of '.lines | length')" -ge 3 ]
     diff_sets --format=json >all.json
@@ -492,7 +565,7 @@ of() {
 
 @test "--html: the parts of the chart and the sum of those that are not drawn are the difference of the run" {
     make_sets 1 gemm=1.3
-    page a1.json b1.json
+    page --names=full a1.json b1.json
     of '(table("parts") | .columns | map(.[0]) | index("difference")) as $i | table("parts")
         | (.sums[$i] - ([.cells[][$i]] | add)) | fabs < 100000' | diff - <(echo true)
     of '[rows("parts")][0].name' | diff - <(echo '"gemm(float*, int)"')

@@ -168,8 +168,11 @@ static bool is_meant(const struct diff *diff, const struct diff_row *row, const 
 {
     if (strcmp(diff_comparable(row->section)->noun, condition->noun) != 0 || !diff->compared[row->section])
         return false;
-    const char *name = diff_name(diff, row);
-    return !condition->name || (exactly ? strcmp(name, condition->name) == 0 : strstr(name, condition->name) != NULL);
+    const char *wanted = condition->name, *names[] = {diff_name(diff, row), interned(&diff->names, row->name)};
+    for (size_t i = 0; wanted && i < sizeof(names) / sizeof(*names); i++)
+        if (exactly ? strcmp(names[i], wanted) == 0 : strstr(names[i], wanted) != NULL)
+            return true;
+    return !wanted;
 }
 
 /* A name that no row has exactly is part of one. */

@@ -268,6 +268,8 @@ int diff_judge(struct diff *diff)
             conclude(diff, &diff->rows.items[i], span);
     diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_OF_SPAN);
     diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), floor_of(FLOOR_GPU));
+    if (diff->by_steps)
+        diff->step = test_whole(diff, offsetof(struct diff_whole, step), FLOOR_OF_SPAN);
     diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_OF_IDLE);
     return status;
 }

@@ -11,7 +11,7 @@
 
 struct notes {
     const struct diff *diff;
-    void (*say)(void *context, const char *text);
+    diff_say *say;
     void *context;
 };
 
@@ -23,9 +23,7 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
     va_start(args, format);
     buffer_vformat(&text, format, args);
     va_end(args);
-    buffer_char(&text, '\0');
-    if (buffer_finish(&text) == 0)
-        notes->say(notes->context, text.data);
+    diff_end_line(&text, notes->say, notes->context);
     buffer_release(&text);
 }
 
@@ -134,7 +132,7 @@ static bool are_ranks(const struct diff *diff)
             if (diff_side_of(diff, i) == diff_side_of(diff, k) && diff->wholes[i].rank == diff->wholes[k].rank)
                 return false;
     }
-    return diff->traces > 2;
+    return true;
 }
 
 static void note_differing(struct notes *notes)
@@ -145,8 +143,9 @@ static void note_differing(struct notes *notes)
     buffer_init_memory(&after);
     write_ranks(&before, diff, BEFORE);
     write_ranks(&after, diff, AFTER);
-    note(notes, "The ranks differ: %.*s before, %.*s after. Figures are means over the ranks of a side.",
-         (int)before.length, before.data ? before.data : "", (int)after.length, after.data ? after.data : "");
+    note(notes, "The ranks differ: %.*s before, %.*s after.%s", (int)before.length, before.data ? before.data : "",
+         (int)after.length, after.data ? after.data : "",
+         diff->traces > DIFF_SIDES ? " Figures are means over the ranks of a side." : "");
     buffer_release(&before);
     buffer_release(&after);
 }
@@ -170,6 +169,8 @@ static void note_ranks(struct notes *notes)
         note_differing(notes);
         return;
     }
+    if (pairs < 2)
+        return;
     const struct diff_whole *after = same_rank(diff, most);
     note(notes,
          "The same %zu ranks of a job on each side: figures are means over them. Rank %" PRId64
@@ -206,7 +207,7 @@ static void note_shared(struct notes *notes)
     free(items);
 }
 
-void diff_notes(const struct diff *diff, void (*say)(void *context, const char *text), void *context)
+void diff_notes(const struct diff *diff, diff_say *say, void *context)
 {
     struct notes notes = {.diff = diff, .say = say, .context = context};
     note_traces(&notes);
@@ -218,6 +219,8 @@ void diff_notes(const struct diff *diff, void (*say)(void *context, const char *
              interned(&diff->names, last->gpu));
     if (first->gpus != last->gpus)
         note(&notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
+    if (first->world != EVENT_NONE && last->world != EVENT_NONE && first->world != last->world)
+        note(&notes, "The jobs differ: %" PRId64 " ranks before, %" PRId64 " after.", first->world, last->world);
     note_shared(&notes);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (notes.diff->unrecorded[i])

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "analysis/report.h"
 #include "analysis/base/table.h"
+#include "analysis/findings/findings.h"
 #include "analysis/model/comparable.h"
 
 struct diff_key {
@@ -181,9 +182,14 @@ static int add_section(struct diff *diff, size_t trace, const char *path, struct
 static int add_whole(struct diff *diff, size_t number, const struct trace *trace)
 {
     struct diff_whole *whole = &diff->wholes[number];
-    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .rank = EVENT_NONE};
-    if (trace->ranks.count == 1)
-        whole->rank = trace->ranks.items[0].rank;
+    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .world = EVENT_NONE};
+    /* The rank of a process stands in its own entry and in that of the trace. */
+    whole->rank = trace->ranks.count > 0 ? trace->ranks.items[0].rank : EVENT_NONE;
+    for (size_t i = 0; i < trace->ranks.count; i++) {
+        const struct trace_rank *rank = &trace->ranks.items[i];
+        whole->rank = rank->rank == whole->rank ? rank->rank : EVENT_NONE;
+        whole->world = rank->world_size != EVENT_NONE ? rank->world_size : whole->world;
+    }
     for (size_t i = 0; i < trace->devices.count; i++) {
         const struct trace_device *device = &trace->devices.items[i];
         if (!device->used)
@@ -197,6 +203,10 @@ static int add_whole(struct diff *diff, size_t number, const struct trace *trace
     whole->gpus = whole->gpus ? whole->gpus : 1;
     whole->busy /= (double)whole->gpus;
     whole->idle = whole->span - whole->busy;
+    const struct findings *findings = section_state(trace, REPORT_FINDINGS) ? findings_told(trace) : NULL;
+    whole->steps = findings ? findings->told.steps : 0;
+    if (whole->steps > 0)
+        whole->step = (double)(findings->told.to - findings->told.from) / (double)whole->steps;
     return 0;
 }
 
@@ -213,9 +223,30 @@ static int read_one(struct diff *diff, const struct report_options *options, siz
     return status;
 }
 
+/* The parts of a step are not compared with those of a run. */
+static void compare_steps(struct diff *diff)
+{
+    size_t with = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        with += diff->wholes[i].steps > 0;
+    diff->by_steps = with == diff->traces && diff->compared[REPORT_TIME];
+    diff->compared[REPORT_TIME] &= with == 0 || with == diff->traces;
+}
+
+static int make_names(struct diff *diff)
+{
+    for (size_t i = 0; i < diff->rows.count && !diff->options->report.by_grid; i++)
+        if (diff->rows.items[i].section == REPORT_KERNELS &&
+            pretty_names_add(&diff->pretty, diff->rows.items[i].name) < 0)
+            return error_no_memory("names");
+    return pretty_names_make(&diff->pretty, &diff->names) < 0 ? error_no_memory("names") : 0;
+}
+
 int diff_read(struct diff *diff, const struct diff_options *options)
 {
     struct report_options report = options->report;
+    report.usual = false;
+    report.names = report.names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : report.names; /* see make_names() */
     size_t traces = options->counts[BEFORE] + options->counts[AFTER];
     *diff = (struct diff){.options = options, .traces = traces, .wholes = calloc(traces, sizeof(*diff->wholes))};
     if (!diff->wholes)
@@ -231,7 +262,8 @@ int diff_read(struct diff *diff, const struct diff_options *options)
         enum diff_side side = diff_side_of(diff, i);
         status = read_one(diff, &report, i, options->paths[side][side == BEFORE ? i : i - options->counts[BEFORE]]);
     }
-    return status;
+    compare_steps(diff);
+    return status == 0 ? make_names(diff) : status;
 }
 
 void diff_release(struct diff *diff)
@@ -240,6 +272,7 @@ void diff_release(struct diff *diff)
         free(diff->rows.items[i].samples);
     array_release(&diff->rows);
     dense_map_release(&diff->keys);
+    pretty_names_release(&diff->pretty);
     interner_release(&diff->names);
     free(diff->wholes);
     free(diff->parts);

@@ -13,6 +13,7 @@
 #include "common/map.h"
 #include "analysis/diff/diff_options.h"
 #include "analysis/model/section.h"
+#include "analysis/names/pretty_names.h"
 #include "analysis/diff/statistics.h"
 
 /* A row of one trace. */
@@ -58,9 +59,11 @@ struct diff_row {
 /* Times of a whole trace in ns; those of GPUs are means over the GPUs that were used. */
 struct diff_whole {
     double span, busy, idle;
-    double shared; /* time in which more than one operation ran, for each of them but one */
     size_t gpus;   /* that were used; 1 if none was */
+    double step;   /* of a usual one */
+    int64_t steps; /* 0: the time is not told by steps */
     int64_t rank;  /* of a job; EVENT_NONE: it is of none, or of several */
+    int64_t world; /* ranks of the job; EVENT_NONE: not known */
     uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
 };
 
@@ -68,14 +71,19 @@ struct diff {
     const struct diff_options *options;
     size_t traces; /* of both sides: first those before */
     struct diff_whole *wholes;
-    struct diff_test span, busy, idle;
+    struct diff_test span, busy, idle, step;
+    bool by_steps; /* all traces tell where a step goes, which explains the difference */
     struct interner names;
-    struct dense_map keys; /* struct diff_key -> rows */
+    struct pretty_names pretty; /* of kernels, as --names=pretty shows them */
+    struct dense_map keys;      /* struct diff_key -> rows */
     ARRAY(struct diff_row) rows;
     bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
     const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */
     struct diff_part *parts;                      /* of the difference of the whole, largest first; see diff_whole.h */
     size_t part_count;
+    const struct diff_part *causes; /* parts of a step, else of the run, in the same order */
+    size_t cause_count;
+    double told[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
 };
 
 /* Reads all traces, one at a time. Returns 0, or -1 after error(). */
@@ -92,9 +100,11 @@ static inline const struct comparable *diff_comparable(unsigned section)
     return &section_list[section].section->comparable;
 }
 
+/* The name that people read; the name as the traces have it is interned(). */
 static inline const char *diff_name(const struct diff *diff, const struct diff_row *row)
 {
-    return interned(&diff->names, row->name);
+    bool pretty = diff->options->report.names == REPORT_NAMES_PRETTY && row->section == REPORT_KERNELS;
+    return interned(&diff->names, pretty ? pretty_names_shown(&diff->pretty, row->name) : row->name);
 }
 
 /* Whether the totals and each occurrence of a section are TYPE_NS or TYPE_BYTES; TYPE_COUNT: it has neither. */

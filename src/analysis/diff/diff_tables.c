@@ -8,6 +8,7 @@
 #include "analysis/diff/diff_whole.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/base/table.h"
+#include "analysis/report.h"
 
 static int table_init(struct diff_table *made, const struct column *columns, size_t count, const char *word)
 {
@@ -28,10 +29,19 @@ void diff_table_release(struct diff_table *made)
     *made = (struct diff_table){0};
 }
 
+/* Rows of a table for people, and of one that is not the last on the first screen. */
+#define TOP_FOR_PEOPLE 10
+#define TOP_ON_SCREEN 5
+
 static int table_end(struct diff_table *made, const struct diff *diff)
 {
+    const struct report_options *options = &diff->options->report;
+    bool kernels = strcmp(made->table->word, section_list[REPORT_KERNELS].word) == 0;
+    size_t usual = options->usual && !kernels ? TOP_ON_SCREEN : TOP_FOR_PEOPLE;
     made->table->title = made->title;
-    return made->table->no_memory ? -1 : table_sort(made->table, -1, diff->options->report.top);
+    if (made->table->no_memory || table_choose(made->table, options->columns) < 0)
+        return -1;
+    return table_sort(made->table, -1, options->top == REPORT_TOP_OWN ? usual : options->top);
 }
 
 /* --- what explains the whole --- */
@@ -46,7 +56,8 @@ static const struct column part_columns[PART_COLUMNS] = {
     [PART_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
 };
 
-/* A difference of the whole below this share of it has no shares: they would be of nothing. */
+/* A difference of the whole below this share of it has no shares: they would be of nothing. Nor has one that is smaller
+ * than a part of it, as no share is more than all. */
 #define SHARES_FROM 0.001
 
 /* Parts that changed by less than this share of the whole, of 1, are not shown unless all are. */
@@ -61,7 +72,7 @@ int diff_table_parts(struct diff_table *made, const struct diff *diff)
 {
     if (table_init(made, part_columns, PART_COLUMNS, "parts") < 0)
         return -1;
-    double before = diff_mean_span(diff, BEFORE), whole = diff_mean_span(diff, AFTER) - before;
+    double before = diff->spans[BEFORE], whole = diff->spans[AFTER] - before;
     snprintf(made->title, sizeof(made->title), "What the difference is made of");
     for (size_t i = 0; i < diff->part_count; i++) {
         const struct diff_part *part = &diff->parts[i];
@@ -69,7 +80,7 @@ int diff_table_parts(struct diff_table *made, const struct diff *diff)
         if (!cells)
             return -1;
         cells[PART_DIFFERENCE] = cell_real(diff_part_difference(part));
-        if (fabs(whole) >= SHARES_FROM * before)
+        if (fabs(whole) >= SHARES_FROM * before && fabs(diff_part_difference(&diff->parts[0])) <= fabs(whole))
             cells[PART_SHARE] = cell_real(100 * diff_part_difference(part) / whole);
         cells[PART_BEFORE] = cell_real(part->before);
         cells[PART_AFTER] = cell_real(part->after);
@@ -198,10 +209,17 @@ int diff_table_section(struct diff_table *made, const struct diff *diff, unsigne
     static const int amounts[] = {DIFFERENCE, EACH_BEFORE, EACH_AFTER, TOTAL_BEFORE, TOTAL_AFTER};
     if (table_init(made, section_columns, COLUMNS, section_list[section].word) < 0)
         return -1;
-    snprintf(made->title, sizeof(made->title), "%s", section_list[section].title);
+    snprintf(made->title, sizeof(made->title), "%s",
+             section == REPORT_TIME && diff->by_steps ? "Where a step goes" : section_list[section].title);
     for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
         made->columns[amounts[i]].type = diff_type(section);
     if (!diff_comparable(section)->each)
         made->columns[DIFFERENCE].flags |= COLUMN_MACHINE; /* there are no occurrences: before and after are totals */
     return add_rows(made, diff, section) < 0 ? -1 : table_end(made, diff);
+}
+
+int diff_check_columns(const struct report_options *options)
+{
+    static const struct report_columns tables[] = {{part_columns, PART_COLUMNS}, {section_columns, COLUMNS}};
+    return report_check_columns(options, tables, sizeof(tables) / sizeof(*tables));
 }

@@ -20,5 +20,7 @@ int diff_table_parts(struct diff_table *made, const struct diff *diff);
 /* The rows of a section that changed, or all of them: first what matters most to the whole. Likewise. */
 int diff_table_section(struct diff_table *made, const struct diff *diff, unsigned section);
 void diff_table_release(struct diff_table *made);
+/* Whether --columns names columns of these tables. Returns 0, or -1 after error(). */
+int diff_check_columns(const struct report_options *options);
 
 #endif

@@ -3,15 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double diff_mean_span(const struct diff *diff, enum diff_side side)
-{
-    double sum = 0;
-    for (size_t i = 0; i < diff->traces; i++)
-        if (diff_side_of(diff, i) == side)
-            sum += diff->wholes[i].span;
-    return sum / (double)diff->options->counts[side];
-}
-
 /* Adds VALUE of trace NUMBER to the mean of its side. */
 static void add_mean(const struct diff *diff, struct diff_part *part, size_t number, double value)
 {
@@ -41,13 +32,33 @@ static int by_difference(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
+/* The parts of a step, behind those of the run; else those are the causes. */
+static void find_causes(struct diff *diff)
+{
+    struct diff_part *causes = diff->parts + (diff->by_steps ? diff->part_count : 0);
+    diff->causes = causes;
+    diff->cause_count = diff->by_steps ? 0 : diff->part_count;
+    for (size_t i = 0; i < diff->rows.count && diff->by_steps; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (row->section == REPORT_TIME)
+            causes[diff->cause_count++] = (struct diff_part){PART_ROW, row, row->totals[BEFORE], row->totals[AFTER]};
+    }
+    qsort(causes, diff->cause_count, sizeof(*causes), by_difference);
+    for (size_t i = 0; i < diff->cause_count; i++) {
+        diff->told[BEFORE] += causes[i].before;
+        diff->told[AFTER] += causes[i].after;
+    }
+}
+
 int diff_explain(struct diff *diff)
 {
     struct diff_part overlap = {.kind = PART_OVERLAP}, idle = {.kind = PART_IDLE};
-    diff->parts = calloc(diff->rows.count + 2, sizeof(*diff->parts));
+    diff->parts = calloc(2 * diff->rows.count + 2, sizeof(*diff->parts));
     if (!diff->parts)
         return -1;
     for (size_t i = 0; i < diff->traces; i++) {
+        enum diff_side side = diff_side_of(diff, i);
+        diff->spans[side] += diff->wholes[i].span / (double)diff->options->counts[side];
         add_mean(diff, &overlap, i, diff->wholes[i].busy);
         add_mean(diff, &idle, i, diff->wholes[i].idle);
     }
@@ -62,14 +73,6 @@ int diff_explain(struct diff *diff)
     if (is_something(&idle))
         diff->parts[diff->part_count++] = idle;
     qsort(diff->parts, diff->part_count, sizeof(*diff->parts), by_difference);
+    find_causes(diff);
     return 0;
-}
-
-const struct diff_part *diff_main_part(const struct diff *diff)
-{
-    double whole = diff_mean_span(diff, AFTER) - diff_mean_span(diff, BEFORE);
-    for (size_t i = 0; i < diff->part_count; i++)
-        if (diff_part_difference(&diff->parts[i]) * whole > 0)
-            return &diff->parts[i];
-    return NULL;
 }

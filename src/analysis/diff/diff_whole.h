@@ -1,5 +1,6 @@
 /*
- * What explains the difference of the whole: parts that add up to it exactly.
+ * What explains the difference of the whole: parts that add up to it exactly. A step has the parts of the section
+ * `time`. Those of a run are these:
  *
  * A run lasts as long as its GPU is busy and idle. The busy time is that of its kernels, copies and sets, less the time
  * in which several ran at once. With several GPUs, all parts are means over those that were used.
@@ -22,11 +23,5 @@ static inline double diff_part_difference(const struct diff_part *part)
 
 /* Makes diff.parts, those with the largest difference first, after diff_judge(). Returns 0, or -1: no memory. */
 int diff_explain(struct diff *diff);
-
-/* The mean length of the traces of SIDE, ns. */
-double diff_mean_span(const struct diff *diff, enum diff_side side);
-
-/* The part that explains most of the difference of the whole: the largest in its direction. NULL: there is none. */
-const struct diff_part *diff_main_part(const struct diff *diff);
 
 #endif

@@ -1,5 +1,6 @@
 #include "analysis/diff/diff_words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,13 @@ void diff_write_amount(struct buffer *out, double value, enum column_type type)
 
 void diff_write_change(struct buffer *out, double before, double after, enum column_type type)
 {
-    double most = fmax(fabs(before), fabs(after));
+    double most = fmax(fabs(before), fabs(after)), least = fmin(fabs(before), fabs(after));
+    if (least > 0 && least < most / 100 && type != TYPE_COUNT) { /* in units of their own */
+        diff_write_amount(out, before, type);
+        buffer_text(out, " → ");
+        diff_write_amount(out, after, type);
+        return;
+    }
     struct scale scale = scale_of(most, type);
     bool whole = is_whole(before / scale.size) && is_whole(after / scale.size);
     char texts[DIFF_SIDES][64];
@@ -88,10 +95,19 @@ void diff_write_change(struct buffer *out, double before, double after, enum col
     buffer_format(out, "%s → %s%s%s", texts[BEFORE], texts[AFTER], *scale.unit ? " " : "", scale.unit);
 }
 
-/* "+14 %", with one decimal below ten. */
+static void write_difference(struct buffer *out, double ns)
+{
+    buffer_text(out, ns >= 0 ? "  +" : "  ");
+    diff_write_amount(out, ns, TYPE_NS);
+}
+
+/* "+14 %", with one decimal below ten; "12 times" of what is more than ten times as much. */
 static void write_percent(struct buffer *out, double percent)
 {
-    buffer_format(out, "%+.*f %%", fabs(percent) < 10 ? 1 : 0, percent);
+    if (percent >= 900)
+        buffer_format(out, "%.0f times", 1 + percent / 100);
+    else
+        buffer_format(out, "%+.*f %%", fabs(percent) < 10 ? 1 : 0, percent);
 }
 
 static void write_how_sure(struct buffer *out, const struct diff_test *test, enum diff_sure sure)
@@ -109,32 +125,12 @@ static void write_how_sure(struct buffer *out, const struct diff_test *test, enu
 
 /* --- rows --- */
 
-#define NAME_MOST 60
-
-/* The first COUNT characters of TEXT, or those from there on. */
-static const char *after_characters(const char *text, size_t count)
-{
-    for (; *text; text++)
-        if (((unsigned char)*text & 0xc0) != 0x80 && count-- == 0)
-            break;
-    return text;
-}
-
 void diff_write_row(struct buffer *out, const struct diff *diff, const struct diff_row *row)
 {
-    const char *name = diff_name(diff, row);
-    size_t width = render_width(name, strlen(name)), head = NAME_MOST * 2 / 3, tail = NAME_MOST - head - 1;
     bool idle = diff_comparable(row->section)->part == PART_OF_IDLE_TIME;
-    buffer_format(out, "%s ", idle ? "GPU idle:" : diff_comparable(row->section)->noun);
-    if (width <= NAME_MOST) {
-        render_visible(out, name, "");
-        return;
-    }
-    char start[NAME_MOST * 4];
-    snprintf(start, sizeof(start), "%.*s", (int)(after_characters(name, head) - name), name);
-    render_visible(out, start, "");
-    buffer_text(out, "…");
-    render_visible(out, after_characters(name, width - tail), "");
+    if (row->section != REPORT_TIME)
+        buffer_format(out, "%s ", idle ? "GPU idle:" : diff_comparable(row->section)->noun);
+    render_visible(out, diff_name(diff, row), "");
 }
 
 static bool is_kernel(const struct diff_row *row)
@@ -211,53 +207,117 @@ const char *diff_part_kind(const struct diff_part *part)
 /* A difference of the whole that is not worth a word, of 1. */
 #define AS_LONG 0.005
 
-static void write_main_part(struct buffer *out, const struct diff *diff, double whole)
-{
-    const struct diff_part *part = diff_main_part(diff);
-    if (!part)
-        return;
-    buffer_format(out, "; %.0f %% of it: ", 100 * diff_part_difference(part) / whole);
-    if (part->kind == PART_ROW) {
-        diff_write_row_change(out, diff, part->row);
-        return;
-    }
-    buffer_text(out, part->kind == PART_IDLE ? "idle time of the GPU, " : "time with several GPU operations at once, ");
-    diff_write_change(out, fabs(part->before), fabs(part->after), TYPE_NS);
-}
+/* A cause below this share of the difference, of 1, is one of the rest. */
+#define LITTLE 0.01
 
-void diff_write_summary(struct buffer *out, const struct diff *diff)
+#define CAUSES 3
+
+static void write_headline(struct buffer *out, const struct diff *diff)
 {
-    double before = diff_mean_span(diff, BEFORE), after = diff_mean_span(diff, AFTER);
+    double before = diff->told[BEFORE], after = diff->told[AFTER];
     double growth = before > 0 ? after / before - 1 : 0;
-    buffer_text(out, "After takes ");
+    buffer_text(out, diff->by_steps ? "A step takes " : "After takes ");
     diff_write_amount(out, after, TYPE_NS);
     if (before <= 0 && after > 0) {
         buffer_text(out, "; before takes no time: nothing is in it");
         return;
     }
-    if (fabs(growth) < AS_LONG) {
+    bool differs = fabs(growth) >= AS_LONG;
+    if (!differs)
         buffer_text(out, ", as long as before (");
-        diff_write_amount(out, before, TYPE_NS);
-        buffer_format(out, ", %+.1f %%)", 100 * growth);
-        return;
-    }
-    buffer_format(out, ", %.1f %% %s than before (", 100 * fabs(growth), growth > 0 ? "longer" : "shorter");
+    else
+        buffer_format(out, ", %.1f %% %s than before (", 100 * fabs(growth), growth > 0 ? "longer" : "shorter");
     diff_write_amount(out, before, TYPE_NS);
-    buffer_format(out, ", %s)", diff_sure_word(diff_sure_alone(&diff->span)));
-    write_main_part(out, diff, after - before);
+    if (!differs)
+        buffer_format(out, ", %+.1f %%)", 100 * growth);
+    else
+        buffer_format(out, ", %s)", diff_sure_word(diff_sure_alone(diff->by_steps ? &diff->step : &diff->span)));
 }
 
-void diff_write_gpu(struct buffer *out, const struct diff *diff)
+/* "+3.01 ms kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)" */
+static void write_cause(struct buffer *out, const struct diff *diff, const struct diff_part *part)
 {
-    size_t gpus = diff->wholes[diff->traces - 1].gpus;
-    buffer_text(out, "GPU busy: ");
-    diff_write_change(out, diff->busy.before, diff->busy.after, TYPE_NS);
+    write_difference(out, diff_part_difference(part));
     buffer_char(out, ' ');
-    write_how_sure(out, &diff->busy, diff_sure_alone(&diff->busy));
-    buffer_text(out, "; idle: ");
-    diff_write_change(out, diff->idle.before, diff->idle.after, TYPE_NS);
+    if (part->kind == PART_ROW) {
+        diff_write_row_change(out, diff, part->row);
+        return;
+    }
+    buffer_text(out, part->kind == PART_IDLE ? "idle time of the GPU, " : "GPU operations that others run beside, ");
+    diff_write_change(out, fabs(part->before), fabs(part->after), TYPE_NS);
+}
+
+void diff_end_line(struct buffer *line, diff_say *say, void *context)
+{
+    buffer_char(line, '\0');
+    if (!line->failure)
+        say(context, line->data);
+    line->length = 0;
+}
+
+/* How much longer all takes, and causes that add up to the difference. */
+static void say_summary(const struct diff *diff, diff_say *say, void *context)
+{
+    double before = diff->told[BEFORE], whole = diff->told[AFTER] - before, rest = whole;
+    bool differs = before > 0 && fabs(whole) >= AS_LONG * before;
+    struct buffer line;
+    buffer_init_memory(&line);
+    write_headline(&line, diff);
+    diff_end_line(&line, say, context);
+    for (size_t i = 0; differs && i < diff->cause_count && i < CAUSES; i++) {
+        double difference = diff_part_difference(&diff->causes[i]);
+        if (fabs(difference) < LITTLE * fabs(whole))
+            break;
+        rest -= difference;
+        write_cause(&line, diff, &diff->causes[i]);
+        diff_end_line(&line, say, context);
+    }
+    if (differs && fabs(rest) >= LITTLE * fabs(whole)) {
+        write_difference(&line, rest);
+        buffer_text(&line, " all others");
+        diff_end_line(&line, say, context);
+    }
+    buffer_release(&line);
+}
+
+static void say_more(void *sentence, const char *text)
+{
+    struct buffer *out = sentence;
+    buffer_text(out, out->length > 0 ? "; " : "");
+    buffer_text(out, text + strspn(text, " "));
+}
+
+void diff_write_summary(struct buffer *out, const struct diff *diff)
+{
+    say_summary(diff, say_more, out);
+}
+
+static void write_test(struct buffer *out, const char *label, const struct diff_test *test)
+{
+    buffer_text(out, label);
+    diff_write_change(out, test->before, test->after, TYPE_NS);
     buffer_char(out, ' ');
-    write_how_sure(out, &diff->idle, diff_sure_alone(&diff->idle));
-    if (gpus > 1)
-        buffer_format(out, "; means of %zu GPUs", gpus);
+    write_how_sure(out, test, diff_sure_alone(test));
+}
+
+void diff_lines(const struct diff *diff, diff_say *say, void *context)
+{
+    const struct diff_whole *last = &diff->wholes[diff->traces - 1];
+    struct buffer line;
+    buffer_init_memory(&line);
+    say_summary(diff, say, context);
+    if (diff->by_steps) {
+        write_test(&line, "Run: ", &diff->span);
+        buffer_format(&line, "; steps: %" PRId64 " → %" PRId64, diff->wholes[0].steps, last->steps);
+        diff_end_line(&line, say, context);
+    }
+    if (diff->busy.before > 0 || diff->busy.after > 0) {
+        write_test(&line, "GPU busy: ", &diff->busy);
+        write_test(&line, "; idle: ", &diff->idle);
+        if (last->gpus > 1)
+            buffer_format(&line, "; means of %zu GPUs", last->gpus);
+        diff_end_line(&line, say, context);
+    }
+    buffer_release(&line);
+    diff_notes(diff, say, context);
 }

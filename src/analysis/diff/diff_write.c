@@ -10,6 +10,7 @@
 #include "analysis/diff/diff_tables.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/render/render.h"
+#include "analysis/report.h"
 #include "analysis/base/table.h"
 
 struct writing {
@@ -17,15 +18,35 @@ struct writing {
     const struct diff_outcome *outcomes;
     struct render render;
     bool markdown, json;
-    char unchanged[512]; /* sections without a row to show */
+    struct buffer unchanged, more; /* names of sections without a row to show, and of those that are not shown */
 };
+
+/* --- lines above the tables --- */
+
+static void write_lines(struct writing *writing, diff_say *say, void *context)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    diff_lines(writing->diff, say, context);
+    for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
+        diff_outcome_write(&text, writing->diff, &writing->outcomes[i]);
+        diff_end_line(&text, say, context);
+    }
+    buffer_release(&text);
+}
 
 /* --- tables, of all formats --- */
 
-static void leave_out(struct writing *writing, const char *word)
+static void leave_out(struct buffer *list, const char *label, const char *word)
 {
-    size_t length = strlen(writing->unchanged);
-    snprintf(writing->unchanged + length, sizeof(writing->unchanged) - length, "%s%s", length ? ", " : "", word);
+    buffer_format(list, "%s%s", list->length ? ", " : label, word);
+}
+
+/* Of the first screen. */
+static bool is_usual(const struct diff *diff, const char *word)
+{
+    return strcmp(word, diff->by_steps ? "time" : "parts") == 0 || strcmp(word, "findings") == 0 ||
+           strcmp(word, "kernels") == 0;
 }
 
 static int write_table(struct writing *writing, struct diff_table *made, int status)
@@ -34,9 +55,11 @@ static int write_table(struct writing *writing, struct diff_table *made, int sta
     if (status < 0)
         error_no_memory("a comparison");
     else if (made->table->shown == 0 && for_people)
-        leave_out(writing, made->table->word);
+        leave_out(&writing->unchanged, "No change: ", made->table->word);
+    else if (writing->render.options->usual && !is_usual(writing->diff, made->table->word))
+        leave_out(&writing->more, "More changes (-r LIST, -r all): ", made->table->word);
     else
-        writing->render.format->table(&writing->render, made->table);
+        report_put_table(&writing->render, made->table);
     diff_table_release(made);
     return status;
 }
@@ -45,6 +68,7 @@ static int write_tables(struct writing *writing)
 {
     struct diff_table made;
     int status = write_table(writing, &made, diff_table_parts(&made, writing->diff));
+    writing->more.length = 0; /* parts are shown with any section of -r */
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (writing->diff->compared[i])
             status = write_table(writing, &made, diff_table_section(&made, writing->diff, i));
@@ -53,37 +77,26 @@ static int write_tables(struct writing *writing)
 
 /* --- table and markdown --- */
 
-static void end_line(struct writing *writing)
-{
-    buffer_text(writing->render.out, writing->markdown ? "\n\n" : "\n");
-}
-
 static void say(void *context, const char *text)
 {
     struct writing *writing = context;
-    render_visible(writing->render.out, text, "");
-    end_line(writing);
+    render_line(&writing->render, text);
+    if (writing->markdown)
+        buffer_char(writing->render.out, '\n');
 }
 
 static int write_for_people(struct writing *writing)
 {
-    const struct diff *diff = writing->diff;
-    struct buffer *out = writing->render.out;
-    diff_write_summary(out, diff);
-    end_line(writing);
-    if (diff->busy.before > 0 || diff->busy.after > 0) {
-        diff_write_gpu(out, diff);
-        end_line(writing);
-    }
-    diff_notes(diff, say, writing);
-    for (size_t i = 0; i < diff->options->conditions.count; i++) {
-        diff_outcome_write(out, diff, &writing->outcomes[i]);
-        end_line(writing);
-    }
+    write_lines(writing, say, writing);
     writing->render.any = !writing->markdown; /* an empty line comes before the first table */
+    writing->render.lines += 3;               /* more are below the tables than in a report */
     int status = write_tables(writing);
-    if (*writing->unchanged)
-        buffer_format(out, "\nNo change: %s\n", writing->unchanged);
+    struct buffer *lists[] = {&writing->more, &writing->unchanged};
+    if (lists[0]->length || lists[1]->length)
+        buffer_char(writing->render.out, '\n');
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        if (lists[i]->length)
+            diff_end_line(lists[i], say, writing);
     return status;
 }
 
@@ -175,43 +188,9 @@ static int write_json(struct writing *writing)
 
 /* --- html: a chapter of a page (page.h) --- */
 
-static void write_words(struct page *page, struct buffer *text)
-{
-    buffer_char(text, '\0');
-    if (buffer_finish(text) == 0)
-        page_text(page, text->data);
-    else
-        page->data.failure = ENOMEM;
-    buffer_release(text);
-}
-
 static void say_page(void *page, const char *text)
 {
     page_text(page, text);
-}
-
-/* The lines above the tables, as in text. */
-static void write_lines(struct writing *writing)
-{
-    const struct diff *diff = writing->diff;
-    struct page *page = &writing->render.page;
-    struct buffer text;
-    json_key_array(&page->json, "lines");
-    buffer_init_memory(&text);
-    diff_write_summary(&text, diff);
-    write_words(page, &text);
-    if (diff->busy.before > 0 || diff->busy.after > 0) {
-        buffer_init_memory(&text);
-        diff_write_gpu(&text, diff);
-        write_words(page, &text);
-    }
-    diff_notes(diff, say_page, page);
-    for (size_t i = 0; i < diff->options->conditions.count; i++) {
-        buffer_init_memory(&text);
-        diff_outcome_write(&text, diff, &writing->outcomes[i]);
-        write_words(page, &text);
-    }
-    json_end(&page->json);
 }
 
 static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
@@ -231,7 +210,9 @@ static int write_page(struct writing *writing)
     page_put_text(page, "version", GPUTRACE_VERSION);
     write_files(page, writing->diff, BEFORE, "before");
     write_files(page, writing->diff, AFTER, "after");
-    write_lines(writing);
+    json_key_array(&page->json, "lines");
+    write_lines(writing, say_page, page);
+    json_end(&page->json);
     json_key_array(&page->json, "tables");
     int status = write_tables(writing);
     json_end(&page->json);
@@ -254,10 +235,13 @@ int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, str
         .render = {.format = renderers[format], .out = out, .options = &diff->options->report, .several_tables = true},
         .markdown = format == DIFF_MARKDOWN,
     };
-    switch (format) {
-    case DIFF_JSON: return write_json(&writing);
-    case DIFF_HTML: return write_page(&writing);
-    case DIFF_CSV: return write_tables(&writing);
-    default: return write_for_people(&writing);
-    }
+    buffer_init_memory(&writing.unchanged);
+    buffer_init_memory(&writing.more);
+    int status = format == DIFF_JSON   ? write_json(&writing)
+                 : format == DIFF_HTML ? write_page(&writing)
+                 : format == DIFF_CSV  ? write_tables(&writing)
+                                       : write_for_people(&writing);
+    buffer_release(&writing.unchanged);
+    buffer_release(&writing.more);
+    return status;
 }

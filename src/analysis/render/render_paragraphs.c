@@ -128,7 +128,9 @@ void render_line(struct render *render, const char *text)
         render_ascii(&shown, 0);
     buffer_char(&shown, '\0');
     if (!shown.failure) {
-        render_wrapped(render->out, shown.data, 2, 0, markdown ? SIZE_MAX : width_of(render));
+        size_t blanks = strspn(shown.data, " ");
+        buffer_format(render->out, "%*s", (int)blanks, "");
+        render_wrapped(render->out, shown.data + blanks, blanks + 2, blanks, markdown ? SIZE_MAX : width_of(render));
         buffer_char(render->out, '\n');
         render->lines += 1 + render_width(shown.data, strlen(shown.data)) / width_of(render);
     }
