@@ -105,6 +105,15 @@ static bool open_browser(const char *url)
     return failure == 0;
 }
 
+/* What keeps a browser from the trace, before it does: Chrome's permission, and no internet. */
+static void say_what_is_needed(const char *file)
+{
+    notice("if the browser asks whether ui.perfetto.dev may access this device or the local network, allow it: it "
+           "cannot fetch the trace otherwise");
+    notice("ui.perfetto.dev comes from the internet; where there is none: gputrace report --html=page.html %s",
+           shell_file(file));
+}
+
 /* Prints where the trace can be seen, or opens it. */
 static int show(const char *file, const char *url)
 {
@@ -121,6 +130,7 @@ static int show(const char *file, const char *url)
         notice("open this link in a browser of this machine to see '%s':", file);
         printf("%s\n", url);
     }
+    say_what_is_needed(file);
     return fflush(stdout) == 0 ? 0 : error("cannot write to standard output: %s", strerror(errno));
 }
 
@@ -141,8 +151,10 @@ static int serve(struct trace_server *server, const char *file, uint64_t timeout
     switch (trace_server_run(server, timeout)) {
     case TRACE_SERVER_FETCHED: notice("'%s' was fetched", file); return 0;
     case TRACE_SERVER_TIMED_OUT:
-        return error("nothing fetched '%s' within %.3g s: --timeout waits longer", file,
-                     (double)timeout / (double)NS_PER_S);
+        return error("nothing fetched '%s' within %.3g s: --timeout waits longer. The browser must allow "
+                     "ui.perfetto.dev to access this device (Chrome: the icon left of the address, local network "
+                     "access), and needs the internet; without it: gputrace report --html=page.html %s",
+                     file, (double)timeout / (double)NS_PER_S, shell_file(file));
     case TRACE_SERVER_FAILED: break;
     }
     return -1;

@@ -205,7 +205,14 @@ status() { # LINE...
 
 @test "nothing fetched in time is an error" {
     run -1 timeout 20 "$gputrace" view --timeout=0.3 trace.json
-    assert_line "gputrace: nothing fetched 'trace.json' within 0.3 s: --timeout waits longer"
+    assert_line --partial "gputrace: nothing fetched 'trace.json' within 0.3 s: --timeout waits longer. The browser must allow ui.perfetto.dev"
+    assert_line --regexp "^gputrace: nothing .*; without it: gputrace report --html=page.html '?trace.json'?$"
+}
+
+@test "what a browser needs is said before it is missed: the permission, and the internet" {
+    view trace.json
+    grep 'if the browser asks whether ui.perfetto.dev may access this device or the local network, allow it' err
+    grep -E "where there is none: gputrace report --html=page.html '?trace.json'?$" err
 }
 
 @test "a port that is in use is an error" {
