@@ -332,7 +332,7 @@ static int read_events(struct sections *sections, const char *path)
     if (status == 0)
         status = read_trace(options, path, &trace->strings, filtered ? &some : &all);
     if (status == 0 && filtered)
-        status = filter_finish(&filtering.filter, path, options->several);
+        status = filter_finish(&filtering.filter, path, options->selected);
     if (status == 0)
         status = sections_finish(sections);
     filter_release(&filtering.filter);
@@ -375,6 +375,13 @@ static int report_file(const struct report_options *options, const char *path, s
         status = check_findings(&sections, options->fail_on);
     sections_release(&sections);
     return status;
+}
+
+int report_check_selected(const struct report_options *options)
+{
+    if (!options->selected || !filter_wanted(&options->filter) || atomic_load(options->selected))
+        return 0;
+    return error("none of the traces has what is selected: see the warnings");
 }
 
 /* LIST has the names there are, with commas between; WHAT the column was asked for. */

@@ -22,6 +22,9 @@ struct report_columns {
 /* Whether --sort and --columns name columns of one of COUNT tables. Returns 0, or -1 after error(). */
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count);
 
+/* After the last of several traces: whether one has all that the filters select. Returns 0, or -1 after error(). */
+int report_check_selected(const struct report_options *options);
+
 /* Whether the options fit together, before any file is read. COUNT tables MORE, at most REPORT_MORE_TABLES, are those
  * that the report may have instead of the wanted sections. Returns 0, or -1 after error(). */
 #define REPORT_MORE_TABLES 8

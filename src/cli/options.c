@@ -107,6 +107,20 @@ static int store_number(const struct option_row *row, int64_t *field, const char
     return 0;
 }
 
+/* A number without a unit is of milliseconds. */
+static int store_ms(const struct option_row *row, int64_t *field, const char *value)
+{
+    uint64_t ns;
+    if (value[strspn(value, "0123456789")] == '\0')
+        return store_number(row, field, value);
+    if (duration_parse(row->word, value, &ns) < 0)
+        return -1;
+    *field = (int64_t)(ns / NS_PER_MS);
+    return *field >= row->least && *field <= row->most
+               ? 0
+               : error("--%s: '%s' is not a number of %s", row->word, value, row->unit);
+}
+
 static int store_bound(const struct option_row *row, struct time_bound *field, const char *value)
 {
     char *end;
@@ -131,6 +145,7 @@ static int store(const struct option_row *row, void *settings, const char *value
     case OPTION_FLAG: *(bool *)field = true; return 0;
     case OPTION_TEXT: *(const char **)field = value; return 0;
     case OPTION_TIME: return duration_parse(row->word, value, field);
+    case OPTION_MS: return store_ms(row, field, value);
     case OPTION_BOUND: return store_bound(row, field, value);
     case OPTION_SELECT:
         ((struct selected_number *)field)->given = true;

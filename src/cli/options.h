@@ -22,6 +22,7 @@ enum option_type {
     OPTION_FLAG,   /* true (bool); there is no argument */
     OPTION_TEXT,   /* the argument (const char *, not copied) */
     OPTION_TIME,   /* nanoseconds (uint64_t), see duration_parse() */
+    OPTION_MS,     /* milliseconds (int64_t) from `least` to `most`; a time with a unit is one, too */
     OPTION_BOUND,  /* a time since the start of a trace, or "40%" of it (struct time_bound) */
     OPTION_NUMBER, /* a number (64 bits) from `least` to `most` */
     OPTION_SELECT, /* the same (struct selected_number) */

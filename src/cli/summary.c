@@ -66,9 +66,6 @@ bool summary_is_incomplete(const struct convert_summary *summary)
     return all != 0 || *summary->missed;
 }
 
-/* Of JSON a browser needs all text at once, and some times as much memory. */
-#define BROWSER_MAX UINT64_C(500000000)
-
 /* How to look at it. */
 static void put_way_on(struct buffer *line, const char *output, const struct convert_summary *summary)
 {
@@ -77,7 +74,7 @@ static void put_way_on(struct buffer *line, const char *output, const struct con
     snprintf(smaller, sizeof(smaller), "%.*s.pftrace", ending ? (int)(ending - output) : (int)strlen(output), output);
     if (file_format_of(output)->packing == PACKING_DATABASE)
         buffer_format(line, "; to look at it, run 'sqlite3 %s' (gputrace-convert(1) has queries)", shell_file(output));
-    else if (file_format_of(output)->sink == &chrome_json && summary->unpacked > BROWSER_MAX)
+    else if (file_format_of(output)->sink == &chrome_json && summary->unpacked > BROWSER_JSON_MOST)
         buffer_format(line,
                       "; too large for a browser: 'gputrace convert %s %s' makes it smaller, "
                       "'gputrace report %s' reads it as it is",

@@ -10,6 +10,11 @@
 
 #include "trace/build/passes.h"
 
+/* What a browser can load, in bytes: of JSON, unpacked; of a .pftrace, as it lies in the file, since it is compressed
+ * inside and about a fortieth of the JSON. */
+#define BROWSER_JSON_MOST UINT64_C(2000000000)
+#define BROWSER_PFTRACE_MOST UINT64_C(250000000)
+
 struct buffer;
 
 /* Whether records are missing or doubtful, or --capture-range or another option waited for something that never came.

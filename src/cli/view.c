@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "cli/summary.h"
 #include "cli/trace_folder.h"
 #include "cli/trace_server.h"
 #include "cli/view_request.h"
@@ -21,11 +22,6 @@
 #include "common/shell_word.h"
 #include "trace/build/sources.h"
 #include "trace/spool/spool_directory.h"
-
-/* What a browser can load, in bytes: of JSON, unpacked; of a .pftrace, as it lies in the file, since it is compressed
- * inside and about a fortieth of the JSON. */
-#define BROWSER_JSON_MOST UINT64_C(2000000000)
-#define BROWSER_PFTRACE_MOST UINT64_C(250000000)
 
 #define TIMEOUT_NS (300 * NS_PER_S)
 #define NAME_MOST 128 /* bytes of the name in the URL */

@@ -232,11 +232,15 @@ END
     run -0 "$gputrace" report --gpu=1 idle.json
 }
 
-@test "of several traces, one that has nothing of what a filter selects is a warning" {
+@test "of several traces, one that has nothing of what a filter selects is a warning, and all an error" {
     cp trace.json other.json
-    run -0 --separate-stderr "$gputrace" report -r kernels --gpu=7 trace.json other.json
+    run -1 --separate-stderr "$gputrace" report -r kernels --gpu=7 --fail-on=any trace.json other.json
     assert_equal "$stderr" "gputrace: warning: no GPU 7 in 'trace.json': it has GPUs 0 and 1
-gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0 and 1"
+gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0 and 1
+gputrace: none of the traces has what is selected: see the warnings"
+    jq 'del(.gputrace) | .traceEvents |= map(select(.args.device != 1 and .pid != 1))' trace.json >other.json
+    run -0 --separate-stderr "$gputrace" report -r kernels --gpu=1 trace.json other.json
+    assert_equal "$stderr" "gputrace: warning: no GPU 1 in 'other.json': it has GPU 0"
 }
 
 @test "of several filters all must hold" {

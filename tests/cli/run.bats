@@ -260,6 +260,11 @@ PROGRAM
     run -125 "$gputrace" run --trace=kernels true
     assert_output --partial "did you mean 'kernel'"
     run -125 "$gputrace" run --delay=soon true
+    run -125 "$gputrace" run --flush-interval=2h true
+    assert_output "gputrace: --flush-interval: '2h' is not a time (try 2, 0.5 or 300ms)"
+    run -125 "$gputrace" run --flush-interval=1us true
+    assert_output "gputrace: --flush-interval: '1us' is not a number of milliseconds from 1 to 3600000"
+    run -0 "$gputrace" run -q --flush-interval=1s true
     run -125 "$gputrace" run -o
 }
 

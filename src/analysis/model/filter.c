@@ -271,7 +271,7 @@ static void write_missing(const struct filter *filter, enum filter_number what, 
 }
 
 /* Whether the options each select something. Returns 0, or -1 after error(). */
-static int check_found(const struct filter *filter, const char *path, bool several)
+static int check_found(const struct filter *filter, const char *path, atomic_bool *any)
 {
     struct buffer words;
     buffer_init_memory(&words);
@@ -284,10 +284,12 @@ static int check_found(const struct filter *filter, const char *path, bool sever
                       filter->options->gpu.given || filter->options->stream.given ? " on that GPU or stream" : "");
     bool missing = words.length > 0;
     int status = words.failure ? error_no_memory("a report") : 0;
-    if (missing && !status && several)
+    if (missing && !status && any)
         warning("%.*s", (int)words.length, words.data);
     else if (missing && !status)
         status = error("%.*s", (int)words.length, words.data);
+    else if (any)
+        atomic_store(any, true);
     buffer_release(&words);
     return status;
 }
@@ -525,9 +527,9 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     return filter->give(filter->context, event);
 }
 
-int filter_finish(struct filter *filter, const char *path, bool several)
+int filter_finish(struct filter *filter, const char *path, atomic_bool *selected)
 {
-    if (check_found(filter, path, several) < 0)
+    if (check_found(filter, path, selected) < 0)
         return -1;
     for (size_t i = 0; i < filter->counters.count; i++)
         if (give_held(filter, &filter->counters.items[i]) < 0)

@@ -16,6 +16,7 @@
 #define GPUTRACE_ANALYSIS_MODEL_FILTER_H
 
 #include <regex.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -90,8 +91,9 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
 /* Gives EVENT if it counts. FULL_NAME: of a kernel, before names were shortened. Returns 0, or -1 after error(). */
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name);
 /* After the last event of the trace PATH: gives what was held back. Returns 0, or -1 after error(): also where the
- * trace has no such GPU, stream, process, thread or kernel, which is only a warning where it is one of SEVERAL. */
-int filter_finish(struct filter *filter, const char *path, bool several);
+ * trace has no such GPU, stream, process, thread or kernel. Of several traces that is a warning, and SELECTED becomes
+ * true if one has all of it; NULL: there is one trace. */
+int filter_finish(struct filter *filter, const char *path, atomic_bool *selected);
 
 struct buffer;
 /* Writes the options that are given, as they are typed: "--from=1s --gpu=0". */
