@@ -15,6 +15,12 @@
 static void write_program(struct buffer *out, const struct trace *trace, const char *path)
 {
     const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
+    /* "/opt/app/run --fast": its name will do. */
+    for (size_t end = strcspn(program, " "), i = end; *program == '/' && i-- > 0;)
+        if (program[i] == '/') {
+            program += i + 1;
+            break;
+        }
     size_t length = strlen(program);
     if (length <= PROGRAM_MOST) {
         buffer_text(out, program);

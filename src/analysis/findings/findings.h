@@ -192,6 +192,7 @@ struct finding {
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */
     uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
+    bool early;                /* set by the engine: it is about the time before the steps that are told */
     unsigned number;           /* set by the engine: in the order of being added */
     uint32_t walked;           /* the engine's: the thread whose ranges it looks at */
 };

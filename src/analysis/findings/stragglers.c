@@ -280,7 +280,8 @@ static struct finding_name name_launch(const struct trace *trace, uint32_t name)
 
 int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
 {
-    const struct idle *idle = section_state(trace, REPORT_IDLE);
+    const struct findings *findings = findings_told(trace); /* gaps before the steps are others */
+    const struct idle *idle = findings ? findings->idle : NULL;
     for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
         struct rank *rank = &ranks->items.items[i];
         const struct idle_gap *gap = usual_gap(idle, trace, rank);

@@ -181,7 +181,7 @@ static int by_cost(const void *left, const void *right)
     const struct finding *a = left, *b = right;
     /* What warming up takes says nothing about the steps of a long run. */
     return ORDER(b->rule->urgent, a->rule->urgent) ?: ORDER(a->rule->without_cost, b->rule->without_cost)
-               ?: ORDER(a->rule == &rule_warm_up, b->rule == &rule_warm_up)
+               ?: ORDER(a->early, b->early)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->number, b->number);
 }
 
@@ -411,7 +411,8 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[THREAD] = trace_thread_cell(trace, table, place->thread);
     cells[RANGE] = trace_text_cell(trace, table, finding->range);
     cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
-    cells[STACK] = trace_callers_cell(trace, table, place->stack);
+    if (!trace->options->usual) /* the first screen has the place alone */
+        cells[STACK] = trace_callers_cell(trace, table, place->stack);
     buffer_init_memory(&where);
     struct cell program = trace_place_cell(trace, table, place->stack);
     write_where(&where, trace, finding, program.kind == CELL_TEXT ? table_cell_text(table, &program) : "",
@@ -573,6 +574,12 @@ static int finish(struct report_row *row)
         status = find_places(state);
     if (status == 0)
         status = show_unknown(row);
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        bool before =
+            findings->told.steps > 0 && finding->place.time != EVENT_NONE && finding->place.time < findings->told.from;
+        finding->early = before || finding->rule == &rule_warm_up;
+    }
     if (findings->items.count > 1)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
