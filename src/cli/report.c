@@ -220,6 +220,9 @@ static int check_partial(const struct settings *settings, size_t count)
         return error("--partial needs a file to write: -o rank7.gpr");
     if (settings->output && settings->html && !settings->partial)
         return error("-o writes the text of a report, and --html a page: use one of them");
+    const char *ending = settings->output ? strrchr(settings->output, '.') : NULL;
+    if (ending && strcmp(ending, ".gpr") == 0 && !settings->partial)
+        return error("-o: '%s' is named as a part of a job, which --partial writes", settings->output);
     if (settings->output && sources_seems_trace(settings->output))
         return error("-o: '%s' is a trace, which a report does not replace", settings->output);
     if (settings->partial && (count > 1 || settings->html))
