@@ -279,6 +279,9 @@ const struct command command_diff = {
     .name = "diff",
     .operands = "[BEFORE AFTER]",
     .summary = "Compares traces: what changed, how sure, and what explains it",
+    .examples = "  gputrace diff old1.pftrace new1.pftrace\n"
+                "  gputrace diff --before old*.pftrace --after new*.pftrace --fail-on='kernel>20%'\n"
+                "  gputrace diff --html diff.html old1.pftrace new1.pftrace\n",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .run = run,

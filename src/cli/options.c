@@ -241,6 +241,8 @@ void options_help(const struct command *command, FILE *out)
             command->operands, command->summary);
     for (size_t i = 0; i <= command->option_count; i++)
         print_row(row_at(command, i), out);
+    if (command->examples)
+        fprintf(out, "\nexamples:\n%s", command->examples);
     fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
 }
 

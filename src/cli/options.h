@@ -104,6 +104,7 @@ struct command {
     const char *name;     /* "run" */
     const char *operands; /* "[--] PROGRAM [ARG...]" */
     const char *summary;  /* one line for `gputrace --help` */
+    const char *examples; /* lines; NULL: none */
     const struct option_row *options;
     size_t option_count;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */

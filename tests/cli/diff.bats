@@ -438,6 +438,19 @@ make_modes() { # COUNT FACTOR
     refute_output --regexp 'differ:|The same'
 }
 
+@test "the examples of --help run" {
+    make_sets 2
+    for side in a:old b:new; do
+        for i in 1 2; do
+            run -0 "$gputrace" convert "${side%:*}$i.json" "${side#*:}$i.pftrace"
+        done
+    done
+    "$gputrace" diff --help | sed -n 's/^  gputrace /"$gputrace" /p' >examples
+    [ "$(wc -l <examples)" -eq 3 ]
+    gputrace=$gputrace run -0 bash -e ./examples
+    [ -s diff.html ]
+}
+
 @test "GPUs that differ are named" {
     make_sets 1
     sed 's/GPU A/GPU B/' b1.json >other.json

@@ -53,7 +53,8 @@ for_torch() { # YES-OR-NO BLOCK...
     assert [ "$(wc -l <<<"$output")" -le 40 ]
     assert_equal "$(grep -cw allocation-churn <<<"$output")" 1 # not of the twin
     assert_line --regexp '^  1\. Device memory is allocated 100 times'
-    assert_line --regexp '^After takes .* shorter than before .*host allocated or freed memory'
+    assert_line --regexp '^After takes .* shorter than before '
+    assert_line --regexp '^  -[0-9.]+ ms GPU idle: host allocated or freed memory, '
 }
 
 @test "README.md with PyTorch: commands that train, and Python" {
