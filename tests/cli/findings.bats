@@ -255,6 +255,16 @@ header=$root/src/analysis/findings/findings.h
     refute_output
 }
 
+@test "the failed assertion of a kernel is said before what the trace lost" {
+    jq -n "$words "'{gputrace: {losses: {unstamped: 3}}, traceEvents: [launched(13; 0; 10; 100; 1),
+        (call("cudaDeviceSynchronize"; 200; 5; 5) | .args."return value" = 710)]}' >small.json
+    run -0 "$gputrace" report -r findings small.json
+    assert_line --partial "1. A kernel's assertion failed; 1 CUDA call failed: cudaDeviceSynchronize() once with cudaErrorAssert"
+    assert_output --partial 'in what the program wrote to stderr'
+    run -0 ids small.json
+    assert_output $'failed-calls\nlost-records'
+}
+
 @test "failed calls are counted by function and error" {
     run found 'launched(13; 0; 10; 100; 1), (range(3) | call("cudaMalloc"; 200 + 10 * .; 5; . + 5) | .args."return value" = 2),
         (call("cudaFree"; 300; 5; 9) | .args."return value" = 1)'

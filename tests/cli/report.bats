@@ -319,12 +319,14 @@ END
 @test "calls that return an earlier error, or that work is not done yet, are not failures" {
     jq -n '[["cudaGetLastError", 700], ["cudaPeekAtLastError", 2], ["cudaEventQuery", 600], ["cudaStreamQuery_v3020", 600],
             ["cuEventQuery", 600], ["cuStreamQuery_ptsz", 600], ["cuLibraryGetKernel", 209], ["cudaStreamQuery", 700],
-            ["cudaEventElapsedTime", 600], ["cuLibraryGetKernel", 1]]
+            ["cudaDeviceEnablePeerAccess", 704], ["cuCtxDisablePeerAccess", 705], ["cudaPointerGetAttributes", 1],
+            ["cuPointerGetAttribute", 1], ["cuGetProcAddress_v2", 500],
+            ["cudaEventElapsedTime", 600], ["cuLibraryGetKernel", 1], ["cudaDeviceEnablePeerAccess", 101]]
         | to_entries | map({ph: "X", cat: (if .value[0] | startswith("cuda") then "cuda_runtime" else "cuda_driver" end),
             name: .value[0], pid: 1, tid: 1, ts: .key, dur: 1, args: {correlation: .key, "return value": .value[1]}})' >answers.json
-    [ "$(value_of "Failed API calls" answers.json)" -eq 3 ]
+    [ "$(value_of "Failed API calls" answers.json)" -eq 4 ]
     report api answers.json | jq -c 'map(select(.failures > 0) | [.name, .errors]) | sort' >got
-    echo '[["cuLibraryGetKernel","CUDA_ERROR_INVALID_VALUE (1)"],["cudaEventElapsedTime","cudaErrorNotReady (600)"],["cudaStreamQuery","cudaErrorIllegalAddress (700)"]]' |
+    echo '[["cuLibraryGetKernel","CUDA_ERROR_INVALID_VALUE (1)"],["cudaDeviceEnablePeerAccess","cudaErrorInvalidDevice (101)"],["cudaEventElapsedTime","cudaErrorNotReady (600)"],["cudaStreamQuery","cudaErrorIllegalAddress (700)"]]' |
         diff - got
 }
 

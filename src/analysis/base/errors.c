@@ -10,16 +10,40 @@
 
 #define NO_BINARY 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 #define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY and hipErrorNotReady */
+/* Of the runtime, the driver and HIP alike. */
+#define INVALID_VALUE 1 /* not a pointer that CUDA knows */
+#define NOT_FOUND 500
+#define PEER_ACCESS_ENABLED 704 /* already */
+#define PEER_ACCESS_NOT_ENABLED 705
 
 /* Calls that return an error without having failed. */
 static const struct answer {
     const char *function;
     int64_t code; /* 0: whatever it is */
 } answers[] = {
-    {"cudaGetLastError", 0},           {"cudaPeekAtLastError", 0},   {"cudaEventQuery", NOT_READY},
-    {"cudaStreamQuery", NOT_READY},    {"cuEventQuery", NOT_READY},  {"cuStreamQuery", NOT_READY},
-    {"cuLibraryGetKernel", NO_BINARY}, {"hipGetLastError", 0},       {"hipPeekAtLastError", 0},
-    {"hipExtGetLastError", 0},         {"hipEventQuery", NOT_READY}, {"hipStreamQuery", NOT_READY},
+    {"cudaGetLastError", 0},
+    {"cudaPeekAtLastError", 0},
+    {"cudaEventQuery", NOT_READY},
+    {"cudaStreamQuery", NOT_READY},
+    {"cuEventQuery", NOT_READY},
+    {"cuStreamQuery", NOT_READY},
+    {"cuLibraryGetKernel", NO_BINARY},
+    {"hipGetLastError", 0},
+    {"hipPeekAtLastError", 0},
+    {"hipExtGetLastError", 0},
+    {"hipEventQuery", NOT_READY},
+    {"hipStreamQuery", NOT_READY},
+    {"cudaDeviceEnablePeerAccess", PEER_ACCESS_ENABLED},
+    {"cuCtxEnablePeerAccess", PEER_ACCESS_ENABLED},
+    {"hipDeviceEnablePeerAccess", PEER_ACCESS_ENABLED},
+    {"cudaDeviceDisablePeerAccess", PEER_ACCESS_NOT_ENABLED},
+    {"cuCtxDisablePeerAccess", PEER_ACCESS_NOT_ENABLED},
+    {"hipDeviceDisablePeerAccess", PEER_ACCESS_NOT_ENABLED},
+    {"cudaPointerGetAttributes", INVALID_VALUE},
+    {"cuPointerGetAttribute", INVALID_VALUE},
+    {"cuPointerGetAttributes", INVALID_VALUE},
+    {"hipPointerGetAttributes", INVALID_VALUE},
+    {"cuGetProcAddress", NOT_FOUND},
 };
 
 /* Some tracers write the function's version or variant behind it: cudaStreamQuery_ptsz_v7000. */

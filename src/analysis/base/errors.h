@@ -29,6 +29,8 @@ struct errors {
  * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
  * call's failure, and "not ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an
  * answer, too: NCCL asks for kernels that it then does not use, and a launch of such a kernel fails itself.
+ * Programs also enable access to a peer that is enabled already, ask whether a pointer is CUDA's, and look for
+ * functions of newer drivers.
  */
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
 

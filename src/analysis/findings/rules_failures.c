@@ -158,6 +158,7 @@ const struct rule rule_lost_records = {
 /* --- calls that failed --- */
 
 #define FAILURES_SHOWN 3
+#define ASSERTION_FAILED 710 /* cudaErrorAssert and CUDA_ERROR_ASSERT */
 
 /* The failures of the most calls that are after LAST in order; NULL: there is none. */
 static const struct failure *next_failure(const struct failures *failures, const struct failure *last)
@@ -178,10 +179,13 @@ static int failed_find(void *state, struct findings *findings)
     const struct failure *failure = NULL;
     char text[3 * FINDING_NAME] = "";
     int64_t count = 0, shown = 0;
+    bool asserted = false;
     struct finding_place place = finding_nowhere();
     (void)state;
     for (size_t i = 0; i < failures->items.count; i++) {
         const struct failure *one = &failures->items.items[i];
+        const struct failure_key *key = dense_map_row(&failures->keys, i);
+        asserted |= key->code == ASSERTION_FAILED;
         place.time = count == 0 || one->first < place.time ? one->first : place.time;
         count += one->count;
     }
@@ -199,8 +203,11 @@ static int failed_find(void *state, struct findings *findings)
         shown += failure->count;
     }
     struct finding *finding = count > 0 ? finding_add(findings, 0, 0, count, &place) : NULL;
-    return finding_say(finding, "%s CUDA call%s failed: %s%s", amount_count(count).text, count == 1 ? "" : "s", text,
-                       shown < count ? " and others" : "");
+    if (asserted)
+        finding_advise(finding,
+                       "The assertion's file, line, block and thread are in what the program wrote to stderr.");
+    return finding_say(finding, "%s%s CUDA call%s failed: %s%s", asserted ? "A kernel's assertion failed; " : "",
+                       amount_count(count).text, count == 1 ? "" : "s", text, shown < count ? " and others" : "");
 }
 
 const struct rule rule_failed_calls = {
