@@ -58,6 +58,8 @@ static void look_at_slice(struct sink *sink, const struct slice *slice)
     cut->start = slice->start;
     cut->end = slice->end;
     cut->slice_selected = cut_selects(cut, slice->row.pid);
+    if (cut->options->process.given)
+        cut_row_put(cut, slice->row.pid); /* as foreign traces may have no names of processes */
     look_at_time(cut, slice->start, slice->end);
     if (cut->options->range && slice->category == CATEGORY_USER_ANNOTATION && cut->slice_selected)
         look_at_range(cut, &slice->name, slice->row, slice->start, slice->end);
@@ -117,8 +119,64 @@ static int by_row_and_start(const void *left, const void *right)
     return ORDER(a->row.pid, b->row.pid) ?: ORDER(a->row.tid, b->row.tid) ?: ORDER(a->start, b->start);
 }
 
+#define LISTED 16u
+
+/* The GPUs, or the processes, that the trace has. */
+struct listing {
+    const struct cut *cut;
+    bool gpus, found, more;
+    int64_t wanted, numbers[LISTED]; /* the smallest, sorted */
+    size_t count;
+};
+
+static int list_row(void *context, uint64_t pid, uint64_t *index)
+{
+    struct listing *list = context;
+    const struct cut_row *row = &list->cut->rows.items[*index - 1];
+    int64_t number = list->gpus ? row->device : (int64_t)pid;
+    size_t at = 0;
+    if (row->gpu != list->gpus)
+        return 0;
+    list->found |= number == list->wanted;
+    while (at < list->count && list->numbers[at] < number)
+        at++;
+    if (at < list->count && list->numbers[at] == number)
+        return 0;
+    list->more |= list->count == LISTED;
+    if (at == LISTED)
+        return 0;
+    list->count += list->count < LISTED;
+    memmove(&list->numbers[at + 1], &list->numbers[at], (list->count - at - 1) * sizeof(*list->numbers));
+    list->numbers[at] = number;
+    return 0;
+}
+
+static struct listing list_rows(const struct cut *cut, bool gpus)
+{
+    const struct selected_number *wanted = gpus ? &cut->options->gpu : &cut->options->process;
+    struct listing list = {.cut = cut, .gpus = gpus, .wanted = wanted->number, .found = !wanted->given};
+    if (wanted->given)
+        map_each(&cut->row_of_pid, list_row, &list);
+    return list;
+}
+
+/* Of a GPU or process that is not there. */
+static int error_missing(const struct cut *cut, bool gpus)
+{
+    struct listing list = list_rows(cut, gpus);
+    struct buffer words;
+    buffer_init_memory(&words);
+    for (size_t i = 0; i < list.count; i++)
+        buffer_format(&words, "%s %lld", i > 0 ? "," : "", (long long)list.numbers[i]);
+    error("no %s %lld in '%s': it has %s%s%.*s%s", gpus ? "GPU" : "process", (long long)list.wanted, cut->path,
+          list.count == 0 ? "no " : "", gpus ? "GPUs" : "processes", (int)words.length, words.length ? words.data : "",
+          list.more ? ", ..." : "");
+    buffer_release(&words);
+    return -1;
+}
+
 /* Why nothing is wanted. */
-enum nothing { NO_EVENTS = 1, NO_RANK, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
+enum nothing { NO_EVENTS = 1, NO_RANK, NO_GPU, NO_PROCESS, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
 
 /* Windows of ranges with exactly the name; else of one occurrence on each row. */
 static int add_windows(struct cut *cut, bool exact)
@@ -211,6 +269,10 @@ static int find_part(struct cut *cut)
         return NO_EVENTS;
     if (options->rank.given && !cut->is_rank && map_count(&cut->of_rank) == 0)
         return NO_RANK;
+    if (!list_rows(cut, true).found)
+        return NO_GPU;
+    if (!list_rows(cut, false).found)
+        return NO_PROCESS;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);
     if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
@@ -231,6 +293,8 @@ int cut_looked(struct cut *cut)
     switch (result) {
     case NO_EVENTS: return error("'%s' has no events: there is nothing to cut out", path);
     case NO_RANK: return error("'%s' has no rank %lld", path, (long long)cut->options->rank.number);
+    case NO_GPU: return error_missing(cut, true);
+    case NO_PROCESS: return error_missing(cut, false);
     case NO_RANGE: return error("'%s' has no range '%s'", path, range);
     case NOT_SO_OFTEN:
         return error("--range=%s: '%s' has the range only %llu time%s", range, path, (unsigned long long)cut->most,

@@ -49,6 +49,7 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
         const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
         if (!cJSON_IsNumber(pid))
             continue;
+        cut_row_put(cut, (uint32_t)pid->valueint);
         look_at_gpus(cut, process, pid);
         if (is_wanted_rank(cut, process) && !map_put(&cut->of_rank, (uint32_t)pid->valueint, NULL))
             cut->no_memory = true;

@@ -124,8 +124,17 @@ names() { # TRACE
     "$gputrace" cut -q trace.json -o process.json --process=200
     assert_equal "$(names process.json)" 'else foreign'
     assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "M") | .pid] | unique' process.json)" '[1,200]'
-    run -0 "$gputrace" cut trace.json -o none.json --process=300
-    assert_output --partial "warning: the part of 'trace.json' has no events"
+    run -1 "$gputrace" cut trace.json -o none.json --process=300
+    assert_output "gputrace: no process 300 in 'trace.json': it has processes 100, 200"
+    run -1 "$gputrace" convert trace.json none.json --gpu=9
+    assert_output "gputrace: no GPU 9 in 'trace.json': it has GPUs 0, 1"
+    [ ! -e none.json ]
+    # processes without a name
+    jq 'del(.gputrace) | .traceEvents |= map(select(.ph != "M"))' trace.json >bare.json
+    "$gputrace" cut -q bare.json -o bare-process.json --process=200
+    assert_equal "$(names bare-process.json)" 'else'
+    run -1 "$gputrace" cut bare.json -o none.json --gpu=0
+    assert_output "gputrace: no GPU 0 in 'bare.json': it has no GPUs"
 }
 
 # Two ranks: processes of rank 1 are its program and a child of that.
