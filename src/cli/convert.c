@@ -100,12 +100,13 @@ static int convert(const struct convert_command_options *wanted, const char *inp
 {
     struct convert_summary summary = {0};
     struct stat status;
+    input = trace_folder_only(input);
+    if (!input)
+        return -1;
     if (trace_folder_same_file(input, output))
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
-    if (trace_folder_refuse(input) != 0)
-        return -1;
     if (cut_wanted(&wanted->part) && is_directory(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
                      input, shell_file(input));

@@ -23,15 +23,6 @@ bool trace_folder_is(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && !spool_directory_is(path);
 }
 
-int trace_folder_refuse(const char *path)
-{
-    return !trace_folder_is(path)
-               ? 0
-               : error("'%s' is a directory without a spool: expected one trace; 'gputrace report' and "
-                       "'gputrace merge' read all traces in a directory",
-                       path);
-}
-
 bool trace_folder_same_file(const char *path, const char *other)
 {
     struct stat first, second;
@@ -109,4 +100,29 @@ int trace_folder_each(const char *path, const char *except, bool parts,
     }
     free(entries);
     return result == 0 && !any ? error("'%s' has no traces and no spools", path) : result;
+}
+
+static int take_only(void *context, const char *path, bool spools)
+{
+    char **only = context;
+    (void)spools;
+    if (*only)
+        return 1;
+    *only = strdup(path);
+    return *only ? 0 : error_no_memory("the traces");
+}
+
+const char *trace_folder_only(const char *path)
+{
+    static char *only; /* until the process ends, or asks for another */
+    if (!trace_folder_is(path))
+        return path;
+    free(only);
+    only = NULL;
+    int result = trace_folder_each(path, NULL, false, take_only, &only);
+    if (result > 0)
+        error("'%s' is a directory with several traces: expected one trace; 'gputrace report' and 'gputrace merge' "
+              "read all traces in a directory",
+              path);
+    return result == 0 ? only : NULL;
 }

@@ -9,8 +9,9 @@
 /* Whether PATH is a directory, and not of spools, which are one trace. */
 bool trace_folder_is(const char *path);
 
-/* Returns -1 after error(), if PATH is such a directory, or 0: for commands that read one trace. */
-int trace_folder_refuse(const char *path);
+/* For commands that read one trace: PATH, or the only trace or spool in it if it is such a directory. NULL after
+ * error(). The name lasts until the next call. */
+const char *trace_folder_only(const char *path);
 
 /* Whether both paths lead to one file that is there. */
 bool trace_folder_same_file(const char *path, const char *other);

@@ -63,8 +63,6 @@ static int open_trace(const char *path, struct trace_server *server)
     if (spool_directory_is(path))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'", path,
                      shell_file(path));
-    if (trace_folder_refuse(path) != 0)
-        return -1;
     server->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (server->file < 0)
         return error("cannot open '%s': %s", path, strerror(errno));
@@ -166,7 +164,8 @@ static int run(int argc, char **argv)
     const char *file = first < argc ? argv[first] : trace_folder_newest();
     if (!file || argc - first > 1)
         return error_usage("'view' needs a trace: 'gputrace view trace.json'");
-    int status = open_trace(file, &server);
+    file = trace_folder_only(file);
+    int status = file ? open_trace(file, &server) : -1;
     if (status == 0)
         status = serve(&server, file, settings.timeout);
     if (server.file >= 0)

@@ -397,7 +397,7 @@ END
     run -0 "$gputrace" report -r overview a.pb
 }
 
-@test "a directory of traces is a job for report, and no trace for commands that read one" {
+@test "a directory of traces is a job for report, and of one trace that trace for other commands" {
     local rank
     mkdir job empty
     for rank in 0 1 2; do
@@ -413,10 +413,19 @@ END
     run -0 "$gputrace" report -r overview job
     assert_line --regexp '^  Ranks +3$'
     local command
-    for command in 'convert job out.json' 'cut job -o out.json --to=50%' 'view job' 'diff job job'; do
+    for command in 'convert job out.json' 'cut job -o out.json --to=50%' 'view job'; do
         run -1 "$gputrace" $command
-        assert_output "gputrace: 'job' is a directory without a spool: expected one trace; 'gputrace report' and 'gputrace merge' read all traces in a directory"
+        assert_output "gputrace: 'job' is a directory with several traces: expected one trace; 'gputrace report' and 'gputrace merge' read all traces in a directory"
     done
+    run -1 "$gputrace" diff job job
+    assert_output "gputrace: 'job' is a directory without a spool: expected one trace; 'gputrace report' and 'gputrace merge' read all traces in a directory"
+    # a directory with one trace is that trace
+    mkdir one
+    cp job/rank1.json one/
+    "$gputrace" convert -q job/rank1.json file.json
+    run -0 "$gputrace" convert -q one folder.json
+    cmp file.json folder.json
+    run -0 "$gputrace" cut -q one -o part.json --to=50%
     run -1 "$gputrace" report empty
     assert_output "gputrace: 'empty' has no traces and no spools"
 }
