@@ -1119,6 +1119,11 @@ END
     assert_line 'Memory allocated at 2 ms (memory)'
 }
 
+@test "where nothing ran on a GPU the report says how long threads were in calls" {
+    run -0 "$gputrace" report "$memory"
+    assert_line --partial 'Nothing ran on a GPU; threads were in CUDA calls for 20 µs, in a run of 4 ms.'
+}
+
 @test "a finding of idle time says the time that the table has, and the parts of a step add up to it" {
     run -0 "$gputrace" report -r findings,time "$kineto"
     assert_line --partial 'The GPU waits for the host to launch: 1.44 of 2.98 ms of a step'

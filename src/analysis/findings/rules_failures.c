@@ -141,9 +141,9 @@ static int lost_find(void *state, struct findings *findings)
     for (char *at = name.text; *at; at++)
         *at = *at == '_' ? ' ' : *at;
     return finding_say(finding_add(findings, 0, 0, count, NULL),
-                       "%s records are lost or doubtful, most of them \"%s\": sums may be too small, and findings "
-                       "may be missing",
-                       amount_count(count).text, name.text);
+                       "%s record%s lost or doubtful%s \"%s\": sums may be too small, and findings may be missing",
+                       amount_count(count).text, count == 1 ? " is" : "s are", count == 1 ? "," : ", most of them",
+                       name.text);
 }
 
 const struct rule rule_lost_records = {

@@ -9,6 +9,7 @@
 #include "common/buffer.h"
 #include "common/settings.h"
 #include "analysis/findings/findings.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
@@ -20,6 +21,7 @@ struct state {
     bool told;                /* findings.told and findings.idle are found */
     struct idle idle;         /* of the time that is told, if that is not the whole trace */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
+    int64_t called;           /* ns of all calls */
     void *states[FINDING_RULE_COUNT];
     struct wanting {
         unsigned char rules[FINDING_RULE_COUNT], count;
@@ -125,6 +127,7 @@ static int show_calls(struct state *state, const struct trace *trace)
         if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
             state->waits = INT64_MAX;
         state->last_call = call->end > state->last_call ? call->end : state->last_call;
+        sum_add(&state->called, call->end - call->start);
         const struct wanting *wanting = &state->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
@@ -530,17 +533,24 @@ const struct findings *findings_told(const struct trace *trace)
 static void say_none(struct report_row *row, const struct idle *idle)
 {
     const struct trace *trace = row->trace;
+    const struct state *state = row->state;
     const struct idle_row *most = NULL;
     size_t device = 0;
     for (size_t i = 1; idle && i < idle->devices.count && i < trace->devices.count; i++)
         if (trace->devices.items[i].busy.total > trace->devices.items[device].busy.total)
             device = i;
-    if (!idle || device >= idle->devices.count || device >= trace->devices.count || !trace->devices.items[device].used)
+    struct cell cell;
+    if (!idle || device >= idle->devices.count || device >= trace->devices.count ||
+        !trace->devices.items[device].used) {
+        cell = table_format(
+            row->table, "No rule finds a fault. Nothing ran on a GPU; threads were in %s for %s, in a run of %s.",
+            trace_said(trace, "CUDA calls").text, amount_time(state->called).text, amount_time(trace_span(trace)).text);
+        row->table->none = cell.kind == CELL_TEXT ? table_cell_text(row->table, &cell) : row->table->none;
         return;
+    }
     struct amount busy = amount_share(trace->devices.items[device].busy.total, trace_span(trace));
     for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
         most = !most || one->sum.total > most->sum.total ? one : most;
-    struct cell cell;
     if (!most)
         cell = table_format(row->table, "No rule finds a fault. The GPU is busy %s of the time.", busy.text);
     else if (most->what.cause == IDLE_UNKNOWN)
