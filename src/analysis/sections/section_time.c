@@ -50,7 +50,7 @@ static struct cell fill_part_share(struct report_row *row, const struct column *
 static const struct column columns[] = {
     {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_word},
     {"time", "Time", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(part, ns)},
-    {"share", "Share", TYPE_PERCENT, 0, .fill = fill_part_share},
+    {"share", "Share", TYPE_PERCENT, COLUMN_SUM, .fill = fill_part_share},
     {"part", "What", TYPE_TEXT, 0, .fill = fill_text},
 };
 
