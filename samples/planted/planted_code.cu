@@ -71,7 +71,7 @@ static void graphs(bool fixed)
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
     cudaGraphExec_t exec = NULL;
-    for (int i = 0; i < 5 * ROUNDS; i++) {
+    for (int i = 0; i < 50 * ROUNDS; i++) {
         if (!fixed || i == 0) {
             cudaGraph_t graph = capture(data, stream);
             CHECK(cudaGraphInstantiate(&exec, graph, NULL, NULL, 0));

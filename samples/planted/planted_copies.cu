@@ -7,11 +7,12 @@ enum { ROUNDS = 100 };
 static const size_t part_bytes = 2 << 20, piece_bytes = 4 << 10;
 
 /* Copies parts in, and works on each. COPY says how. */
-static void copy_and_work(void *host, void (*copy)(void *to, const void *from, cudaStream_t stream))
+static void copy_and_work(void *host, void (*copy)(void *to, const void *from, cudaStream_t stream), bool held)
 {
     cudaStream_t stream = new_stream();
     float *part = device_memory(part_bytes);
-    hold(&stream, 1);
+    if (held)
+        hold(&stream, 1);
     for (int i = 0; i < ROUNDS; i++) {
         copy(part, host, stream);
         launch_work(part, 40, stream);
@@ -19,7 +20,7 @@ static void copy_and_work(void *host, void (*copy)(void *to, const void *from, c
 }
 
 /* The same with two parts: one is copied in a stream of its own while the other is worked on. */
-static void copy_while_working(const void *host)
+static void copy_while_working(const void *host, bool held)
 {
     cudaStream_t streams[] = {new_stream(), new_stream()};
     cudaEvent_t copied[2], worked[2];
@@ -29,7 +30,8 @@ static void copy_while_working(const void *host)
         CHECK(cudaEventCreateWithFlags(&copied[i], cudaEventDisableTiming));
         CHECK(cudaEventCreateWithFlags(&worked[i], cudaEventDisableTiming));
     }
-    hold(streams, 2);
+    if (held)
+        hold(streams, 2);
     for (int i = 0; i < ROUNDS; i++) {
         int side = i % 2;
         if (i >= 2)
@@ -55,25 +57,26 @@ static void copy_and_wait(void *to, const void *from, cudaStream_t)
 static void pageable(bool fixed)
 {
     if (fixed)
-        copy_while_working(pinned_memory(part_bytes));
+        copy_while_working(pinned_memory(part_bytes), true);
     else
-        copy_and_work(calloc(1, part_bytes), copy_async);
+        copy_and_work(calloc(1, part_bytes), copy_async, true);
 }
 
+/* A synchronous copy does not wait for a stream that is held. */
 static void blocking(bool fixed)
 {
     if (fixed)
-        copy_while_working(pinned_memory(part_bytes));
+        copy_while_working(pinned_memory(part_bytes), false);
     else
-        copy_and_work(pinned_memory(part_bytes), copy_and_wait);
+        copy_and_work(pinned_memory(part_bytes), copy_and_wait, false);
 }
 
 static void serial(bool fixed)
 {
     if (fixed)
-        copy_while_working(pinned_memory(part_bytes));
+        copy_while_working(pinned_memory(part_bytes), true);
     else
-        copy_and_work(pinned_memory(part_bytes), copy_async);
+        copy_and_work(pinned_memory(part_bytes), copy_async, true);
 }
 
 static void small(bool fixed)
@@ -94,13 +97,13 @@ static void sets(bool fixed)
 {
     const size_t bytes = 8 << 20;
     cudaStream_t stream = new_stream();
-    void *memory = fixed ? device_memory(bytes) : pinned_memory(bytes);
+    void *pinned = pinned_memory(bytes), *memory = device_memory(bytes);
     float *data = device_memory(part_bytes);
     for (int i = 0; i < ROUNDS; i++) {
         if (fixed)
             CHECK(cudaMemsetAsync(memory, 0, bytes, stream));
         else
-            CHECK(cudaMemset(memory, 0, bytes));
+            CHECK(cudaMemset(pinned, 0, bytes));
         launch_work(data, 10, stream);
     }
 }

@@ -2,6 +2,7 @@
  * planted_launches: a GPU that waits for the host, and the twins in which it does not: see planted.h.
  */
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,28 @@ static void use_host(int microseconds)
 {
     for (double end = now_us() + microseconds; now_us() < end;)
         ;
+}
+
+/* Waits for something that is not the GPU, such as answers of servers: COUNT of at most 32, for each so long, one after
+ * another or for all at once. */
+static void *await_one(void *microseconds)
+{
+    usleep((useconds_t)(size_t)microseconds);
+    return NULL;
+}
+
+static void await_all(int count, int microseconds, bool at_once)
+{
+    pthread_t threads[32];
+    void *length = (void *)(size_t)microseconds;
+    for (int i = 0; i < count; i++) {
+        if (at_once)
+            CHECK(pthread_create(&threads[i], NULL, await_one, length));
+        else
+            await_one(length);
+    }
+    for (int i = 0; at_once && i < count; i++)
+        CHECK(pthread_join(threads[i], NULL));
 }
 
 /* Does what `work` does, under another name. */
@@ -60,17 +83,28 @@ static void bound(bool fixed)
     CHECK(cudaGraphLaunch(exec, stream));
 }
 
-/* One kernel for each piece of the work, for which the host does something too, or one for all. */
+/* The host does something and launches a kernel for each piece of the work, or launches graphs of 100 pieces. */
 static void repeated(bool fixed)
 {
-    enum { PIECES = 4000 };
+    enum { PIECES = 4000, TOGETHER = 100 };
     cudaStream_t stream = new_stream();
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
     float *data = device_memory(ELEMENTS * sizeof(float));
-    for (int i = 0; i < (fixed ? 1 : PIECES); i++) {
-        use_host(4);
-        work<<<fixed ? PIECES : 1, WORK_THREADS, 0, stream>>>(data, ELEMENTS);
+    if (fixed)
+        CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < (fixed ? TOGETHER : PIECES); i++) {
+        if (!fixed)
+            use_host(4);
+        work<<<1, WORK_THREADS, 0, stream>>>(data, ELEMENTS);
     }
     CHECK(cudaGetLastError());
+    if (!fixed)
+        return;
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, NULL, NULL, 0));
+    for (int i = 0; i < PIECES / TOGETHER; i++)
+        CHECK(cudaGraphLaunch(exec, stream));
 }
 
 /* The host prepares the next work when the last has ended, or while the GPU works. */
@@ -79,31 +113,31 @@ static void host(bool fixed)
     enum { ROUNDS = 20 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
-    if (fixed)
-        launch_work(data, ROUNDS * 10000, stream);
     for (int i = 0; i < ROUNDS; i++) {
+        launch_work(data, 3500, stream);
         if (!fixed)
-            launch_work(data, 1000, stream);
+            CHECK(cudaStreamSynchronize(stream));
         nvtxRangePushA("preparing");
         use_host(3000);
         nvtxRangePop();
+        if (fixed)
+            CHECK(cudaStreamSynchronize(stream));
     }
 }
 
-/* The host sleeps between two kernels, or after them. */
+/* Between two kernels the host waits for 30 things one after another, or for all at once while the first kernel runs.
+ */
 static void gap(bool fixed)
 {
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
     launch_work(data, 20000, stream);
-    if (!fixed)
-        usleep(600000);
+    await_all(30, 20000, fixed);
     launch_work(data, 20000, stream);
-    if (fixed)
-        usleep(600000);
 }
 
-/* Between two parts that use the GPU well, there is one that does not; or the host sleeps after launching all. */
+/* Between two parts that use the GPU well, there is one that does not, as the host waits for something before each of
+ * its kernels; or it waits for all at once, while the first part runs. */
 static void low(bool fixed)
 {
     enum { ROUNDS = 5 };
@@ -112,14 +146,14 @@ static void low(bool fixed)
     launch_work(data, 100000, stream);
     if (!fixed)
         CHECK(cudaStreamSynchronize(stream));
+    if (fixed)
+        await_all(ROUNDS, 80000, true);
     for (int i = 0; i < ROUNDS; i++) {
         if (!fixed)
-            usleep(80000);
+            await_all(1, 80000, false);
         launch_work(data, 1000, stream);
     }
     launch_work(data, 100000, stream);
-    if (fixed)
-        usleep(ROUNDS * 80000);
 }
 
 /* Ten steps of 20 ms. In step SLOW, unless it is -1, the host does something else first, so long, and the GPU works so
@@ -158,14 +192,15 @@ static void loading(bool fixed)
     enum { BATCHES = 10 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
-    if (fixed)
-        launch_work(data, BATCHES * 20000, stream);
     for (int i = 0; i < BATCHES; i++) {
+        launch_work(data, 6000, stream);
+        if (!fixed)
+            CHECK(cudaStreamSynchronize(stream));
         nvtxRangePushA("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
         use_host(5000);
         nvtxRangePop();
-        if (!fixed)
-            launch_work(data, 1000, stream);
+        if (fixed)
+            CHECK(cudaStreamSynchronize(stream));
     }
 }
 

@@ -38,7 +38,7 @@ static void pinning(bool fixed)
     }
 }
 
-/* The GPU and the host touch the memory by turns. The simulated GPU has no page faults. */
+/* The GPU and the host touch the memory by turns, or the GPU alone does. The simulated GPU has no page faults. */
 static void managed(bool fixed)
 {
     cudaStream_t stream = new_stream();
@@ -47,9 +47,10 @@ static void managed(bool fixed)
     memset(data, 0, bytes);
     for (int i = 0; i < ROUNDS; i++) {
         launch_work(data, 20, stream);
+        if (fixed)
+            continue;
         CHECK(cudaStreamSynchronize(stream));
-        if (!fixed)
-            memset(data, i, bytes);
+        memset(data, i, bytes);
     }
 }
 

@@ -35,6 +35,14 @@ planted_among() { # CASE ID
     planted_among repeated repeated-kernels
 }
 
+@test "short kernels that the GPU waits for one by one claim the time of launch-bound, which is gained once" {
+    run found 'range(400) | launched(13; 20 * .; 20 * . + 10; 5; .)'
+    assert_output 'launch-bound 5985000 5586000 399
+repeated-kernels 5586000 null 400'
+    run "$gputrace" report -r findings --width=300 small.json
+    assert_output --partial 'the same time as 1)'
+}
+
 @test "a GPU that is idle while the host works or sleeps" {
     planted_among host host-work
     planted_among gap gpu-gaps

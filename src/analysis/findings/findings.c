@@ -95,11 +95,40 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     finding->gain = gain > cost ? cost : gain;
     if (findings->rule->of_gpu && finding->gain > findings->waits)
         finding->gain = findings->waits;
+    if (findings->rule->of_host && finding->gain > findings->idled)
+        finding->gain = findings->idled;
     finding->count = count;
     finding->place = place ? *place : finding_nowhere();
     finding->range = finding->operation = EVENT_NO_TEXT;
     finding->number = (unsigned)findings->items.count;
     return finding;
+}
+
+/* What FINDING gains is counted with the finding at INDEX already, but for REST. */
+static void count_once(struct finding *finding, size_t index, int64_t rest)
+{
+    finding->same_as = index + 1;
+    finding->gain = rest > 0 ? rest : 0;
+}
+
+void findings_share_idle(struct findings *findings)
+{
+    struct finding *items = findings->items.items;
+    int64_t left = findings->idled;
+    size_t largest = SIZE_MAX; /* of those before; SIZE_MAX: there is none */
+    for (size_t i = 0; i < findings->items.count; i++) {
+        const struct rule *rule = items[i].rule;
+        if (!rule->of_host && !rule->of_idle)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (rule->part_of == items[k].rule || items[k].rule->part_of == rule)
+                count_once(&items[i], k, items[i].gain - items[k].gain);
+        if (items[i].gain > left && largest != SIZE_MAX)
+            count_once(&items[i], largest, left);
+        left -= items[i].gain < left ? items[i].gain : left;
+        if (largest == SIZE_MAX || items[i].gain > items[largest].gain)
+            largest = i;
+    }
 }
 
 #define SAY(field, words)                                               \

@@ -188,6 +188,7 @@ struct finding {
     int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
     int64_t count;  /* how often; EVENT_NONE: does not apply */
     int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
+    size_t same_as; /* the engine's: place, from 1 on, of the finding before that claims the same idle time; 0: none */
     struct finding_place place;
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */
@@ -222,6 +223,7 @@ struct findings {
     const struct idle *idle; /* what GPUs were idle for, in the time that is told; NULL: the trace has no GPU */
     int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
+    int64_t idled;           /* ns of it that the GPU that worked least was idle */
     ARRAY(struct finding) items;
     bool no_memory;
 };
@@ -232,10 +234,12 @@ struct rule {
     const char *section; /* of the report that shows more; NULL: none */
     /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
     uint64_t sources[2];
-    bool of_gpu;       /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
-    bool of_idle;      /* its cost is idle time of findings.idle: it is told by steps where these are */
-    bool without_cost; /* it is not about time: it is shown whatever it costs */
-    unsigned urgent;   /* its findings come before those of rules with a smaller number */
+    bool of_gpu;                /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
+    bool of_host;               /* it makes the host earlier: no more is gained than a GPU is idle */
+    const struct rule *part_of; /* what it costs is a part of what this rule's finding costs; NULL: not known */
+    bool of_idle;               /* its cost is idle time of findings.idle: it is told by steps where these are */
+    bool without_cost;          /* it is not about time: it is shown whatever it costs */
+    unsigned urgent;            /* its findings come before those of rules with a smaller number */
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
     unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
@@ -274,6 +278,9 @@ bool in_warm_up(const struct findings *findings, int64_t time);
  */
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
                             const struct finding_place *place);
+/* Of the findings in their order: what those about the host gain together is at most what a GPU is idle. The gain of
+ * one that claims idle time of those before is what they leave. */
+void findings_share_idle(struct findings *findings);
 /* Sets its sentence; or its advice. FINDING: NULL: there is none. Returns 0. */
 int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -10,11 +10,12 @@
 struct blocked {
     struct name_facts names;
     struct offences calls;
-    int64_t bytes, pageable;     /* pageable: how many of them */
-    int64_t gpu;                 /* ns that they ran */
-    int64_t host, pageable_host; /* ns that their calls blocked the host */
-    uint32_t device;             /* of the last operation */
-    int64_t until;               /* all operations before ended by then */
+    int64_t bytes, pageable; /* pageable: how many of them */
+    int64_t gpu;             /* ns that they ran */
+    int64_t host;            /* ns that their calls blocked the host */
+    int64_t pinned;          /* ns of that in which copies of other memory than pageable ran */
+    uint32_t device;         /* of the last operation */
+    int64_t until;           /* all operations before ended by then */
     bool any;
 };
 
@@ -36,7 +37,8 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
     blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
     blocked->host = sum_of(blocked->host, ns);
     blocked->pageable += pageable;
-    blocked->pageable_host = sum_of(blocked->pageable_host, pageable ? ns : 0);
+    int64_t ran = op->end - op->start < ns ? op->end - op->start : ns;
+    blocked->pinned = sum_of(blocked->pinned, pageable ? 0 : ran);
     offences_add_op(&blocked->calls, op, ns);
 }
 
@@ -102,14 +104,15 @@ static int blocking_op(void *state, const struct trace *trace, const struct time
     return 0;
 }
 
-/* Pinned copies do not become faster: they can at most run while something else does. */
+/* Pinned copies do not become faster: they can at most run while something else does. What their calls take besides is
+ * gained. */
 static int blocking_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
     int64_t cost = offences_cost(&blocked->calls), other = findings->run - cost;
-    long double share = blocked->host > 0 ? (long double)blocked->pageable_host / (long double)blocked->host : 0;
-    int64_t pageable = (int64_t)((long double)cost * share);
-    struct finding *finding = add_finding(findings, blocked, sum_of(pageable, other > 0 ? other : 0));
+    long double share = blocked->host > 0 ? (long double)blocked->pinned / (long double)blocked->host : 0;
+    int64_t pinned = (int64_t)((long double)cost * share), remains = other < pinned ? pinned - other : 0;
+    struct finding *finding = add_finding(findings, blocked, cost - remains);
     if (blocked->pageable > 0)
         finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
                                 "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "

@@ -235,6 +235,8 @@ static int repeated_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_repeated_kernels = {
+    .of_host = true,
+    .part_of = &rule_launch_bound,
     .id = "repeated-kernels",
     .advice =
         "Do the work of a row in one launch: one kernel for all pieces, a CUDA graph, or in PyTorch an optimiser with "

@@ -151,6 +151,7 @@ static int loading_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_module_loading = {
+    .of_host = true,
     .id = "module-loading",
     .advice =
         "Load modules once, before the work that is measured. Kernels are loaded at their first launch: warm them "
@@ -190,6 +191,7 @@ static int jit_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_jit_compilation = {
+    .of_host = true,
     .id = "jit-compilation",
     .advice = "Build for the GPU that runs it, so that no PTX is left to compile (nvcc -arch=native, or a -gencode for "
               "each architecture), and keep the cache: CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE.",
@@ -262,6 +264,7 @@ static int graphs_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_graph_instantiation = {
+    .of_host = true,
     .id = "graph-instantiation",
     .advice = "Instantiate a graph once and launch it again; change it with cudaGraphExecUpdate() or "
               "cudaGraphExecKernelNodeSetParams(). In PyTorch: one torch.cuda.CUDAGraph for each shape, or "

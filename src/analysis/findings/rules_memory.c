@@ -111,6 +111,7 @@ static int allocation_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_allocation_churn = {
+    .of_host = true,
     .id = "allocation-churn",
     .advice = "Allocate once before the loop, or use cudaMallocAsync() and cudaFreeAsync(), whose memory pool keeps "
               "memory (cudaMemPoolAttrReleaseThreshold); cudaFree() waits for the GPU. In PyTorch: no "
@@ -133,6 +134,7 @@ static int pinning_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_pinning_churn = {
+    .of_host = true,
     .id = "pinning-churn",
     .advice = "Pin memory once and use it again: cudaMallocHost() and cudaHostRegister() take longer than most copies. "
               "In PyTorch: no .pin_memory() in the loop; let DataLoader(pin_memory=True) keep the memory.",

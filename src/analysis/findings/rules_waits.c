@@ -86,6 +86,7 @@ static int device_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_device_waits = {
+    .of_host = true,
     .id = "device-waits",
     .advice = "Leave out the wait where the host needs no result: work of one stream runs in order anyway. Else wait "
               "for the one event that matters (cudaEventSynchronize()), or let a stream wait "
@@ -121,6 +122,7 @@ static int repeated_find(void *state, struct findings *findings)
 }
 
 const struct rule rule_repeated_waits = {
+    .of_host = true,
     .id = "repeated-waits",
     .advice = "Launch the next work before waiting for the last (two buffers, an event each), or wait once after the "
               "loop. In PyTorch: no .item(), .cpu(), print(tensor), nonzero() or boolean mask in the loop; gather "

@@ -324,11 +324,13 @@ static struct cell heading_of(struct table *table, const struct findings *findin
     struct amount gain = amount_time(finding->gain / parts);
     bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
     const char *colon = strstr(finding->text, ": "), *of = steps > 0 ? " of a step" : "";
-    char more[64] = "";
+    char more[96] = "";
     if (finding->cost <= 0)
         return table_text(table, finding->text);
-    if (gains)
-        snprintf(more, sizeof(more), "; up to %s can be gained", gain.text);
+    size_t length = gains ? (size_t)snprintf(more, sizeof(more), "; up to %s can be gained", gain.text) : 0;
+    if (finding->same_as)
+        snprintf(more + length, sizeof(more) - length, "; %sthe same time as %zu", gains ? "else " : "",
+                 finding->same_as);
     if (!colon || colon - finding->text > TITLE_MOST)
         return table_format(table, "%s (%s%s%s)", finding->text, time.text, of, more);
     bool word = strcspn(colon + 2, " ,") == strspn(colon + 2, "abcdefghijklmnopqrstuvwxyz");
@@ -569,11 +571,22 @@ static void say_none(struct report_row *row, const struct idle *idle)
         row->table->none = table_cell_text(row->table, &cell);
 }
 
+static void find_idled(struct findings *findings)
+{
+    int64_t least = findings->run;
+    for (size_t i = 0; i < findings->trace->devices.count; i++) {
+        const struct trace_device *device = &findings->trace->devices.items[i];
+        least = device->used && device->busy.total < least ? device->busy.total : least;
+    }
+    findings->idled = findings->run - least;
+}
+
 static int finish(struct report_row *row)
 {
     struct state *state = row->state;
     struct findings *findings = &state->findings;
     int status = find_told(state);
+    find_idled(findings);
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
@@ -592,6 +605,7 @@ static int finish(struct report_row *row)
     }
     if (findings->items.count > 1)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
+    findings_share_idle(findings);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
         status = show(row, findings, &findings->items.items[i]);
     if (status == 0 && findings->items.count == 0)
