@@ -15,12 +15,10 @@
 static void write_program(struct buffer *out, const struct trace *trace, const char *path)
 {
     const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
-    /* "/opt/app/run --fast": its name will do. */
-    for (size_t end = strcspn(program, " "), i = end; *program == '/' && i-- > 0;)
-        if (program[i] == '/') {
-            program += i + 1;
-            break;
-        }
+    /* Of "/opt/app/run --fast" the name will do. */
+    const char *slash = memrchr(program, '/', strcspn(program, " "));
+    if (*program == '/')
+        program = slash + 1;
     size_t length = strlen(program);
     if (length <= PROGRAM_MOST) {
         buffer_text(out, program);
@@ -65,16 +63,16 @@ static void write_gpus(struct buffer *out, const struct trace *trace)
 
 int headline_write(struct render *render, const struct trace *trace, const char *path)
 {
-    const struct findings *findings = findings_told(trace);
+    const struct findings *findings = findings_of(trace);
     struct buffer line;
     if (!findings)
         return -1;
     buffer_init_memory(&line);
     write_program(&line, trace, path);
     write_gpus(&line, trace);
-    if (findings->told.steps > 0)
-        buffer_format(&line, GAP "%s steps of %s", amount_count(findings->told.steps).text,
-                      amount_mean(findings->told.to - findings->told.from, findings->told.steps).text);
+    if (findings->window.steps > 0)
+        buffer_format(&line, GAP "%s steps of %s", amount_count(findings->window.steps).text,
+                      amount_mean(findings->window.to - findings->window.from, findings->window.steps).text);
     if (filter_wanted(&trace->options->filter)) {
         buffer_text(&line, GAP "only ");
         filter_write(&line, &trace->options->filter);

@@ -209,23 +209,33 @@ static size_t rows_shown(const struct report_options *options, const struct sect
 #define SCREEN_LINES 38 /* with two for the last line */
 #define SCREEN_FINDINGS 21
 
+/* Writes TABLE to TEXT. Returns how many lines that are. */
+static size_t write_lines(struct render *render, const struct table *table, struct buffer *text)
+{
+    size_t lines = 0;
+    text->length = 0;
+    render->format->table(render, table);
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->data[i] == '\n';
+    return lines;
+}
+
 void report_put_table(struct render *render, struct table *table)
 {
-    struct buffer *out = render->out, text;
-    size_t left = SCREEN_LINES > render->lines ? SCREEN_LINES - render->lines : 0, lines;
-    size_t most = table->paragraphs && left > SCREEN_FINDINGS ? SCREEN_FINDINGS : left;
     if (!render->options->usual) {
         render->format->table(render, table);
         return;
     }
+    struct buffer *out = render->out, text;
+    size_t left = SCREEN_LINES > render->lines ? SCREEN_LINES - render->lines : 0;
+    size_t most = table->paragraphs && left > SCREEN_FINDINGS ? SCREEN_FINDINGS : left;
     buffer_init_memory(&text);
     render->out = &text;
-    do {
-        text.length = lines = 0;
-        render->format->table(render, table);
-        for (size_t i = 0; i < text.length; i++)
-            lines += text.data[i] == '\n';
-    } while (lines > most && table->shown > 1 && render->options->top == REPORT_TOP_OWN && table->shown--);
+    size_t lines = write_lines(render, table, &text);
+    while (lines > most && table->shown > 1 && render->options->top == REPORT_TOP_OWN) {
+        table->shown--;
+        lines = write_lines(render, table, &text);
+    }
     render->out = out;
     render->lines += lines;
     buffer_bytes(out, text.data ? text.data : "", text.length);

@@ -119,58 +119,44 @@ static int by_row_and_start(const void *left, const void *right)
     return ORDER(a->row.pid, b->row.pid) ?: ORDER(a->row.tid, b->row.tid) ?: ORDER(a->start, b->start);
 }
 
-#define LISTED 16u
-
-/* The GPUs, or the processes, that the trace has. */
-struct listing {
+/* The GPUs, or the processes, of a trace. */
+struct numbers {
     const struct cut *cut;
-    bool gpus, found, more;
-    int64_t wanted, numbers[LISTED]; /* the smallest, sorted */
-    size_t count;
+    bool gpus;
+    struct map found;
 };
 
-static int list_row(void *context, uint64_t pid, uint64_t *index)
+static int add_number(void *context, uint64_t pid, uint64_t *index)
 {
-    struct listing *list = context;
-    const struct cut_row *row = &list->cut->rows.items[*index - 1];
-    int64_t number = list->gpus ? row->device : (int64_t)pid;
-    size_t at = 0;
-    if (row->gpu != list->gpus)
-        return 0;
-    list->found |= number == list->wanted;
-    while (at < list->count && list->numbers[at] < number)
-        at++;
-    if (at < list->count && list->numbers[at] == number)
-        return 0;
-    list->more |= list->count == LISTED;
-    if (at == LISTED)
-        return 0;
-    list->count += list->count < LISTED;
-    memmove(&list->numbers[at + 1], &list->numbers[at], (list->count - at - 1) * sizeof(*list->numbers));
-    list->numbers[at] = number;
-    return 0;
+    struct numbers *numbers = context;
+    const struct cut_row *row = &numbers->cut->rows.items[*index - 1];
+    uint64_t number = numbers->gpus ? (uint64_t)row->device : pid;
+    return row->gpu != numbers->gpus || map_put(&numbers->found, number, NULL) ? 0 : -1;
 }
 
-static struct listing list_rows(const struct cut *cut, bool gpus)
+/* Whether the trace has the GPU, or the process, that is wanted, if one is. Else MISSING (NULL: not asked for) says
+ * what there is. */
+static bool has_wanted(const struct cut *cut, bool gpus, struct buffer *missing)
 {
+    static const char *const words[][2] = {{"process", "processes"}, {"GPU", "GPUs"}};
     const struct selected_number *wanted = gpus ? &cut->options->gpu : &cut->options->process;
-    struct listing list = {.cut = cut, .gpus = gpus, .wanted = wanted->number, .found = !wanted->given};
-    if (wanted->given)
-        map_each(&cut->row_of_pid, list_row, &list);
-    return list;
+    struct numbers numbers = {.cut = cut, .gpus = gpus};
+    if (!wanted->given)
+        return true;
+    map_each(&cut->row_of_pid, add_number, &numbers);
+    bool has = map_get(&numbers.found, (uint64_t)wanted->number);
+    if (!has && missing)
+        selected_write_missing(missing, wanted, words[gpus], cut->path, &numbers.found);
+    map_release(&numbers.found);
+    return has;
 }
 
-/* Of a GPU or process that is not there. */
 static int error_missing(const struct cut *cut, bool gpus)
 {
-    struct listing list = list_rows(cut, gpus);
     struct buffer words;
     buffer_init_memory(&words);
-    for (size_t i = 0; i < list.count; i++)
-        buffer_format(&words, "%s %lld", i > 0 ? "," : "", (long long)list.numbers[i]);
-    error("no %s %lld in '%s': it has %s%s%.*s%s", gpus ? "GPU" : "process", (long long)list.wanted, cut->path,
-          list.count == 0 ? "no " : "", gpus ? "GPUs" : "processes", (int)words.length, words.length ? words.data : "",
-          list.more ? ", ..." : "");
+    has_wanted(cut, gpus, &words);
+    error("%.*s", (int)words.length, words.length ? words.data : "");
     buffer_release(&words);
     return -1;
 }
@@ -269,9 +255,9 @@ static int find_part(struct cut *cut)
         return NO_EVENTS;
     if (options->rank.given && !cut->is_rank && map_count(&cut->of_rank) == 0)
         return NO_RANK;
-    if (!list_rows(cut, true).found)
+    if (!has_wanted(cut, true, NULL))
         return NO_GPU;
-    if (!list_rows(cut, false).found)
+    if (!has_wanted(cut, false, NULL))
         return NO_PROCESS;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);

@@ -2,11 +2,68 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/log.h"
+#include "common/map.h"
 #include "common/memory.h"
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+#define LISTED 4 /* numbers, or stretches of them */
+
+void number_list_write(char *list, size_t size, int64_t *numbers, size_t count)
+{
+    struct buffer text;
+    size_t i = 0;
+    qsort(numbers, count, sizeof(*numbers), by_number);
+    buffer_init_memory(&text);
+    for (size_t written = 0; i < count && written < LISTED; written++) {
+        size_t end = i + 1;
+        while (end < count && numbers[end] == numbers[end - 1] + 1)
+            end++;
+        buffer_format(&text, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
+        if (end - i == 2)
+            end--;
+        if (end - i > 1)
+            buffer_format(&text, " to %lld", (long long)numbers[end - 1]);
+        i = end;
+    }
+    if (i < count)
+        buffer_format(&text, " and %zu more", count - i);
+    snprintf(list, size, "%.*s", (int)text.length, text.failure ? "" : text.data);
+    buffer_release(&text);
+}
+
+static int add_key(void *context, uint64_t key, uint64_t *value)
+{
+    int64_t **next = context;
+    (void)value;
+    *(*next)++ = (int64_t)key;
+    return 0;
+}
+
+void selected_write_missing(struct buffer *out, const struct selected_number *selected, const char *const words[2],
+                            const char *path, const struct map *numbers)
+{
+    size_t count = map_count(numbers);
+    int64_t *items = calloc(count + 1, sizeof(*items)), *next = items;
+    char list[160] = "";
+    if (items) {
+        map_each(numbers, add_key, &next);
+        number_list_write(list, sizeof(list), items, count);
+    }
+    buffer_format(out, "no %s %lld in '%s': it has %s%s%s%s", words[0], (long long)selected->number, path,
+                  count == 0 ? "no " : "", words[count != 1], count > 0 ? " " : "", list);
+    free(items);
+}
 
 int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end)
 {

@@ -25,6 +25,16 @@ struct selected_number {
     int64_t number;
 };
 
+/* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
+void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
+
+struct buffer;
+struct map;
+/* Appends "no GPU 7 in 'trace.json': it has GPUs 0, 1". WORDS: "GPU" and "GPUs"; NUMBERS: a map whose keys are those
+ * that the trace PATH has. */
+void selected_write_missing(struct buffer *out, const struct selected_number *selected, const char *const words[2],
+                            const char *path, const struct map *numbers);
+
 /* Where it is in a trace from START to END. */
 int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end);
 

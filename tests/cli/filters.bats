@@ -216,13 +216,13 @@ END
 
 @test "a filter that selects nothing fails, and says what there is" {
     run -1 "$gputrace" report --gpu=7 --fail-on=any trace.json
-    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0 and 1"
+    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0, 1"
     run -1 "$gputrace" report --stream=9 trace.json
-    assert_output "gputrace: no stream 9 in 'trace.json': it has streams 7 and 8"
+    assert_output "gputrace: no stream 9 in 'trace.json': it has streams 7, 8"
     run -1 "$gputrace" report --process=300 trace.json
-    assert_output "gputrace: no process 300 in 'trace.json': it has processes 100 and 200"
+    assert_output "gputrace: no process 300 in 'trace.json': it has processes 100, 200"
     run -1 "$gputrace" report --thread=300 trace.json
-    assert_output "gputrace: no thread 300 in 'trace.json': it has threads 100, 101 and 200"
+    assert_output "gputrace: no thread 300 in 'trace.json': it has threads 100, 101, 200"
     run -1 "$gputrace" report --kernel=nomatch trace.json
     assert_output "gputrace: no kernel in 'trace.json' matches --kernel=nomatch: 'gputrace report -r kernels -n 0' lists them"
     run -1 "$gputrace" report --gpu=1 --kernel=alpha trace.json
@@ -235,8 +235,8 @@ END
 @test "of several traces, one that has nothing of what a filter selects is a warning, and all an error" {
     cp trace.json other.json
     run -1 --separate-stderr "$gputrace" report -r kernels --gpu=7 --fail-on=any trace.json other.json
-    assert_equal "$stderr" "gputrace: warning: no GPU 7 in 'trace.json': it has GPUs 0 and 1
-gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0 and 1
+    assert_equal "$stderr" "gputrace: warning: no GPU 7 in 'trace.json': it has GPUs 0, 1
+gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0, 1
 gputrace: none of the traces has what is selected: see the warnings"
     jq 'del(.gputrace) | .traceEvents |= map(select(.args.device != 1 and .pid != 1))' trace.json >other.json
     run -0 --separate-stderr "$gputrace" report -r kernels --gpu=1 trace.json other.json
@@ -369,6 +369,6 @@ END
     run -0 "$gputrace" diff trace.json after.json --gpu=1 --format=json
     refute_output --partial alpha
     run -1 "$gputrace" diff trace.json after.json --gpu=7
-    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0 and 1"
+    assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0, 1"
     run -2 "$gputrace" diff trace.json after.json '--kernel=('
 }

@@ -15,14 +15,14 @@ static const char *line_of(const char *output, const struct convert_summary *sum
 
 UNIT_TEST(a_trace_is_opened_in_a_browser_or_reported)
 {
-    struct convert_summary summary = {.events = 7, .bytes = 400000000, .unpacked = 2000000000};
+    struct convert_summary summary = {.events = 7, .bytes = 400000000, .unpacked = 1800000000};
     assert_string_equal(line_of("a.json", &summary), "gputrace: 7 events in 'a.json' (400 MB); to look at it, open "
                                                      "https://ui.perfetto.dev or run 'gputrace report a.json'\n");
 }
 
 UNIT_TEST(json_that_is_too_large_for_a_browser_is_to_be_converted)
 {
-    struct convert_summary summary = {.events = 7, .bytes = 30000000, .unpacked = 2000000001};
+    struct convert_summary summary = {.events = 7, .bytes = 30000000, .unpacked = 1800000001};
     assert_string_equal(line_of("d/a.json.gz", &summary),
                         "gputrace: 7 events in 'd/a.json.gz' (30.0 MB); too large for a browser: 'gputrace convert "
                         "d/a.json.gz d/a.pftrace' makes it smaller, 'gputrace report d/a.json.gz' reads it as it is\n");

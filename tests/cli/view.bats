@@ -268,7 +268,7 @@ https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/trace.json"
     printf '{"traceEvents": []}' >big.json
     truncate -s 5G big.json
     run -1 "$gputrace" view big.json
-    assert_output "gputrace: 'big.json' is too large for a browser: 5.37 GB, of 2 GB at most. Cut a part out, and view that: gputrace cut 'big.json' -o part.pftrace --to=34%"
+    assert_output "gputrace: 'big.json' is too large for a browser: 5.37 GB, of 1.8 GB at most. Cut a part out, and view that: gputrace cut 'big.json' -o part.pftrace --to=30%"
     run ! listens
     # what a file becomes counts, not its size
     head -c 100000000 /dev/zero | gzip -1 >part.gz
@@ -276,7 +276,7 @@ https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/trace.json"
     [ "$(stat -c %s big.json.gz)" -lt 20000000 ]
     run -1 "$gputrace" view big.json.gz
     assert_output --partial "'big.json.gz' is too large for a browser: 2."
-    assert_output --partial "gputrace cut 'big.json.gz' -o part.pftrace --to=8"
+    assert_output --partial "gputrace cut 'big.json.gz' -o part.pftrace --to=7"
     "$gputrace" convert -q trace.json trace.pftrace
     truncate -s 260M trace.pftrace
     run -1 "$gputrace" view trace.pftrace

@@ -203,10 +203,10 @@ static int add_whole(struct diff *diff, size_t number, const struct trace *trace
     whole->gpus = whole->gpus ? whole->gpus : 1;
     whole->busy /= (double)whole->gpus;
     whole->idle = whole->span - whole->busy;
-    const struct findings *findings = section_state(trace, REPORT_FINDINGS) ? findings_told(trace) : NULL;
-    whole->steps = findings ? findings->told.steps : 0;
+    const struct findings *findings = section_state(trace, REPORT_FINDINGS) ? findings_of(trace) : NULL;
+    whole->steps = findings ? findings->window.steps : 0;
     if (whole->steps > 0)
-        whole->step = (double)(findings->told.to - findings->told.from) / (double)whole->steps;
+        whole->step = (double)(findings->window.to - findings->window.from) / (double)whole->steps;
     return 0;
 }
 

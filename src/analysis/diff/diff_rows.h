@@ -61,7 +61,7 @@ struct diff_whole {
     double span, busy, idle;
     size_t gpus;   /* that were used; 1 if none was */
     double step;   /* of a usual one */
-    int64_t steps; /* 0: the time is not told by steps */
+    int64_t steps; /* 0: the trace has no usual steps */
     int64_t rank;  /* of a job; EVENT_NONE: it is of none, or of several */
     int64_t world; /* ranks of the job; EVENT_NONE: not known */
     uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
@@ -83,7 +83,7 @@ struct diff {
     size_t part_count;
     const struct diff_part *causes; /* parts of a step, else of the run, in the same order */
     size_t cause_count;
-    double told[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
+    double explained[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
 };
 
 /* Reads all traces, one at a time. Returns 0, or -1 after error(). */

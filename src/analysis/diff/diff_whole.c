@@ -45,8 +45,8 @@ static void find_causes(struct diff *diff)
     }
     qsort(causes, diff->cause_count, sizeof(*causes), by_difference);
     for (size_t i = 0; i < diff->cause_count; i++) {
-        diff->told[BEFORE] += causes[i].before;
-        diff->told[AFTER] += causes[i].after;
+        diff->explained[BEFORE] += causes[i].before;
+        diff->explained[AFTER] += causes[i].after;
     }
 }
 

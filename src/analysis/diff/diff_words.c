@@ -214,7 +214,7 @@ const char *diff_part_kind(const struct diff_part *part)
 
 static void write_headline(struct buffer *out, const struct diff *diff)
 {
-    double before = diff->told[BEFORE], after = diff->told[AFTER];
+    double before = diff->explained[BEFORE], after = diff->explained[AFTER];
     double growth = before > 0 ? after / before - 1 : 0;
     buffer_text(out, diff->by_steps ? "A step takes " : "After takes ");
     diff_write_amount(out, after, TYPE_NS);
@@ -258,7 +258,7 @@ void diff_end_line(struct buffer *line, diff_say *say, void *context)
 /* How much longer all takes, and causes that add up to the difference. */
 static void say_summary(const struct diff *diff, diff_say *say, void *context)
 {
-    double before = diff->told[BEFORE], whole = diff->told[AFTER] - before, rest = whole;
+    double before = diff->explained[BEFORE], whole = diff->explained[AFTER] - before, rest = whole;
     bool differs = before > 0 && fabs(whole) >= AS_LONG * before;
     struct buffer line;
     buffer_init_memory(&line);

@@ -193,7 +193,7 @@ struct finding {
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */
     uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
-    bool early;                /* set by the engine: it is about the time before the steps that are told */
+    bool early;                /* set by the engine: it is about the time before the window */
     unsigned number;           /* set by the engine: in the order of being added */
     uint32_t walked;           /* the engine's: the thread whose ranges it looks at */
 };
@@ -215,12 +215,12 @@ struct findings {
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of it */
     struct warm_up warm_up;  /* at the begin of it */
-    /* The time that is told: of usual steps where they take most of the run, else all of it after the warm-up. */
-    struct told_time {
+    /* The time that costs are of: usual steps where they take most of the run, else all of it after the warm-up. */
+    struct findings_window {
         int64_t from, to;
-        int64_t steps; /* how many there are in it; 0: it is not told by steps */
-    } told;
-    const struct idle *idle; /* what GPUs were idle for, in the time that is told; NULL: the trace has no GPU */
+        int64_t steps; /* how many there are in it; 0: costs are of the run */
+    } window;
+    const struct idle *idle; /* what GPUs were idle for, in the window; NULL: the trace has no GPU */
     int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     int64_t idled;           /* ns of it that the GPU that worked least was idle */
@@ -237,7 +237,7 @@ struct rule {
     bool of_gpu;                /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
     bool of_host;               /* it makes the host earlier: no more is gained than a GPU is idle */
     const struct rule *part_of; /* what it costs is a part of what this rule's finding costs; NULL: not known */
-    bool of_idle;               /* its cost is idle time of findings.idle: it is told by steps where these are */
+    bool of_idle;               /* its cost is idle time of findings.idle: it is that of a step where there are steps */
     bool without_cost;          /* it is not about time: it is shown whatever it costs */
     unsigned urgent;            /* its findings come before those of rules with a smaller number */
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
@@ -268,9 +268,10 @@ enum {
 };
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
 
-/* rules_warm_up.c: sets `warm_up`, the longest of a process, `told` and `steady`; and whether TIME, or EVENT_NONE, is
- * in the warm-up. */
+/* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; then `window`; and whether TIME, or
+ * EVENT_NONE, is in the warm-up. */
 void find_warm_up(struct findings *findings);
+void find_window(struct findings *findings);
 bool in_warm_up(const struct findings *findings, int64_t time);
 
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
@@ -315,9 +316,9 @@ const struct hang *finding_hang(const struct hangs *hangs);
 /* Its sentence and what to do, each of FINDING_TEXT bytes; "": what the rule says. Returns 0, or -1: no memory. */
 int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang);
 
-/* What findings are about, for sections that need section_findings: `told` and `idle` are found when they are first
+/* What findings are about, for sections that need section_findings: `window` and `idle` are found when they are first
  * asked for. NULL: no memory, or after error(). */
-const struct findings *findings_told(const struct trace *trace);
+const struct findings *findings_of(const struct trace *trace);
 
 /* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
 struct amount amount_part(int64_t part, int64_t whole);

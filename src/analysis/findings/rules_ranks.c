@@ -50,7 +50,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
     struct adding *adding = context;
     struct findings *findings = adding->findings;
     struct finding_place place = place_of(findings->trace, straggler->rank);
-    struct straggler said = *straggler;
+    size_t same = SIZE_MAX; /* the last that says the same */
     straggler_sum_add(&adding->sum, straggler, adding->exposed);
     for (size_t i = 0; i < adding->before; i++) {
         struct finding *one = &findings->items.items[i];
@@ -60,13 +60,16 @@ static int add_straggler(void *context, const struct straggler *straggler)
         if (one->cost < straggler->cost / 2 || !straggler_explains(straggler, rule) ||
             !straggler_has(straggler, rank_of(adding, one)))
             continue;
-        snprintf(said.advice, sizeof(said.advice), "%s", *one->advice ? one->advice : one->rule->advice);
         place = one->place;
         one->cost = 0;
+        same = i;
     }
     struct finding *finding = finding_add(findings, straggler->cost, straggler->gain, straggler->count, &place);
-    finding_say(finding, "%s", said.text);
-    return finding_advise(finding, "%s", said.advice);
+    finding_say(finding, "%s", straggler->text);
+    if (same == SIZE_MAX)
+        return finding_advise(finding, "%s", straggler->advice);
+    const struct finding *one = &findings->items.items[same];
+    return finding_advise(finding, "%s", *one->advice ? one->advice : one->rule->advice);
 }
 
 /* Takes out findings that are a part of others, and from exposed communication what ranks wait for late ones, who come

@@ -39,15 +39,15 @@ static struct warm_up warm_up_in(struct findings *findings, const struct steps_p
     return matters ? warm_up : (struct warm_up){0};
 }
 
-/* The usual steps of a process, which are most of the run: the time that is told. */
-static void tell_steps(struct findings *findings, const struct steps_process *process, size_t first)
+/* The usual steps of a process, which are most of the run, are the window. */
+static void take_steps(struct findings *findings, const struct steps_process *process, size_t first)
 {
     const struct step *items = process->items.items;
-    struct told_time told = {items[first].from, items[process->items.count - 1].to,
-                             (int64_t)(process->items.count - first)};
-    bool most = told.to - told.from > (findings->run - findings->warm_up.time) / 2;
-    if (most && told.to - told.from > findings->told.to - findings->told.from)
-        findings->told = told;
+    struct findings_window window = {items[first].from, items[process->items.count - 1].to,
+                                     (int64_t)(process->items.count - first)};
+    bool most = window.to - window.from > (findings->run - findings->warm_up.time) / 2;
+    if (most && window.to - window.from > findings->window.to - findings->window.from)
+        findings->window = window;
 }
 
 void find_warm_up(struct findings *findings)
@@ -61,15 +61,20 @@ void find_warm_up(struct findings *findings)
         findings->warm_up = one.time > findings->warm_up.time ? one : findings->warm_up;
     }
     findings->steady = findings->run - findings->warm_up.time;
-    findings->told = (struct told_time){0};
+}
+
+void find_window(struct findings *findings)
+{
+    const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
+    findings->window = (struct findings_window){0};
     for (size_t i = 0; steps && i < steps->processes.count && findings->from != EVENT_NONE; i++) {
         const struct steps_process *process = &steps->processes.items[i];
         if (process->items.count >= STEPS_LEAST && (!findings->warm_up.process || findings->warm_up.process == process))
-            tell_steps(findings, process, findings->warm_up.steps);
+            take_steps(findings, process, findings->warm_up.steps);
     }
-    if (findings->told.steps == 0)
-        findings->told =
-            (struct told_time){findings->warm_up.process ? findings->warm_up.until : INT64_MIN, INT64_MAX, 0};
+    if (findings->window.steps == 0)
+        findings->window =
+            (struct findings_window){findings->warm_up.process ? findings->warm_up.until : INT64_MIN, INT64_MAX, 0};
 }
 
 bool in_warm_up(const struct findings *findings, int64_t time)

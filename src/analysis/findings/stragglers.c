@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/findings/slow_link_words.h"
@@ -280,7 +281,7 @@ static struct finding_name name_launch(const struct trace *trace, uint32_t name)
 
 int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
 {
-    const struct findings *findings = findings_told(trace); /* gaps before the steps are others */
+    const struct findings *findings = findings_of(trace); /* gaps before the steps are others */
     const struct idle *idle = findings ? findings->idle : NULL;
     for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
         struct rank *rank = &ranks->items.items[i];
@@ -320,11 +321,9 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
 /* "4.0 of 25.0 ms of a step", or of the whole run where there are no steps. */
 static void write_part(char *text, size_t size, const struct rank *rank, int64_t time)
 {
-    struct amount part = amount_time(time / (rank->steps ?: 1)), whole = amount_mean(rank->step_total, rank->steps);
-    char *unit = strchr(part.text, ' '), *other = strchr(whole.text, ' ');
-    if (rank->steps > 0 && unit && other && strcmp(unit, other) == 0)
-        *unit = '\0';
-    snprintf(text, size, rank->steps > 0 ? "%s of %s of a step" : "%s", part.text, whole.text);
+    struct amount part =
+        rank->steps > 0 ? amount_part(time / rank->steps, rank->step_total / rank->steps) : amount_time(time);
+    snprintf(text, size, "%s%s", part.text, rank->steps > 0 ? " of a step" : "");
 }
 
 void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
@@ -373,7 +372,7 @@ static int describe(const struct ranks *ranks, struct straggler *straggler)
     for (int64_t i = 0; numbers && i < straggler->ranks; i++)
         numbers[i] = ranks->items.items[straggler->members[i]].rank;
     if (numbers)
-        rank_list_write(who, sizeof(who), numbers, (size_t)straggler->ranks);
+        number_list_write(who, sizeof(who), numbers, (size_t)straggler->ranks);
     free(numbers);
     if (status < 0)
         return status;

@@ -182,7 +182,7 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
-/* What a part of GAP is before its operation is launched. Waiting for the DataLoader is no part of launching. */
+/* What a part of GAP is before its operation is launched. Waiting for the DataLoader does not count as launching. */
 static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
                                     const struct doing_key *doing)
 {

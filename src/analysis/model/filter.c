@@ -226,49 +226,8 @@ static int note_gpu(struct filter *filter, const struct event_fields *event)
     return note(filter, FILTER_STREAM, trace_event_stream(event));
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-#define NUMBERS_LISTED 16
-
-struct listing {
-    int64_t numbers[NUMBERS_LISTED]; /* the smallest, sorted */
-    size_t count;
-};
-
-static int list_number(void *context, uint64_t key, uint64_t *value)
-{
-    struct listing *list = context;
-    int64_t number = (int64_t)key;
-    (void)value;
-    if (list->count < NUMBERS_LISTED)
-        list->numbers[list->count++] = number;
-    else if (number < list->numbers[NUMBERS_LISTED - 1])
-        list->numbers[NUMBERS_LISTED - 1] = number;
-    qsort(list->numbers, list->count, sizeof(*list->numbers), by_number);
-    return 0;
-}
-
-/* "no GPU 7 in 'trace.json': it has GPUs 0 and 1" */
-static void write_missing(const struct filter *filter, enum filter_number what, const char *path, struct buffer *out)
-{
-    static const char *const words[][2] = {
-        {"GPU", "GPUs"}, {"stream", "streams"}, {"process", "processes"}, {"thread", "threads"}};
-    struct listing list = {.count = 0};
-    const struct map *numbers = &filter->numbers[what];
-    size_t count = map_count(numbers);
-    map_each(numbers, list_number, &list);
-    buffer_format(out, "no %s %" PRId64 " in '%s': it has %s", words[what][0], selected(filter, what)->number, path,
-                  count == 0 ? "no " : "");
-    buffer_format(out, "%s", words[what][count != 1]);
-    for (size_t i = 0; i < list.count; i++)
-        buffer_format(out, "%s%" PRId64, i == 0 ? " " : i + 1 < count ? ", " : " and ", list.numbers[i]);
-    if (count > list.count)
-        buffer_format(out, " and %zu more", count - list.count);
-}
+static const char *const number_words[FILTER_NUMBERS][2] = {
+    {"GPU", "GPUs"}, {"stream", "streams"}, {"process", "processes"}, {"thread", "threads"}};
 
 /* Whether the options each select something. Returns 0, or -1 after error(). */
 static int check_found(const struct filter *filter, const char *path, atomic_bool *any)
@@ -277,7 +236,7 @@ static int check_found(const struct filter *filter, const char *path, atomic_boo
     buffer_init_memory(&words);
     for (enum filter_number what = 0; what < FILTER_NUMBERS && words.length == 0; what++)
         if (selected(filter, what)->given && !filter->found[what])
-            write_missing(filter, what, path, &words);
+            selected_write_missing(&words, selected(filter, what), number_words[what], path, &filter->numbers[what]);
     if (words.length == 0 && filter->has_kernel && !filter->found_kernel)
         buffer_format(&words, "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them",
                       path, filter->options->kernel,

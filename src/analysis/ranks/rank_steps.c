@@ -48,6 +48,14 @@ static struct rank_step *find(const struct rank_steps *steps, uint32_t rank, int
     return low > 0 && steps->items[low - 1].rank == rank ? &steps->items[low - 1] : NULL;
 }
 
+int64_t rank_steps_begin(const struct rank_steps *steps, uint32_t rank)
+{
+    const struct rank_step *step = find(steps, rank, INT64_MAX);
+    while (step && step > steps->items && step[-1].rank == rank)
+        step--;
+    return step ? step->from : INT64_MIN;
+}
+
 bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited)
 {
     struct rank_step *step = find(steps, rank, time);

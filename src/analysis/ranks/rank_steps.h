@@ -59,6 +59,9 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
  * TIME. One outside of all steps counts nowhere. Returns whether it counts. */
 bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited);
 
+/* When the first step of RANK begins; INT64_MIN: it has none. */
+int64_t rank_steps_begin(const struct rank_steps *steps, uint32_t rank);
+
 /* Adds idle time of a GPU of RANK to the steps in which it was. */
 void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece);
 

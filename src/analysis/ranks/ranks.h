@@ -33,7 +33,7 @@ struct rank {
     int64_t waited;                    /* for ranks that began an operation later */
     int64_t neighbours;                /* in steps: for the other rank of a send or receive, computing nothing */
     /* In operations of several ranks, but for the first of each communicator: computing nothing. All ranks of a job
-     * take as long, so that one that works longer than its peers has less of it, whoever waits for whom. */
+     * take as long, so that one that works longer than its peers has less of it. */
     int64_t blocked;
     int64_t delayed; /* how long all others together waited for this one, which began last */
     /* How much later it began operations than a typical rank, as far as that waited. Sends and receives do not count:

@@ -181,15 +181,6 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
     return status;
 }
 
-/* When the first step of RANK begins; INT64_MIN: it has none. */
-static int64_t first_step(const struct rank_steps *steps, uint32_t rank)
-{
-    for (size_t i = 0; i < steps->count; i++)
-        if (steps->items[i].rank == rank)
-            return steps->items[i].from;
-    return INT64_MIN;
-}
-
 /* What GPUs were idle for before the first step is not why ranks wait for one another in the steps. */
 static int add_idle_pieces(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
 {
@@ -204,7 +195,7 @@ static int add_idle_pieces(struct ranks *ranks, const struct idle *idle, const s
         uint32_t rank = rank_of_device(times, piece->device);
         if (rank == RANK_NONE)
             continue;
-        begin = rank == last ? begin : first_step(&ranks->steps, rank);
+        begin = rank == last ? begin : rank_steps_begin(&ranks->steps, rank);
         last = rank;
         int64_t before = piece->start + piece->length < begin ? piece->length : difference_of(begin, piece->start);
         if (piece->start < begin)

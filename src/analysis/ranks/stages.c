@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/buffer.h"
+#include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
@@ -142,36 +142,6 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
 
 /* --- names --- */
 
-static int compare_ranks(const void *left, const void *right)
-{
-    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
-}
-
-#define LISTED 4 /* ranks, or stretches of them */
-
-void rank_list_write(char *list, size_t size, int64_t *numbers, size_t count)
-{
-    struct buffer text;
-    size_t i = 0;
-    qsort(numbers, count, sizeof(*numbers), compare_ranks);
-    buffer_init_memory(&text);
-    for (size_t written = 0; i < count && written < LISTED; written++) {
-        size_t end = i + 1;
-        while (end < count && numbers[end] == numbers[end - 1] + 1)
-            end++;
-        buffer_format(&text, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
-        if (end - i == 2)
-            end--;
-        if (end - i > 1)
-            buffer_format(&text, " to %lld", (long long)numbers[end - 1]);
-        i = end;
-    }
-    if (i < count)
-        buffer_format(&text, " and %zu more", count - i);
-    snprintf(list, size, "%.*s", (int)text.length, text.failure ? "" : text.data);
-    buffer_release(&text);
-}
-
 static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
 {
     struct stage *stage = &stages->items.items[number];
@@ -179,7 +149,7 @@ static void name_stage(struct stages *stages, size_t number, const struct ranks 
     for (size_t i = 0; i < ranks->items.count; i++)
         if (stages->of_rank[i] == number)
             numbers[count++] = ranks->items.items[i].rank;
-    rank_list_write(stage->list, sizeof(stage->list), numbers, count);
+    number_list_write(stage->list, sizeof(stage->list), numbers, count);
 }
 
 /* --- all of it --- */

@@ -42,9 +42,6 @@ void stages_release(struct stages *stages);
 /* Returns 0, or -1: no memory. */
 int stages_find(struct stages *stages, const struct ranks *ranks);
 
-/* "0 to 3, 8, 16 and 12 more": numbers of ranks, which it puts in order. */
-void rank_list_write(char *text, size_t size, int64_t *numbers, size_t count);
-
 #define STAGES_COLUMNS 8
 extern const struct column stages_columns[STAGES_COLUMNS];
 /* Adds a row for each stage to ROW's table, which has these columns. Returns 0, or -1: no memory. */

@@ -18,8 +18,8 @@
 
 struct state {
     struct findings findings;
-    bool told;                /* findings.told and findings.idle are found */
-    struct idle idle;         /* of the time that is told, if that is not the whole trace */
+    bool has_window;          /* findings.window and findings.idle are found */
+    struct idle idle;         /* of the window, if that is not the whole trace */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
     int64_t called;           /* ns of all calls */
     void *states[FINDING_RULE_COUNT];
@@ -318,8 +318,8 @@ static const struct column columns[] = {
 static struct cell heading_of(struct table *table, const struct findings *findings, const struct finding *finding)
 {
     const struct trace *trace = findings->trace;
-    int64_t steps = finding->rule->of_idle ? findings->told.steps : 0, parts = steps > 0 ? steps : 1;
-    int64_t whole = steps > 0 ? findings->told.to - findings->told.from : trace_span(trace);
+    int64_t steps = finding->rule->of_idle ? findings->window.steps : 0, parts = steps > 0 ? steps : 1;
+    int64_t whole = steps > 0 ? findings->window.to - findings->window.from : trace_span(trace);
     struct amount time = amount_part(finding->cost / parts, whole / parts);
     struct amount gain = amount_time(finding->gain / parts);
     bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
@@ -509,64 +509,79 @@ static void *state_of(struct state *state, const struct rule *rule)
 }
 
 /* The warm-up is a finding of its own: others are about the rest. */
-static int find_told(struct state *state)
+static int prepare(struct state *state)
 {
     struct findings *findings = &state->findings;
-    if (state->told)
+    if (state->has_window)
         return 0;
-    state->told = true;
+    state->has_window = true;
     find_warm_up(findings);
+    find_window(findings);
     findings->idle = section_state(findings->trace, REPORT_IDLE);
-    if (findings->told.from == INT64_MIN || !findings->idle || !findings->idle->gaps)
+    if (findings->window.from == INT64_MIN || !findings->idle || !findings->idle->gaps)
         return 0;
-    int status =
-        idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->told.from, findings->told.to);
+    int status = idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->window.from,
+                                 findings->window.to);
     findings->idle = &state->idle;
     return status;
 }
 
-const struct findings *findings_told(const struct trace *trace)
+const struct findings *findings_of(const struct trace *trace)
 {
     struct state *state = (struct state *)section_state(trace, REPORT_FINDINGS); /* as sections finish one by one */
-    return find_told(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
+    return prepare(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
+}
+
+/* The GPU that works most; SIZE_MAX: nothing ran on one. */
+static size_t busiest(const struct trace *trace)
+{
+    size_t most = SIZE_MAX;
+    for (size_t i = 0; i < trace->devices.count; i++)
+        if (trace->devices.items[i].used &&
+            (most == SIZE_MAX || trace->devices.items[i].busy.total > trace->devices.items[most].busy.total))
+            most = i;
+    return most;
+}
+
+/* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range that most of it is in. */
+static void write_longest(struct buffer *out, const struct trace *trace, const struct idle *idle, size_t device)
+{
+    const struct idle_sum *causes = idle->devices.items[device].causes;
+    const struct idle_row *most = NULL;
+    unsigned cause = 0;
+    for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
+        cause = causes[i].total > causes[cause].total ? i : cause;
+    for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
+        if (one->what.cause == cause && (!most || one->sum.total > most->sum.total))
+            most = one;
+    if (causes[cause].total > 0 && cause == IDLE_UNKNOWN)
+        buffer_text(out, "; no calls are recorded, so why it is idle is not known");
+    else if (causes[cause].total > 0)
+        buffer_format(out, "; idle longest: %s, %s", amount_part(causes[cause].total, trace_span(trace)).text,
+                      trace_said(trace, idle_cause_words[cause].text).text);
+    if (most && cause == IDLE_OUTSIDE && most->what.range != EVENT_NO_TEXT)
+        buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
 }
 
 /* Where no rule speaks: what the GPU that works most was idle for longest. */
 static void say_none(struct report_row *row, const struct idle *idle)
 {
     const struct trace *trace = row->trace;
-    const struct state *state = row->state;
-    const struct idle_row *most = NULL;
-    size_t device = 0;
-    for (size_t i = 1; idle && i < idle->devices.count && i < trace->devices.count; i++)
-        if (trace->devices.items[i].busy.total > trace->devices.items[device].busy.total)
-            device = i;
-    struct cell cell;
-    if (!idle || device >= idle->devices.count || device >= trace->devices.count ||
-        !trace->devices.items[device].used) {
-        cell = table_format(
-            row->table, "No rule finds a fault. Nothing ran on a GPU; threads were in %s for %s, in a run of %s.",
-            trace_said(trace, "CUDA calls").text, amount_time(state->called).text, amount_time(trace_span(trace)).text);
-        row->table->none = cell.kind == CELL_TEXT ? table_cell_text(row->table, &cell) : row->table->none;
-        return;
-    }
-    struct amount busy = amount_share(trace->devices.items[device].busy.total, trace_span(trace));
-    for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
-        most = !most || one->sum.total > most->sum.total ? one : most;
-    if (!most)
-        cell = table_format(row->table, "No rule finds a fault. The GPU is busy %s of the time.", busy.text);
-    else if (most->what.cause == IDLE_UNKNOWN)
-        cell = table_format(row->table,
-                            "No rule finds a fault. The GPU is busy %s of the time; no calls are recorded, so why it "
-                            "is idle is not known.",
-                            busy.text);
+    size_t device = busiest(trace);
+    struct buffer text;
+    buffer_init_memory(&text);
+    if (device == SIZE_MAX)
+        buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU; threads were in %s for %s, in a run of %s",
+                      trace_said(trace, "CUDA calls").text,
+                      amount_time(((const struct state *)row->state)->called).text,
+                      amount_time(trace_span(trace)).text);
     else
-        cell =
-            table_format(row->table, "No rule finds a fault. The GPU is busy %s of the time; idle longest: %s, %s%s%s.",
-                         busy.text, amount_part(most->sum.total, trace_span(trace)).text,
-                         trace_said(trace, idle_cause_words[most->what.cause].text).text,
-                         most->what.range == EVENT_NO_TEXT ? "" : ", in range ",
-                         most->what.range == EVENT_NO_TEXT ? "" : finding_name(trace, most->what.range).text);
+        buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
+                      amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);
+    if (idle && device < idle->devices.count)
+        write_longest(&text, trace, idle, device);
+    buffer_char(&text, '.');
+    struct cell cell = table_sink(row->table, &text);
     if (cell.kind == CELL_TEXT)
         row->table->none = table_cell_text(row->table, &cell);
 }
@@ -585,7 +600,7 @@ static int finish(struct report_row *row)
 {
     struct state *state = row->state;
     struct findings *findings = &state->findings;
-    int status = find_told(state);
+    int status = prepare(state);
     find_idled(findings);
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
@@ -599,8 +614,8 @@ static int finish(struct report_row *row)
         status = show_unknown(row);
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
-        bool before =
-            findings->told.steps > 0 && finding->place.time != EVENT_NONE && finding->place.time < findings->told.from;
+        bool before = findings->window.steps > 0 && finding->place.time != EVENT_NONE &&
+                      finding->place.time < findings->window.from;
         finding->early = before || finding->rule == &rule_warm_up;
     }
     if (findings->items.count > 1)

@@ -11,33 +11,32 @@
 /* What a GPU did, as parts that do not overlap: what is hidden by something above it does not count. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };
 
-static const struct {
-    const char *word, *text;
-} busy_words[] = {
-    [COMPUTING] = {"computing", "computing"},
-    [COMMUNICATION] = {"communication", "communication that nothing hides"},
-    [COPIES] = {"copies", "copies and sets that nothing hides"},
-    [LOADING] = {"loading", "waiting for the DataLoader"},
-};
-
 struct part {
     unsigned number;
     int64_t ns, whole; /* of a step, or of the run */
 };
 
+static const struct idle_cause_words *words_of(const struct part *part)
+{
+    static const struct idle_cause_words own[] = {
+        [COMPUTING] = {"computing", "computing"},
+        [COMMUNICATION] = {"communication", "communication that nothing hides"},
+        [COPIES] = {"copies", "copies and sets that nothing hides"},
+        [LOADING] = {"loading", "waiting for the DataLoader"},
+    };
+    return part->number < CAUSES ? &own[part->number] : &idle_cause_words[part->number - CAUSES];
+}
+
 static struct cell fill_word(struct report_row *row, const struct column *column)
 {
-    unsigned number = ((const struct part *)row->item)->number;
     (void)column;
-    return table_text(row->table, number >= CAUSES ? idle_cause_words[number - CAUSES].word : busy_words[number].word);
+    return table_text(row->table, words_of(row->item)->word);
 }
 
 static struct cell fill_text(struct report_row *row, const struct column *column)
 {
-    unsigned number = ((const struct part *)row->item)->number;
     (void)column;
-    const char *text = number >= CAUSES ? idle_cause_words[number - CAUSES].text : busy_words[number].text;
-    return table_text(row->table, trace_said(row->trace, text).text);
+    return table_text(row->table, trace_said(row->trace, words_of(row->item)->text).text);
 }
 
 static struct cell fill_part_share(struct report_row *row, const struct column *column)
@@ -54,8 +53,8 @@ static const struct column columns[] = {
     {"part", "What", TYPE_TEXT, 0, .fill = fill_text},
 };
 
-/* What each GPU ran of the time that is told, as a struct temporal has it. */
-static int find_busy(struct temporal *busy, const struct trace *trace, const struct told_time *told)
+/* What each GPU ran of the window, as a struct temporal has it. */
+static int find_busy(struct temporal *busy, const struct trace *trace, const struct findings_window *window)
 {
     struct temporal_names names = {0};
     struct temporal_lane lane = {0};
@@ -66,8 +65,8 @@ static int find_busy(struct temporal *busy, const struct trace *trace, const str
     sorter_walk_begin(&walk, &trace->timeline);
     while (status == 0 && (op = sorter_next(&walk))) {
         struct timeline_op part = *op;
-        part.start = op->start > told->from ? op->start : told->from;
-        part.end = op->end < told->to ? op->end : told->to;
+        part.start = op->start > window->from ? op->start : window->from;
+        part.end = op->end < window->to ? op->end : window->to;
         if (part.end <= part.start)
             continue;
         unsigned kind = temporal_kind(&names, trace, op);
@@ -124,11 +123,11 @@ static int add_rows(struct report_row *row, struct part *parts, int64_t steps)
 static int finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
-    const struct findings *findings = findings_told(trace);
+    const struct findings *findings = findings_of(trace);
     struct temporal busy = {0};
     struct part parts[PART_COUNT] = {0};
     size_t most = 0;
-    int status = findings ? find_busy(&busy, trace, &findings->told) : -1;
+    int status = findings ? find_busy(&busy, trace, &findings->window) : -1;
     for (size_t i = 1; i < busy.devices.count; i++)
         if (temporal_any(&busy.devices.items[i], TEMPORAL_ALL) > temporal_any(&busy.devices.items[most], TEMPORAL_ALL))
             most = i;
@@ -140,9 +139,9 @@ static int finish(struct report_row *row)
         parts[COMMUNICATION].ns = kernels - parts[COMPUTING].ns;
         parts[COPIES].ns = all - kernels;
         add_causes(parts, trace, findings->idle, most);
-        if (findings->told.steps > 0)
+        if (findings->window.steps > 0)
             row->table->title = "Where a step goes";
-        status = add_rows(row, parts, findings->told.steps);
+        status = add_rows(row, parts, findings->window.steps);
     }
     array_release(&busy.devices);
     return status;
