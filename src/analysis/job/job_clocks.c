@@ -1,13 +1,13 @@
 /*
  * Operations are put together by host, and each host of one gets a bound against the first. In the end the pairs of
- * hosts are the edges of a graph whose lengths are uncertainties: the shortest way from host 0 says which are used.
+ * hosts are the edges of a graph whose lengths are uncertainties: the shortest ways from host 0 (Dijkstra's algorithm)
+ * say which are used.
  */
 #include "analysis/job/job_clocks.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/job/clock_tree.h"
 #include "common/log.h"
 
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
@@ -158,36 +158,20 @@ int job_clocks_end(struct job_clocks *clocks)
 struct solving {
     struct job_clocks *clocks;
     struct clock_region *regions; /* of each pair */
-    struct clock_edge *edges;     /* of each pair that joins */
-    struct clock_join *joins;     /* of hosts, in the order in which host 0 reaches them */
+    double *lengths;              /* of each pair: the uncertainty that it adds; below 0: it joins no hosts */
     /* Of each host: host 0's time is START + (1 + FAST) * its time, both relative. */
     struct clock_map {
         double start, fast;
+        double distance; /* the sum of the lengths from host 0; below 0: it is not joined */
     } * maps;
 };
 
 /* The uncertainty of a pair over all that is known of its first host. */
-static double edge_length(const struct solving *solving, const struct clock_pair *pair,
-                          const struct clock_region *region)
+static double length_of(const struct solving *solving, const struct clock_pair *pair, const struct clock_region *region)
 {
     double before = (double)region->first, after = (double)(solving->clocks->hosts[pair->a].last - region->last);
-    return region->uncertainty + region->drift_uncertainty * fmax(0, fmax(before, after));
-}
-
-static int solve_pairs(struct solving *solving, size_t *edges)
-{
-    const struct job_clocks *clocks = solving->clocks;
-    *edges = 0;
-    for (size_t i = 0; i < clocks->pairs.count; i++) {
-        const struct clock_pair *pair = &clocks->pairs.items[i];
-        struct clock_region *region = &solving->regions[i];
-        if (clock_pair_solve(pair, region) < 0)
-            return -1;
-        if (region->any && !region->contradicting)
-            solving->edges[(*edges)++] =
-                (struct clock_edge){pair->a, pair->b, (uint32_t)i, edge_length(solving, pair, region)};
-    }
-    return 0;
+    bool joins = region->any && !region->contradicting;
+    return joins ? region->uncertainty + region->drift_uncertainty * fmax(0, fmax(before, after)) : -1;
 }
 
 /* The time of the host that a clock is joined by, from its own, both relative. */
@@ -195,8 +179,8 @@ static struct clock_map map_of(const struct clock_region *region, bool is_a)
 {
     struct clock_line line = region->line;
     if (is_a)
-        return (struct clock_map){line.start, line.drift};
-    return (struct clock_map){-line.start / (1 + line.drift), -line.drift / (1 + line.drift)};
+        return (struct clock_map){line.start, line.drift, 0};
+    return (struct clock_map){-line.start / (1 + line.drift), -line.drift / (1 + line.drift), 0};
 }
 
 static int64_t time_on_b(const struct clock_region *region, int64_t time)
@@ -204,7 +188,39 @@ static int64_t time_on_b(const struct clock_region *region, int64_t time)
     return time + llround(region->line.start + region->line.drift * (double)time);
 }
 
-static void join_host(const struct solving *solving, const struct clock_join *join)
+/* A way to HOST by a PAIR of which the other host is joined. */
+struct join {
+    double distance; /* of HOST from host 0 */
+    uint32_t host, through, pair;
+};
+
+static bool is_before(const struct join *left, const struct join *right)
+{
+    if (left->distance != right->distance)
+        return left->distance < right->distance;
+    return left->host != right->host ? left->host < right->host : left->through < right->through;
+}
+
+/* Finds the next host on the shortest ways from host 0. Returns whether there is one. */
+static bool find_join(const struct solving *solving, struct join *found)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < solving->clocks->pairs.count; i++) {
+        const struct clock_pair *pair = &solving->clocks->pairs.items[i];
+        bool from_a = solving->maps[pair->a].distance >= 0, from_b = solving->maps[pair->b].distance >= 0;
+        if (solving->lengths[i] < 0 || from_a == from_b)
+            continue;
+        uint32_t through = from_a ? pair->a : pair->b;
+        const struct join join = {solving->maps[through].distance + solving->lengths[i], from_a ? pair->b : pair->a,
+                                  through, i};
+        if (!any || is_before(&join, found))
+            *found = join;
+        any = true;
+    }
+    return any;
+}
+
+static void join_host(const struct solving *solving, const struct join *join)
 {
     const struct clock_pair *pair = &solving->clocks->pairs.items[join->pair];
     const struct clock_region *region = &solving->regions[join->pair];
@@ -213,7 +229,7 @@ static void join_host(const struct solving *solving, const struct clock_join *jo
     bool is_a = join->host == pair->a;
     struct clock_map own = map_of(region, is_a), outer = solving->maps[join->through];
     struct clock_map map = {outer.start + own.start + outer.fast * own.start,
-                            outer.fast + own.fast + outer.fast * own.fast};
+                            outer.fast + own.fast + outer.fast * own.fast, join->distance};
     const struct clock_host *host = &solving->clocks->hosts[join->host];
     int64_t first[2] = {region->first, time_on_b(region, region->first)};
     int64_t last[2] = {region->last, time_on_b(region, region->last)};
@@ -238,15 +254,20 @@ static void join_host(const struct solving *solving, const struct clock_join *jo
 static int solve(struct solving *solving)
 {
     struct job_clocks *clocks = solving->clocks;
-    size_t edges, joined;
-    if (solve_pairs(solving, &edges) < 0 ||
-        clock_tree_make(solving->edges, edges, clocks->host_count, solving->joins, &joined) < 0)
-        return -1;
+    struct join join = {0};
+    for (size_t i = 0; i < clocks->pairs.count; i++) {
+        const struct clock_pair *pair = &clocks->pairs.items[i];
+        if (clock_pair_solve(pair, &solving->regions[i]) < 0)
+            return -1;
+        solving->lengths[i] = length_of(solving, pair, &solving->regions[i]);
+    }
+    for (uint32_t host = 1; host < clocks->host_count; host++)
+        solving->maps[host].distance = -1;
     clocks->items.items[0].state = JOB_CLOCK_REFERENCE;
     clocks->items.items[0].origin = clocks->items.items[0].first = clocks->hosts[0].origin;
     clocks->items.items[0].last = clocks->hosts[0].origin + clocks->hosts[0].last;
-    for (size_t i = 0; i < joined; i++)
-        join_host(solving, &solving->joins[i]);
+    while (find_join(solving, &join))
+        join_host(solving, &join);
     /* Why a host is not joined: whether one of its pairs is contradicting. */
     for (size_t i = 0; i < solving->clocks->pairs.count; i++) {
         const struct clock_pair *pair = &solving->clocks->pairs.items[i];
@@ -275,14 +296,12 @@ int job_clocks_solve(struct job_clocks *clocks)
         clock->state = JOB_CLOCK_NO_EVIDENCE;
     }
     solving.regions = calloc(pairs + 1, sizeof(*solving.regions));
-    solving.edges = calloc(pairs + 1, sizeof(*solving.edges));
-    solving.joins = calloc(hosts + 1, sizeof(*solving.joins));
+    solving.lengths = calloc(pairs + 1, sizeof(*solving.lengths));
     solving.maps = calloc(hosts + 1, sizeof(*solving.maps));
-    bool memory = solving.regions && solving.edges && solving.joins && solving.maps;
+    bool memory = solving.regions && solving.lengths && solving.maps;
     int status = !memory ? -1 : hosts > 0 ? solve(&solving) : 0;
     free(solving.regions);
-    free(solving.edges);
-    free(solving.joins);
+    free(solving.lengths);
     free(solving.maps);
     return status < 0 ? error_no_memory("the clocks of hosts") : 0;
 }
