@@ -20,27 +20,19 @@ void clock_pair_release(struct clock_pair *pair)
     pair->count = pair->capacity = 0;
 }
 
-static void take_least(struct clock_bucket *bucket, struct clock_bound bound)
+/* Keeps BOUND if it says more than the one of its kind that is there. LENGTH: of an end. */
+static void keep(struct clock_bucket *bucket, unsigned kind, struct clock_bound bound, int64_t length)
 {
-    if (!bucket->any_least || bound.ahead > bucket->least.ahead)
-        bucket->least = bound;
-    bucket->any_least = true;
-}
-
-static void take_most(struct clock_bucket *bucket, struct clock_bound bound)
-{
-    if (!bucket->any_most || bound.ahead < bucket->most.ahead)
-        bucket->most = bound;
-    bucket->any_most = true;
-}
-
-static void take_end(struct clock_bucket *bucket, struct clock_bound end, int64_t length)
-{
-    if (bucket->any_end && length >= bucket->length)
+    int64_t ahead = bucket->bounds[kind].ahead;
+    bool better = kind == CLOCK_LEAST  ? bound.ahead > ahead
+                  : kind == CLOCK_MOST ? bound.ahead < ahead
+                                       : length < bucket->length;
+    if (bucket->any[kind] && !better)
         return;
-    bucket->end = end;
-    bucket->length = length;
-    bucket->any_end = true;
+    bucket->any[kind] = true;
+    bucket->bounds[kind] = bound;
+    if (kind == CLOCK_END)
+        bucket->length = length;
 }
 
 static void halve(struct clock_pair *pair)
@@ -49,15 +41,12 @@ static void halve(struct clock_pair *pair)
     size_t count = 0;
     for (size_t i = 0; i < pair->count; i++) {
         size_t place = (size_t)(((pair->begin + (int64_t)i) >> 1) - begin);
-        if (place < count) {
-            if (pair->buckets[i].any_least)
-                take_least(&pair->buckets[place], pair->buckets[i].least);
-            if (pair->buckets[i].any_most)
-                take_most(&pair->buckets[place], pair->buckets[i].most);
-            if (pair->buckets[i].any_end)
-                take_end(&pair->buckets[place], pair->buckets[i].end, pair->buckets[i].length);
-        } else {
-            pair->buckets[place] = pair->buckets[i];
+        const struct clock_bucket *bucket = &pair->buckets[i];
+        for (unsigned kind = 0; place < count && kind < CLOCK_BOUNDS; kind++)
+            if (bucket->any[kind])
+                keep(&pair->buckets[place], kind, bucket->bounds[kind], bucket->length);
+        if (place >= count) {
+            pair->buckets[place] = *bucket;
             count = place + 1;
         }
     }
@@ -129,32 +118,12 @@ static struct clock_bucket *bucket_of(struct clock_pair *pair, int64_t at, size_
     return &pair->buckets[place + (int64_t)before];
 }
 
-static int add_least(struct clock_pair *pair, int64_t at, int64_t ahead, size_t most)
+static int add(struct clock_pair *pair, unsigned kind, int64_t at, int64_t ahead, int64_t length, size_t most)
 {
     struct clock_bucket *bucket = bucket_of(pair, at, most);
-    if (!bucket)
-        return -1;
-    take_least(bucket, (struct clock_bound){at, ahead});
-    return 0;
-}
-
-static int add_most(struct clock_pair *pair, int64_t at, int64_t ahead, size_t most)
-{
-    struct clock_bucket *bucket = bucket_of(pair, at, most);
-    if (!bucket)
-        return -1;
-    take_most(bucket, (struct clock_bound){at, ahead});
-    return 0;
-}
-
-static int add_end(struct clock_pair *pair, const struct clock_part *a, const struct clock_part *b, size_t most)
-{
-    int64_t on_a = a->leave - a->last_enter, on_b = b->leave - b->last_enter, length = on_a < on_b ? on_a : on_b;
-    struct clock_bucket *bucket = length < 0 ? NULL : bucket_of(pair, a->leave, most);
-    if (!bucket)
-        return length < 0 ? 0 : -1;
-    take_end(bucket, (struct clock_bound){a->leave, b->leave - a->leave}, length);
-    return 0;
+    if (bucket)
+        keep(bucket, kind, (struct clock_bound){at, ahead}, length);
+    return bucket ? 0 : -1;
 }
 
 /* A's first leave, read on A, is not before B's last entry: B had then come at least so far. And the other way round.
@@ -164,11 +133,13 @@ int clock_pair_add(struct clock_pair *pair, const struct clock_part *a, const st
     int status = 0;
     pair->operations++;
     if (a->takes && b->gives)
-        status |= add_least(pair, a->leave, b->enter - a->leave, most);
+        status |= add(pair, CLOCK_LEAST, a->leave, b->enter - a->leave, 0, most);
     if (a->gives && b->takes)
-        status |= add_most(pair, a->enter, b->leave - a->enter, most);
-    if (a->all && b->all)
-        status |= add_end(pair, a, b, most);
+        status |= add(pair, CLOCK_MOST, a->enter, b->leave - a->enter, 0, most);
+    if (a->all && b->all) {
+        int64_t on_a = a->leave - a->last_enter, on_b = b->leave - b->last_enter, length = on_a < on_b ? on_a : on_b;
+        status |= length < 0 ? 0 : add(pair, CLOCK_END, a->leave, b->leave - a->leave, length, most);
+    }
     return status;
 }
 
@@ -187,13 +158,13 @@ static void choose_ends(const struct clock_pair *pair, struct ends *ends)
     ends->count = 0;
     for (size_t i = 0; i < pair->count; i++) {
         const struct clock_bucket *bucket = &pair->buckets[i];
-        if (bucket->any_end && (best == SIZE_MAX || bucket->length < pair->buckets[best].length))
+        if (bucket->any[CLOCK_END] && (best == SIZE_MAX || bucket->length < pair->buckets[best].length))
             best = i;
         bool last_of_them = (i + 1) * FIT_ENDS / pair->count != i * FIT_ENDS / pair->count;
         if (!last_of_them || best == SIZE_MAX)
             continue;
         ends->lengths[ends->count] = pair->buckets[best].length;
-        ends->items[ends->count++] = pair->buckets[best].end;
+        ends->items[ends->count++] = pair->buckets[best].bounds[CLOCK_END];
         best = SIZE_MAX;
     }
 }
@@ -285,10 +256,9 @@ int clock_pair_solve(const struct clock_pair *pair, struct clock_region *region)
     choose_ends(pair, &ends);
     for (size_t i = 0; i < pair->count && status == 0; i++) {
         const struct clock_bucket *bucket = &pair->buckets[i];
-        if (bucket->any_least)
-            status |= clock_bounds_add(&bounds, CLOCK_LEAST, bucket->least.at, bucket->least.ahead);
-        if (bucket->any_most)
-            status |= clock_bounds_add(&bounds, CLOCK_MOST, bucket->most.at, bucket->most.ahead);
+        for (enum clock_side side = CLOCK_LEAST; side <= CLOCK_MOST; side++)
+            if (bucket->any[side])
+                status |= clock_bounds_add(&bounds, side, bucket->bounds[side].at, bucket->bounds[side].ahead);
     }
     if (status == 0)
         status = solve(&ends, &bounds, region);

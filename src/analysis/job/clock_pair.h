@@ -27,12 +27,13 @@ struct clock_bound {
     int64_t at, ahead;
 };
 
-/* What is kept of a stretch of A's time. */
+/* What is kept of a stretch of A's time: the tightest bounds from below and from above, CLOCK_LEAST and CLOCK_MOST; and
+ * the end of an operation of ALL on both hosts. */
+enum { CLOCK_END = CLOCK_MOST + 1, CLOCK_BOUNDS };
 struct clock_bucket {
-    struct clock_bound least, most; /* the tightest bounds from below and from above */
-    struct clock_bound end;         /* by the operation of ALL on both hosts whose ends say most */
-    int64_t length;                 /* of that operation since the last entry: the shorter, the more its ends say */
-    bool any_least, any_most, any_end;
+    struct clock_bound bounds[CLOCK_BOUNDS];
+    bool any[CLOCK_BOUNDS];
+    int64_t length; /* of the operation that ended, since the last entry: the shorter, the more its ends say */
 };
 
 struct clock_pair {
