@@ -48,10 +48,10 @@ static inline bool host_kind_is_state(enum host_kind kind)
 }
 
 struct host_pattern {
-    const char *function; /* a '*' at its end stands for anything */
     enum host_kind kind;
-    unsigned rank;     /* of several functions of a stack, the highest says what the thread does */
-    const char *words; /* for people; NULL: the function's name */
+    unsigned rank;         /* of several functions of a stack, the highest says what the thread does */
+    const char *words;     /* for people; NULL: the function's name */
+    const char *functions; /* with blanks between them; a '*' in one stands for anything */
 };
 
 #define HOST_FUNCTION 64
