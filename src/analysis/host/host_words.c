@@ -26,7 +26,7 @@ static const struct host_pattern patterns[] = {
     {HOST_LOCK, 3, NULL,
      "pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_*rdlock pthread_rwlock_*wrlock "
      "mtx_lock"},
-    {HOST_WAIT, 4, "waiting for OpenMP threads", "GOMP_barrier* gomp_*barrier_wait*"},
+    {HOST_WAIT, 4, "waiting for OpenMP threads", "GOMP_barrier* gomp_barrier_wait* gomp_team_barrier_wait*"},
     {HOST_WAIT, 3, NULL,
      "pthread_cond_*wait cnd_wait pthread_barrier_wait wait wait3 wait4 waitid waitpid poll ppoll epoll_wait select "
      "pselect sigwait* accept* recv* mq_receive* msgrcv"},
@@ -80,7 +80,7 @@ const char *host_function_name(const char *function, char text[HOST_FUNCTION])
     return text;
 }
 
-/* The first '*' among the LENGTH bytes of PATTERN stands for anything. */
+/* One '*' among the LENGTH bytes of PATTERN stands for anything. */
 static bool matches(const char *pattern, size_t length, const char *name)
 {
     const char *star = memchr(pattern, '*', length);

@@ -48,6 +48,7 @@ UNIT_TEST(functions_say_what_a_thread_does)
     is_kind("__futex_abstimed_wait_common64", HOST_WAIT);
     is_kind("epoll_wait", HOST_WAIT);
     is_kind("__GI___wait4", HOST_WAIT);
+    is_kind("gomp_team_barrier_wait_end", HOST_WAIT);
     is_kind("take_gil", HOST_GIL);
     is_kind("gc_collect_main.lto_priv.0", HOST_GARBAGE);
     is_kind("_int_malloc", HOST_MEMORY);
