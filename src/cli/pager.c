@@ -12,12 +12,15 @@
 
 #include "common/buffer.h"
 
-/* Whether the first word of COMMAND is a program that can be started: a pager that is not there is no error. */
+/* Whether the first word of COMMAND is a program that can be started, or something that only a shell understands, as in
+ * "LESS=F less". A pager that is not there is no error. */
 static bool is_there(const char *command)
 {
     size_t length = strcspn(command, " \t");
     const char *path = getenv("PATH");
     char file[PATH_MAX];
+    if (strcspn(command, "=|&;<>()$`\\\"'*?[#~") < length)
+        return true;
     if (memchr(command, '/', length)) {
         snprintf(file, sizeof(file), "%.*s", (int)length, command);
         return access(file, X_OK) == 0;

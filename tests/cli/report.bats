@@ -993,6 +993,8 @@ on_terminal() { # COLUMNS ARGUMENT...
     "$gputrace" report "$kineto" >report
     run ! grep paged: report
     GPUTRACE_PAGER=/nowhere/less on_terminal 100 "$kineto" | grep -F 'More: gputrace report -r list'
+    # The shell reads it, as it does git's.
+    GPUTRACE_PAGER='PAGED=yes env' on_terminal 100 "$kineto" | grep -x PAGED=yes
     # It ends early, and the exit status is the report's.
     local errors=$root/tests/data/report/errors.json
     run -3 env script -qec "GPUTRACE_PAGER='head -n 1' '$gputrace' report -r all --fail-on=any '$errors'" /dev/null
