@@ -56,14 +56,16 @@ int section_words_take(const char *value, bool compared, uint64_t *sections, boo
             words[count++] = *word;
     *sections = 0;
     *all = false;
-    for (;; value++) {
+    for (const char *first = value;; value++) {
         size_t length = strcspn(value, ",");
         uint64_t old = compared ? 0 : take_old(value, length);
         const struct option_choice *word = old ? NULL : options_choose(words, "report", value, length);
         if (!word && !old)
             return OPTIONS_ERROR;
         if (word && word->value == WORD_LIST)
-            return list(words);
+            return value == first && value[length] == '\0'
+                       ? list(words)
+                       : error("--report: 'list' prints the sections, and stands alone: use -r list");
         *all |= word && word->value == WORD_ALL;
         *sections |= old ? old : with_parts((unsigned)word->value);
         value += length;

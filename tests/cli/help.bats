@@ -116,6 +116,16 @@ fish_offers() {
         "source '$root/src/cli/completion.fish'; complete -C '$1'" | cut -f 1
 }
 
+@test "-r list prints the sections and stands alone, and no word beside it is ignored" {
+    for command in report diff; do
+        "$gputrace" "$command" -r list | grep -q '^kernels  *Which kernels take GPU time?$'
+        for list in kernels,list list,kernels list,; do
+            run -2 "$gputrace" "$command" -r "$list" -o file
+            assert_output "gputrace: --report: 'list' prints the sections, and stands alone: use -r list"
+        done
+    done
+}
+
 @test "completion knows every command and every option" {
     assert_equal "$(bash_offers '' | sort)" "$(printf '%s\n' "${commands[@]}" help | sort)"
     for command in "${commands[@]}"; do
