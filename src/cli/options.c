@@ -123,15 +123,11 @@ static int store_ms(const struct option_row *row, int64_t *field, const char *va
 
 static int store_bound(const struct option_row *row, struct time_bound *field, const char *value)
 {
-    char *end;
     uint64_t ns;
-    double percent = strtod(value, &end);
     *field = (struct time_bound){.text = value};
-    if (end != value && strcmp(end, "%") == 0) {
-        field->is_share = true;
-        field->percent = percent;
-        return percent >= 0 && percent <= 100 ? 0 : error("--%s: '%s' is not from 0%% to 100%%", row->word, value);
-    }
+    field->is_share = quantity_read(value, &field->percent) == '%';
+    if (field->is_share)
+        return field->percent <= 100 ? 0 : error("--%s: '%s' is not from 0%% to 100%%", row->word, value);
     if (duration_parse(row->word, value, &ns) < 0)
         return -1;
     field->ns = (int64_t)ns;
@@ -262,21 +258,13 @@ int options_cupti(const char **field, const char *value)
 
 #define SECONDS_MAX 1e9 /* thirty years, and far from overflow in ns */
 
-static const struct {
-    const char *word;
-    uint64_t ns;
-} units[] = {{"", NS_PER_S}, {"s", NS_PER_S}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
-
 int duration_parse(const char *option, const char *value, uint64_t *ns)
 {
-    char *end;
-    double number = strtod(value, &end);
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != value; i++) {
-        double wanted = number * (double)units[i].ns;
-        if (strcmp(end, units[i].word) != 0 || !(wanted >= 0 && wanted <= SECONDS_MAX * (double)NS_PER_S))
-            continue;
-        *ns = (uint64_t)llround(wanted);
-        return 0;
-    }
-    return error("--%s: '%s' is not a time (try 2, 0.5 or 300ms)", option, value);
+    double number;
+    char kind = quantity_read(value, &number);
+    number *= kind == '1' ? (double)NS_PER_S : 1;
+    if ((kind != '1' && kind != 't') || number > SECONDS_MAX * (double)NS_PER_S)
+        return error("--%s: '%s' is not a time (try 2, 0.5 or 300ms)", option, value);
+    *ns = (uint64_t)llround(number);
+    return 0;
 }

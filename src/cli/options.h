@@ -129,8 +129,8 @@ void options_help(const struct command *command, FILE *out);
 const struct option_choice *options_choose(const struct option_choice *choices, const char *option, const char *word,
                                            size_t length);
 
-/* Reads VALUE of --OPTION as a time in seconds, or in the unit behind it: "2", "0.5", "1.5s", "300ms", "20us", "7ns".
- * Returns 0, or -1 after error(). */
+/* Reads VALUE of --OPTION as a time in seconds, or in the unit behind it: "2", "0.5", "1.5s", "300 ms". Returns 0, or
+ * -1 after error(). */
 int duration_parse(const char *option, const char *value, uint64_t *ns);
 
 /* For `take` of --cupti: stores the absolute path of VALUE, which is never freed, as the program may change its

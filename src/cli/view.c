@@ -34,7 +34,7 @@ struct settings {
 static const struct option_row rows[] = {
     {.word = "timeout",
      .argument = "TIME",
-     .help = "end when nothing was fetched for so long, 0: never (default: 300)",
+     .help = "end when nothing was fetched for so long, in seconds, or with a\nunit (500ms); 0: never (default: 300)",
      .type = OPTION_TIME,
      .offset = offsetof(struct settings, timeout)},
 };

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t size_by_first_byte(unsigned char first)
@@ -206,4 +207,32 @@ bool suggestion_consider(struct suggestion *suggestion, const char *word)
     suggestion->word = word;
     suggestion->distance = distance;
     return true;
+}
+
+/* --- quantities --- */
+
+static const struct {
+    const char *word;
+    char kind;
+    double size;
+} units[] = {
+    {"%", '%', 1},    {"s", 't', 1e9},  {"ms", 't', 1e6},   {"us", 't', 1e3},        {"µs", 't', 1e3},
+    {"ns", 't', 1},   {"B", 'b', 1},    {"KiB", 'b', 1024}, {"MiB", 'b', 1048576.0}, {"GiB", 'b', 1073741824.0},
+    {"KB", 'b', 1e3}, {"MB", 'b', 1e6}, {"GB", 'b', 1e9},
+};
+
+char quantity_read(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || !(*value >= 0))
+        return 0;
+    end += strspn(end, " ");
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+        if (strcmp(end, units[i].word) != 0)
+            continue;
+        *value *= units[i].size;
+        return units[i].kind;
+    }
+    return *end ? 0 : '1';
 }

@@ -36,6 +36,10 @@ size_t utf8_from_wide(char *out, size_t space, const wchar_t *text);
 /* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
 size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width);
 
+/* Reads a quantity of the command line, "7", "1.5s", "200 us", "2GiB" or "40%", into *VALUE: times in ns, sizes in
+ * bytes. Returns the kind of its unit: 't' of time, 'b' of bytes, '%', '1' if it has none; 0: it is not a quantity. */
+char quantity_read(const char *text, double *value);
+
 /*
  * Texts that are recorded are cut at this many bytes. At the cut stands a hash of the whole text, so that two texts
  * that begin alike stay two.

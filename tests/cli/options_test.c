@@ -179,8 +179,9 @@ static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
         const char *text;
         uint64_t ns;
     } cases[] = {
-        {"0", 0},          {"2", 2000000000}, {"0.25", 250000000},    {"1.5s", 1500000000}, {"300ms", 300000000},
-        {"20.5us", 20500}, {"7ns", 7},        {"1e3", 1000000000000}, {"0.0000000004", 0}};
+        {"0", 0},           {"2", 2000000000}, {"0.25", 250000000},    {"1.5s", 1500000000}, {"300ms", 300000000},
+        {"20.5us", 20500},  {"7ns", 7},        {"1e3", 1000000000000}, {"0.0000000004", 0},  {"1 s", 1000000000},
+        {"200 us", 200000}, {"3µs", 3000}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t ns = 1;
         assert_int_equal(duration_parse("delay", cases[i].text, &ns), 0);
@@ -191,8 +192,8 @@ static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
 static void what_is_no_time_is_refused(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"",    "s",    "ms",  "soon", "-1",   "-1ms",   "nan",
-                                        "inf", "1e30", "1 s", "1h",   "1sec", "1e20ns", "2s "};
+    static const char *const cases[] = {"",     "s",  "ms",   "soon",   "-1",  "-1ms",  "nan", "inf",
+                                        "1e30", "1h", "1sec", "1e20ns", "2s ", "2 MiB", "5%"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t ns = 1;
         unit_stderr_begin();

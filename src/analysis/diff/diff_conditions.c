@@ -57,29 +57,12 @@ static int check_noun(const char *noun, const char *text)
     return error("--fail-on: '%s' is about '%s', which is not one of %s", text, noun, list);
 }
 
-static const struct {
-    const char *word;
-    char unit;
-    double size;
-} units[] = {
-    {"%", '%', 1},    {"s", 't', 1e9},  {"ms", 't', 1e6},   {"us", 't', 1e3},        {"µs", 't', 1e3},
-    {"ns", 't', 1},   {"B", 'b', 1},    {"KiB", 'b', 1024}, {"MiB", 'b', 1048576.0}, {"GiB", 'b', 1073741824.0},
-    {"KB", 'b', 1e3}, {"MB", 'b', 1e6}, {"GB", 'b', 1e9},
-};
-
 static int read_limit(struct diff_condition *condition, const char *limit)
 {
-    char *end;
-    double number = strtod(limit, &end);
-    end += strspn(end, " ");
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != limit; i++) {
-        if (strcmp(end, units[i].word) != 0 || !(number >= 0 && number < 1e12))
-            continue;
-        condition->limit = number * units[i].size;
-        condition->of_percent = units[i].unit == '%';
-        condition->unit = units[i].unit;
+    condition->unit = quantity_read(limit, &condition->limit);
+    condition->of_percent = condition->unit == '%';
+    if (condition->unit != 0 && condition->unit != '1' && condition->limit < 1e21)
         return 0;
-    }
     return error("--fail-on: '%s' does not end in a limit with its unit (try >3%%, >2ms or >100MiB)", condition->text);
 }
 
