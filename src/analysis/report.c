@@ -417,31 +417,34 @@ static int check_rules(const char *ids)
         if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))
             continue;
         finding_rule_words(words, sizeof(words));
-        return error("no finding '%.*s' to fail on: there are any, %s", (int)length, ids, words);
+        return error("no finding '%.*s' to fail on: there are %s", (int)length, ids, words);
     }
     return 0;
+}
+
+void report_list_columns(const struct report_columns *tables, size_t count, char *text, size_t size)
+{
+    *text = '\0';
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < tables[i].count; k++) {
+            const char *word = tables[i].columns[k].word;
+            size_t before = 0;
+            while (before < i && table_find_column(tables[before].columns, tables[before].count, word) < 0)
+                before++;
+            if (before == i)
+                text_list_add(text, size, word);
+        }
 }
 
 /* Looks for a column called WORD in COUNT tables. Returns 0, or -1 after an error that lists the columns. */
 static int check_column(const struct report_columns *tables, size_t count, const char *word, const char *what)
 {
-    struct interner words = {0};
-    char list[1024] = "";
-    bool found = false;
-    for (size_t i = 0; i < count && !found; i++) {
-        found = table_find_column(tables[i].columns, tables[i].count, word) >= 0;
-        for (size_t k = 0; k < tables[i].count; k++) {
-            const char *known = tables[i].columns[k].word;
-            size_t before = words.count, length = strlen(list);
-            intern(&words, known, strlen(known));
-            if (words.count > before && length + strlen(known) + 3 < sizeof(list))
-                strcat(strcat(list, length ? ", " : ""), known);
-        }
-    }
-    interner_release(&words);
-    if (found)
-        return 0;
-    return *list ? error_no_column(word, what, list) : error("cannot %s '%s': the overview has no columns", what, word);
+    char list[1024];
+    for (size_t i = 0; i < count; i++)
+        if (table_find_column(tables[i].columns, tables[i].count, word) >= 0)
+            return 0;
+    report_list_columns(tables, count, list, sizeof(list));
+    return *list ? error_no_column(word, what, list) : error("cannot %s '%s': these sections have none", what, word);
 }
 
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count)
@@ -462,17 +465,31 @@ int report_check_columns(const struct report_options *options, const struct repo
     }
 }
 
-int report_check(const struct report_options *options, const struct report_columns *more, size_t count)
+/* Sets TABLES to those of the wanted sections that have columns. Returns how many. */
+static size_t section_tables(const struct report_options *options, struct report_columns *tables)
 {
-    struct report_columns tables[REPORT_SECTION_COUNT + REPORT_MORE_TABLES];
-    size_t known = 0;
-    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
-        return -1;
+    size_t count = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         const struct section *section = section_wanted(options, i);
         if (section && !section->listing)
-            tables[known++] = (struct report_columns){section->columns, section->column_count};
+            tables[count++] = (struct report_columns){section->columns, section->column_count};
     }
+    return count;
+}
+
+void report_column_words(char *text, size_t size)
+{
+    struct report_columns tables[REPORT_SECTION_COUNT];
+    size_t count = section_tables(&(struct report_options){0}, tables);
+    report_list_columns(tables, count, text, size);
+}
+
+int report_check(const struct report_options *options, const struct report_columns *more, size_t count)
+{
+    struct report_columns tables[REPORT_SECTION_COUNT + REPORT_MORE_TABLES];
+    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
+        return -1;
+    size_t known = section_tables(options, tables);
     for (size_t i = 0; i < count && i < REPORT_MORE_TABLES; i++)
         tables[known++] = more[i];
     return report_check_columns(options, tables, known);

@@ -19,6 +19,11 @@ struct report_columns {
     size_t count;
 };
 
+/* Writes the words of the columns of COUNT tables, "time, total", each once, into the SIZE bytes of TEXT; and those of
+ * all sections. */
+void report_list_columns(const struct report_columns *tables, size_t count, char *text, size_t size);
+void report_column_words(char *text, size_t size);
+
 /* Whether --sort and --columns name columns of one of COUNT tables. Returns 0, or -1 after error(). */
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count);
 

@@ -26,6 +26,11 @@ static void complete_argument(const struct option_row *row, const char *before, 
     snprintf(head, sizeof(head), "%s%.*s", before, (int)(last - text + minus), text);
     for (const struct option_choice *choice = row->choices; choice && choice->word; choice++)
         print_match(last + minus, head, choice->word, "");
+    char list[4096];
+    if (row->list)
+        row->list(list, sizeof(list));
+    for (char *rest = row->list ? list : NULL, *word; (word = strsep(&rest, ","));)
+        print_match(last + minus, head, word + strspn(word, " "), "");
     if (strcmp(row->argument, "DIR") == 0)
         puts(":folders");
     else if (strcmp(row->argument, "FILE") == 0 || strcmp(row->argument, "TRACE...") == 0)

@@ -144,21 +144,22 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid"), \
         OPTION_ROW_SELECT(convert_command_options, part.rank, "rank", "leave out other ranks of the job")
 
-#define OUTPUT                                                                                                       \
+#define OUTPUT(formats)                                                                                              \
     {                                                                                                                \
-        .word = "output", .letter = 'o', .argument = "FILE", .help = "write this file; its name chooses the format", \
-        .type = OPTION_TEXT, .offset = FIELD(output)                                                                 \
+        .word = "output", .letter = 'o', .argument = "FILE",                                                         \
+        .help = "write this file; its name chooses the format" formats, .type = OPTION_TEXT, .offset = FIELD(output) \
     }
+#define FORMAT(ending, what, ...) "\n" ending ": " what
 
 static const struct option_row rows[] = {
-    OUTPUT,
+    OUTPUT(":" FILE_FORMATS(FORMAT)),
     FORCE,
     PART,
     OPTION_ROWS_VERBOSITY(convert_command_options),
 };
 
 static const struct option_row cut_rows[] = {
-    OUTPUT,
+    OUTPUT(""),
     PART,
     FORCE,
     OPTION_ROWS_VERBOSITY(convert_command_options),
@@ -222,6 +223,9 @@ const struct command command_convert = {
     .name = "convert",
     .operands = "[IN] OUT",
     .summary = "Converts a trace between formats",
+    .examples = "  gputrace convert trace.json trace.pftrace\n"
+                "  gputrace convert trace.json.gz trace.sqlite\n"
+                "  gputrace convert /tmp/gputrace-x2Vb7Q trace.folded\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = convert_run,
@@ -231,6 +235,9 @@ const struct command command_cut = {
     .name = "cut",
     .operands = "[IN] OUT",
     .summary = "Cuts a part out of a trace",
+    .examples = "  gputrace cut trace.json part.pftrace --from=1.5s --to=2s\n"
+                "  gputrace cut trace.pftrace -o step.json --range=train_step/3\n"
+                "  gputrace cut job.pftrace -o rank7.json.gz --rank=7\n",
     .options = cut_rows,
     .option_count = sizeof(cut_rows) / sizeof(*cut_rows),
     .run = cut_run,

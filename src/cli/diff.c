@@ -75,7 +75,8 @@ static const struct option_row options[] = {
      .help = "exit with 3 if this grew for sure: total>3%, gpu>2ms, idle, memory>10%,\n"
              "kernel:NAME>2%, range:NAME; can be given several times",
      .type = OPTION_CALL,
-     .take = take_condition},
+     .take = take_condition,
+     .list = diff_condition_words},
     {.word = "any", .offset = FIELD(diff.any), .help = "--fail-on: even if it is not sure that it grew"},
     {.word = "report",
      .letter = 'r',
@@ -83,9 +84,10 @@ static const struct option_row options[] = {
      .help = "compare these sections of the report, separated by commas, or all (default:\n"
              "all, of which a table shows the most important ones); list: what each answers",
      .type = OPTION_CALL,
-     .take = take_sections},
+     .take = take_sections,
+     .list = section_words_compared},
     {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},
-    OPTION_ROWS_STYLE(diff_settings, diff.report),
+    OPTION_ROWS_STYLE(diff_settings, diff.report, NULL),
     OPTION_ROW_NO_PAGER,
     {.word = "format",
      .letter = 'f',

@@ -406,6 +406,9 @@ const struct command command_merge = {
     .name = "merge",
     .operands = "TRACE...",
     .summary = "Merges traces of several ranks into one",
+    .examples = "  gputrace merge -o job.pftrace rank*.pftrace\n"
+                "  gputrace merge -o step.json.gz --step=7 rank*.json\n"
+                "  gputrace merge -o job.pftrace host1.json host2.json --from=10s --to=12s\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = merge_run,

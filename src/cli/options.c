@@ -76,8 +76,7 @@ const struct option_choice *options_choose(const struct option_choice *choices, 
         if (strlen(choice->word) == length && memcmp(choice->word, word, length) == 0)
             return choice;
         suggestion_consider(&nearest, choice->word);
-        if (strlen(list) + strlen(choice->word) + 3 < sizeof(list))
-            strcat(strcat(list, *list ? ", " : ""), choice->word);
+        text_list_add(list, sizeof(list), choice->word);
     }
     if (nearest.word)
         error("--%s: '%.*s' is not valid: did you mean '%s'? Valid are %s", option, (int)length, word, nearest.word,

@@ -46,6 +46,8 @@ struct option_row {
     int64_t least, most;
     const char *unit;                    /* of a number, for messages: "rows (0 for all)" */
     const struct option_choice *choices; /* of OPTION_CHOICE; else what completion offers */
+    /* What completion offers, "a, b", where it is not in a table: writes the SIZE bytes of TEXT. */
+    void (*list)(char *text, size_t size);
     /* Checks VALUE and stores it in SETTINGS. Returns 0, or what options_parse() returns instead: OPTIONS_ERROR after
      * error(), OPTIONS_HELP after it printed something. */
     int (*take)(void *settings, const char *value);

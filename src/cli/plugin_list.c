@@ -126,7 +126,7 @@ static int error_unknown_setting(const struct search *search, const char *known,
     snprintf(words, sizeof(words), "%s", known);
     for (char *rest = words, *word; (word = strsep(&rest, ","));) {
         suggestion_consider(&nearest, word);
-        strcat(strcat(list, *list ? ", " : ""), word);
+        text_list_add(list, sizeof(list), word);
     }
     if (nearest.word)
         return error("plugin '%s' has no setting '%.*s': did you mean '%s'? It takes %s", search->name, (int)length,

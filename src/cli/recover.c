@@ -182,6 +182,9 @@ const struct command command_recover = {
     .name = "recover",
     .operands = "[DIR]",
     .summary = "Writes the trace of an interrupted run",
+    .examples = "  gputrace recover\n"
+                "  gputrace recover /tmp/gputrace-x2Vb7Q\n"
+                "  gputrace recover --keep -o recovered.pftrace /tmp/gputrace-x2Vb7Q\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = recover_command,

@@ -20,11 +20,12 @@
 #include "symbols/symbols.h"
 #include "trace/build/sources.h"
 #include "trace/spool/spool_directory.h"
+#include "analysis/findings/findings.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"
 
-struct settings {
+struct report_settings {
     struct report_options report;
     const char *html;   /* NULL: not given */
     const char *output; /* likewise */
@@ -45,20 +46,19 @@ static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
 static int take_sections(void *context, const char *value)
 {
-    struct settings *settings = context;
+    struct report_settings *settings = context;
     return section_words_take(value, false, &settings->report.sections, &settings->all);
 }
 
-#define WORD(constant, name, word, ...) " " word
+#define WORD(constant, name, word, title, question) "\n" word ": " question
 #define NOTHING(...)
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct report_settings, name)
 static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "show these sections, separated by commas:" REPORT_SECTIONS(
-         WORD, NOTHING) " all\n"
-                        "(default: all in csv and json, the first screen in tables); list: what each answers",
+     .help = "show these sections, separated by commas, or all (default: all in csv and json,\nthe first screen in "
+             "tables); list prints them:" REPORT_SECTIONS(WORD, NOTHING),
      .type = OPTION_CALL,
      .take = take_sections,
      .choices = section_words},
@@ -83,8 +83,9 @@ static const struct option_row options[] = {
      .argument = "COLUMN",
      .help = "sort rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
      .type = OPTION_TEXT,
+     .list = report_column_words,
      .offset = FIELD(report.sort)},
-    OPTION_ROWS_STYLE(settings, report),
+    OPTION_ROWS_STYLE(report_settings, report, report_column_words),
     OPTION_ROW_NO_PAGER,
     {.word = "snapshot",
      .argument = "TIME",
@@ -98,7 +99,7 @@ static const struct option_row options[] = {
     {.word = "by-shape",
      .help = "show a row for each operator and its input shapes, instead of each\noperator, where the trace has them",
      .offset = FIELD(report.by_shape)},
-    OPTION_ROWS_FILTER(settings, report.filter),
+    OPTION_ROWS_FILTER(report_settings, report.filter),
     {.word = "html",
      .argument = "FILE",
      .help = "write the report as a page with charts, FILE.html, instead",
@@ -119,13 +120,15 @@ static const struct option_row options[] = {
      .type = OPTION_TEXT,
      .offset = FIELD(mpi)},
     {.word = "fail-on",
-     .argument = "ID[,...]",
-     .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
+     .argument = "LIST",
+     .help = "exit with status 3 if there is a finding of one of these ids, separated by\ncommas, or any: see "
+             "gputrace-findings(7)",
      .type = OPTION_TEXT,
+     .list = finding_rule_words,
      .offset = FIELD(report.fail_on)},
 };
 
-static void choose(struct settings *settings)
+static void choose(struct report_settings *settings)
 {
     struct report_options *report = &settings->report;
     /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
@@ -214,7 +217,7 @@ static int exit_status(int status)
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 
-static int check_partial(const struct settings *settings, size_t count)
+static int check_partial(const struct report_settings *settings, size_t count)
 {
     if (settings->partial && !settings->output)
         return error("--partial needs a file to write: -o rank7.gpr");
@@ -235,7 +238,7 @@ static int check_partial(const struct settings *settings, size_t count)
 
 static int run(int argc, char **argv)
 {
-    struct settings settings = {.style = REPORT_STYLE, .snapshot = UINT64_MAX};
+    struct report_settings settings = {.style = REPORT_STYLE, .snapshot = UINT64_MAX};
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
@@ -286,6 +289,9 @@ const struct command command_report = {
     .name = "report",
     .operands = "[TRACE...]",
     .summary = "Prints where the time of a trace went",
+    .examples = "  gputrace report\n"
+                "  gputrace report -r kernels,lines --top=10 trace.json\n"
+                "  gputrace report --html=job.html rank*.pftrace\n",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .run = run,

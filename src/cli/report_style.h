@@ -25,11 +25,12 @@ struct report_style {
 
 /* The options of commands that write tables. The settings have a struct report_style `style`. */
 extern const struct option_choice report_colours[], report_name_forms[];
-#define OPTION_ROWS_STYLE(settings, fields)                                                                         \
+#define OPTION_ROWS_STYLE(settings, fields, column_words)                                                           \
     {.word = "columns",                                                                                             \
      .argument = "LIST",                                                                                            \
      .help = "show these columns, separated by commas, or all\n(default: those that fit)",                          \
      .type = OPTION_TEXT,                                                                                           \
+     .list = column_words,                                                                                          \
      .offset = offsetof(struct settings, fields.columns)},                                                          \
         {.word = "width",                                                                                           \
          .argument = "N",                                                                                           \

@@ -197,6 +197,7 @@ static int take_plugin(void *settings, const char *value)
 static const struct option_choice graph_words[] = {{"node", 1}, {"graph", 0}, {NULL, 0}};
 static const struct option_choice children_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 static const struct option_choice plugin_words[] = {{"calls", 0}, {"hazards", 0}, {"leaks", 0}, {NULL, 0}};
+static const struct option_choice cpu_words[] = {{"samples", 0}, {"switches", 0}, {NULL, 0}};
 static const struct option_choice wait_words[] = {{"primary", false}, {"all", true}, {NULL, 0}};
 
 #define FIELD(name) offsetof(struct run_options, name)
@@ -276,6 +277,7 @@ static const struct option_row rows[] = {
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_cpu,
+     .choices = cpu_words,
      .help = "record where the program's threads are, 1000 times in a second\n"
              "of their CPU time (samples, or samples:HZ), and when they leave\n"
              "processors (switches); words separated by commas"},
@@ -344,6 +346,9 @@ const struct command command_run = {
     .name = "run",
     .operands = "[--] PROGRAM [ARG...]",
     .summary = "Runs a program and writes a trace of its GPU work",
+    .examples = "  gputrace run python train.py\n"
+                "  gputrace run -o node.pftrace torchrun --nproc-per-node 8 train.py\n"
+                "  gputrace run --delay=30 --duration=5 -t all,torch python train.py\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = run_command,

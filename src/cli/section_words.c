@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "analysis/model/section.h"
 
 enum { WORD_ALL = REPORT_SECTION_COUNT, WORD_LIST };
@@ -47,12 +48,25 @@ static uint64_t with_parts(unsigned section)
     return bits;
 }
 
+static bool is_compared(const struct option_choice *word)
+{
+    return word->value >= WORD_ALL || section_list[word->value].section->comparable.noun;
+}
+
+void section_words_compared(char *text, size_t size)
+{
+    *text = '\0';
+    for (const struct option_choice *word = section_words; word->word; word++)
+        if (is_compared(word))
+            text_list_add(text, size, word->word);
+}
+
 int section_words_take(const char *value, bool compared, uint64_t *sections, bool *all)
 {
     struct option_choice words[sizeof(section_words) / sizeof(*section_words)] = {0};
     size_t count = 0;
     for (const struct option_choice *word = section_words; word->word; word++)
-        if (!compared || word->value >= WORD_ALL || section_list[word->value].section->comparable.noun)
+        if (!compared || is_compared(word))
             words[count++] = *word;
     *sections = 0;
     *all = false;

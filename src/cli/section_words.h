@@ -10,6 +10,8 @@
 #include "cli/options.h"
 
 extern const struct option_choice section_words[]; /* ends with NULL */
+/* Those of sections that `gputrace diff` compares, "findings, time", in the SIZE bytes of TEXT. */
+void section_words_compared(char *text, size_t size);
 
 /*
  * Sets SECTIONS to those that VALUE names, separated by commas: REPORT_BIT() each; or ALL, and SECTIONS to 0. COMPARED:

@@ -177,6 +177,9 @@ const struct command command_view = {
     .name = "view",
     .operands = "[TRACE]",
     .summary = "Opens a trace in ui.perfetto.dev",
+    .examples = "  gputrace view\n"
+                "  gputrace view trace.pftrace\n"
+                "  gputrace view --timeout=0 trace.json.gz\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = run,

@@ -190,6 +190,12 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return rows[a_length % 3][b_length];
 }
 
+void text_list_add(char *list, size_t size, const char *word)
+{
+    size_t length = strlen(list);
+    snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", word);
+}
+
 struct suggestion suggestion_for(const char *given, size_t length)
 {
     return (struct suggestion){.given = given, .length = length, .distance = length / 3 + 2};

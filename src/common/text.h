@@ -51,6 +51,9 @@ char quantity_read(const char *text, double *value);
 #define TEXT_CUT_LEAST 64u
 void text_cut(char *out, const char *text, size_t most, uint64_t hash);
 
+/* Appends WORD to LIST, "a, b", in SIZE bytes, where it may be cut. */
+void text_list_add(char *list, size_t size, const char *word);
+
 /* "Did you mean …?" */
 struct suggestion {
     const char *given;

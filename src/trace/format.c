@@ -6,19 +6,10 @@
 #include "common/text.h"
 #include "trace/sink.h"
 
-/* Of two endings of a name the longer one comes first. */
 static const struct file_format formats[] = {
-    {".speedscope.json", FILE_SPEEDSCOPE, PACKING_NONE, NULL},
-    {".speedscope.json.gz", FILE_SPEEDSCOPE, PACKING_MEMBERS, NULL},
-    {".json", FILE_EVENTS, PACKING_NONE, &chrome_json},
-    {".json.gz", FILE_EVENTS, PACKING_MEMBERS, &chrome_json},
-    {".pftrace", FILE_EVENTS, PACKING_SECTIONS, &pftrace},
-    {".pftrace.gz", FILE_EVENTS, PACKING_MEMBERS, &pftrace},
-    {".sqlite", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
-    {".db", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
-    {".folded", FILE_FOLDED, PACKING_NONE, NULL},
-    {".folded.gz", FILE_FOLDED, PACKING_MEMBERS, NULL},
-    {".flight", FILE_FLIGHT, PACKING_NONE, NULL},
+#define FORMAT(ending, what, ...) {ending, __VA_ARGS__},
+    FILE_FORMATS(FORMAT)
+#undef FORMAT
 };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 

@@ -87,6 +87,27 @@ man_options() { # COMMAND
     done
 }
 
+@test "help of each command has three examples, with options that it has" {
+    for command in "${commands[@]}"; do
+        "$gputrace" "$command" --help | sed -n '/^examples:$/,/^$/{//d;p}' >examples
+        [ "$(grep -cE "^  gputrace $command( |$)" examples)" -eq 3 ]
+        [ "$(wc -l <examples)" -eq 3 ]
+        grep -oE ' --?[a-z][a-z-]*' examples | grep -vx ' --nproc-per-node' | tr -d ' ' | sort -u >used
+        comm -23 used <(help_options "$command" | sort) >unknown
+        run -1 grep . unknown
+    done
+}
+
+@test "help and man page of convert have every format" {
+    sed -nE 's/^ *X\("(\.[a-z.]+)", .*/\1/p' "$root/src/trace/format.h" >in-table
+    [ "$(wc -l <in-table)" -gt 8 ]
+    "$gputrace" convert --help >in-help
+    for format in $(cat in-table); do
+        grep -qE "^ {28}$format: [A-Za-z]" in-help
+        sed -n 's/^\.It Pa //p' "$root/man/gputrace-convert.1" | tr -d ' ' | tr , '\n' | grep -qxF "$format"
+    done
+}
+
 # The words of --trace, as the table has them, and those for several.
 trace_words() {
     sed -nE '/^#define TRACE_BITS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)", [01],.*/\1/p' "$root/src/common/settings.h"
@@ -165,6 +186,26 @@ diff time-unit
 END
 }
 
+@test "completion knows ids of findings, columns, and what diff compares" {
+    assert_equal "$(bash_offers report --fail-on = warm-up,page)" warm-up,pageable-copies
+    run -2 "$gputrace" report --fail-on=nothing trace.json
+    bash_offers report --fail-on = '' >ids
+    assert_output --partial "there are $(paste -sd , ids | sed 's/,/, /g')"
+    bash_offers report --sort = '' >columns
+    for column in total calls avg max name; do
+        [ "$(grep -cx "$column" columns)" -eq 1 ]
+    done
+    assert_equal "$(uniq -d <(sort columns))" ''
+    diff columns <(bash_offers report --columns = '')
+    assert_equal "$(bash_offers report --columns = name,peak_)" name,peak_at
+    assert_equal "$(bash_offers diff --fail-on = ker)" kernel
+    for section in $(bash_offers diff --report = '' | grep -v '^list$'); do
+        run -1 "$gputrace" diff -r "$section" missing.json missing.json
+    done
+    assert_equal "$(bash_offers diff --report = overv)" ''
+    assert_equal "$(bash_offers run --cpu = samples,sw)" samples,switches
+}
+
 @test "completion leaves files and the program's own words to the shell" {
     touch trace.json
     mkdir traces
@@ -190,6 +231,7 @@ END
     assert_equal "$(fish_offers 'gputrace run --trace=all,-api')" '--trace=all,-api-all'
     assert_equal "$(fish_offers 'gputrace report --output=tr')" '--output=trace.json'
     assert_equal "$(fish_offers 'gputrace report tr')" trace.json
+    assert_equal "$(fish_offers 'gputrace report --fail-on=warm-up,page')" '--fail-on=warm-up,pageable-copies'
     fish_offers 'gputrace run --trace all mkdi' | grep -qx mkdir
     assert_equal "$(fish_offers 'gputrace run --trace=all ls trac')" trace.json
 }
@@ -207,10 +249,9 @@ plugins() {
 @test "help, man page and completion know every section of the report and every plugin" {
     sections >in-table
     [ "$(wc -l <in-table)" -gt 20 ]
-    "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
-        sed 's/.*commas://' | grep -oE '[a-z][a-z-]+' | grep -vE '^(report)$' >in-help || true
+    "$gputrace" report --help >in-help
     for section in $(cat in-table); do
-        grep -qx -- "$section" in-help
+        grep -qxF -- "$(printf '%28s' '')$section: $("$gputrace" report -r list | sed -n "s/^$section  *//p")" in-help
         grep -A1 -E "^\.It Cm $section\$" "$root/man/gputrace-report.1" >in-man
         grep -qxF "$("$gputrace" report -r list | sed -n "s/^$section  *//p")" in-man
     done

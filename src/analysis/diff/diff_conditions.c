@@ -38,20 +38,26 @@ static bool is_whole(const char *noun)
     return false;
 }
 
+void diff_condition_words(char *text, size_t size)
+{
+    *text = '\0';
+    for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++)
+        if (noun_at(i) && (i < WHOLES || !is_whole(noun_at(i))))
+            text_list_add(text, size, noun_at(i));
+}
+
 static int check_noun(const char *noun, const char *text)
 {
-    char list[256] = "";
+    char list[256];
     struct suggestion nearest = suggestion_for(noun, strlen(noun));
     for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++) {
-        const char *known = noun_at(i);
-        if (!known || (i >= WHOLES && is_whole(known)))
+        if (!noun_at(i))
             continue;
-        if (strcmp(known, noun) == 0)
+        if (strcmp(noun_at(i), noun) == 0)
             return 0;
-        suggestion_consider(&nearest, known);
-        if (strlen(list) + strlen(known) + 3 < sizeof(list))
-            strcat(strcat(list, *list ? ", " : ""), known);
+        suggestion_consider(&nearest, noun_at(i));
     }
+    diff_condition_words(list, sizeof(list));
     if (nearest.word)
         return error("--fail-on: '%s' is about '%s': did you mean '%s'?", text, noun, nearest.word);
     return error("--fail-on: '%s' is about '%s', which is not one of %s", text, noun, list);

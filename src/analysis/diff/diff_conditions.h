@@ -8,6 +8,8 @@
 
 /* Adds the condition that TEXT, which stays where it is, describes. Returns 0, or -1 after error(). */
 int diff_conditions_add(struct diff_conditions *conditions, const char *text);
+/* Writes what a condition may be about, "total, gpu, kernel", into the SIZE bytes of TEXT. */
+void diff_condition_words(char *text, size_t size);
 void diff_conditions_release(struct diff_conditions *conditions);
 
 struct diff_outcome {

@@ -251,8 +251,7 @@ const struct rule *finding_rule(const char *id, size_t length)
 
 void finding_rule_words(char *text, size_t size)
 {
-    size_t at = 0;
-    *text = '\0';
-    for (size_t i = 0; i < FINDING_RULE_COUNT && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", finding_rules[i]->id);
+    snprintf(text, size, "any");
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
+        text_list_add(text, size, finding_rules[i]->id);
 }

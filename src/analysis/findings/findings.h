@@ -305,7 +305,8 @@ struct finding_name {
 struct finding_name finding_name(const struct trace *trace, uint32_t name);
 struct finding_name finding_name_of(const char *text);
 
-/* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
+/* The rule of this id; NULL: there is none. And what --fail-on takes, "any, a, b", in SIZE bytes
+ * of TEXT. */
 const struct rule *finding_rule(const char *id, size_t length);
 void finding_rule_words(char *text, size_t size);
 

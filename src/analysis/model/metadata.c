@@ -11,6 +11,7 @@
 
 #include "common/buffer.h"
 #include "common/settings.h"
+#include "common/text.h"
 #include "analysis/base/table.h"
 #include "analysis/model/trace.h"
 
@@ -314,14 +315,10 @@ static void read_options(struct trace *trace, const cJSON *options)
 
 void trace_bit_words(uint64_t bits, char *text, size_t size)
 {
-    size_t length = 0;
     *text = '\0';
-    for (size_t i = 0; i < TRACE_WORDS; i++) {
-        if (!(bits >> i & 1) || length >= size)
-            continue;
-        int added = snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", trace_words[i]);
-        length += added > 0 ? (size_t)added : 0;
-    }
+    for (size_t i = 0; i < TRACE_WORDS; i++)
+        if (bits >> i & 1)
+            text_list_add(text, size, trace_words[i]);
 }
 
 /* {"synchronised": true, "error_us": 2100, …} */
