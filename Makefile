@@ -129,6 +129,9 @@ $(B)/obj/libdir: always
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
 
+# Functions of one table have the same parameters, and few use them all.
+$(filter $(B)/obj/src/analysis/%,$(TOOL_OBJ)): ALL_CFLAGS += -Wno-unused-parameter
+
 # What exceptions of C++ pass through on their way to the program.
 $(patsubst %,$(B)/obj/src/%.o,allocator/torch_malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
 

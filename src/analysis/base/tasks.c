@@ -7,13 +7,11 @@
 static int make(void *context, size_t number, unsigned slot, unsigned worker)
 {
     const struct task *task = &((const struct task *)context)[number];
-    (void)slot, (void)worker;
     return task->run(task->context) < 0 ? -1 : 0;
 }
 
 static int take(void *context, size_t number, unsigned slot)
 {
-    (void)context, (void)number, (void)slot;
     return 0;
 }
 

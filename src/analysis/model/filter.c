@@ -77,7 +77,6 @@ int filter_init(struct filter *filter, const struct filter_options *options, str
 
 static int free_event(void *context, uint64_t key, uint64_t *value)
 {
-    (void)context, (void)key;
     free((void *)(uintptr_t)*value);
     return 0;
 }
@@ -420,7 +419,6 @@ static int give_early(void *context, uint64_t key, uint64_t *value)
 {
     struct filter *filter = context;
     struct event_fields *event = (struct event_fields *)(uintptr_t)*value;
-    (void)key;
     event->start = filter->from;
     return filter->give(filter->context, event);
 }

@@ -154,11 +154,9 @@ static void write_host(struct buffer *out, const struct hangs *hangs, const stru
         buffer_format(out, ", last seen in %s", text_of(hangs, member->place));
 }
 
-void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang *hang,
-                      const struct hang_part *part)
+void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang_part *part)
 {
     const struct hang_member *member = &hangs->fronts.members.items[part->member];
-    (void)hang;
     if (part->is_gone) {
         bool killed = member->ending == HANG_KILLED;
         const char *ended = member->ending == HANG_FINISHED ? "exited" : "died";
@@ -197,7 +195,7 @@ static void write_missing(struct buffer *out, const struct hangs *hangs, const s
         hang_write_member(out, &hangs->fronts.members.items[parts[at].member]);
         buffer_text(out, ", ");
     }
-    hang_write_doing(out, hangs, hang, &parts[at]);
+    hang_write_doing(out, hangs, &parts[at]);
 }
 
 /* All entered the same operation. */
@@ -214,7 +212,7 @@ static void write_nobody_missing(struct buffer *out, const struct hangs *hangs, 
         buffer_text(out, "; on ");
         hang_write_member(out, &hangs->fronts.members.items[behind->member]);
         buffer_text(out, " it is queued behind other work: ");
-        hang_write_doing(out, hangs, hang, behind);
+        hang_write_doing(out, hangs, behind);
     } else if (hang->counts[HANG_PASSED] == 0) {
         buffer_text(out, "; every rank entered it, and none finished it");
     } else {

@@ -19,8 +19,7 @@ void hang_write_ranks(struct buffer *out, const struct hangs *hangs, const struc
 void hang_write_operation(struct buffer *out, const struct hangs *hangs, const struct collective *own);
 
 /* What the rank of PART did at the end: "its process died at 12.3 s by signal 11 (Segmentation fault)". */
-void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang *hang,
-                      const struct hang_part *part);
+void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang_part *part);
 
 /* The number by which people know a rank: its rank, else its pid. */
 int64_t hang_number(const struct hangs *hangs, const struct hang_part *part);

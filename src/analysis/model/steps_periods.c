@@ -44,7 +44,6 @@ static void vote(struct periods *periods, uint64_t hash, size_t length)
 
 static void count_period(struct periods *periods, uint64_t hash, size_t length)
 {
-    (void)length;
     periods->count++;
     periods->equal += periods->usual == hash;
 }

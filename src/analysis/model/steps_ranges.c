@@ -293,7 +293,6 @@ static int take_range(struct finder *finder, const struct range_walk *walk, stru
 {
     const struct range *range = &open->range;
     struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* it is known */
-    (void)walk;
     if (repetition->process == 0)
         return 0;
     struct steps_process *process = &finder->steps->processes.items[repetition->process - 1];

@@ -54,7 +54,7 @@ static void write_ranks(struct buffer *out, const struct hang_row *item, enum ha
         }
         buffer_text(out, ": ");
         if (role == HANG_MISSING)
-            hang_write_doing(out, hangs, item->hang, &parts[i]);
+            hang_write_doing(out, hangs, &parts[i]);
         else
             hang_write_operation(out, hangs, &parts[i].own);
     }

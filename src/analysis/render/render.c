@@ -136,7 +136,6 @@ static void csv_table(struct render *render, const struct table *table)
 
 static void csv_trace_begin(struct render *render, const char *path, const char *missing)
 {
-    (void)missing;
     if (render->several_traces)
         heading(render, path);
     render->any |= render->several_traces;

@@ -217,7 +217,6 @@ static void write_table(struct render *render, const struct table *table)
 static void begin_trace(struct render *render, const char *path, const char *missing)
 {
     bool markdown = render->format == &renderer_markdown;
-    (void)missing;
     if (!render->several_traces)
         return;
     buffer_text(render->out, !render->any ? "" : markdown ? "\n" : "\n\n");

@@ -47,7 +47,6 @@ const struct section section_api = {
 static struct cell fill_failure(struct report_row *row, const struct column *column)
 {
     const struct failure_key *key = row->key;
-    (void)column;
     return error_cell(row->table, key->of_runtime, key->code);
 }
 

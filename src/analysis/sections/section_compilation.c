@@ -54,7 +54,6 @@ static void add_passed(void *state, const struct busy_piece *piece)
 
 static int gather(void *state, const struct trace *trace)
 {
-    (void)trace;
     return busy_finish(&((struct compilation *)state)->busy, add_passed, state);
 }
 
@@ -120,7 +119,6 @@ struct phase {
 
 static int event_phase(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     if (event->phase != 'X')
         return 0;
     struct phase *phase = tally_add(state, struct phase);
@@ -149,7 +147,6 @@ static struct cell fill_cache(struct report_row *row, const struct column *colum
 static struct cell fill_thread(struct report_row *row, const struct column *column)
 {
     const struct phase *phase = row->item;
-    (void)column;
     return trace_thread_id_cell(row->trace, row->table, phase->process, phase->thread);
 }
 

@@ -218,7 +218,6 @@ static struct cell fill_process_of_crash(struct report_row *row, const struct co
 
 static struct cell fill_what(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return table_text(row->table, ((const struct crash_row *)row->item)->what);
 }
 

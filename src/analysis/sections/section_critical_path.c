@@ -167,7 +167,6 @@ struct line {
 static struct cell fill_of_run(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return cell_share(line->on, line->run);
 }
 

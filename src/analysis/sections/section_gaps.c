@@ -8,7 +8,6 @@
 static struct cell fill_length(struct report_row *row, const struct column *column)
 {
     const struct idle_gap *gap = row->item;
-    (void)column;
     return cell_integer(gap->end - gap->start);
 }
 
@@ -28,7 +27,6 @@ static struct cell fill_main_cause(struct report_row *row, const struct column *
 static struct cell fill_main_share(struct report_row *row, const struct column *column)
 {
     const struct idle_gap *gap = row->item;
-    (void)column;
     return cell_share(idle_main_part(gap)->total, gap->end - gap->start);
 }
 
@@ -52,7 +50,6 @@ static struct cell fill_host(struct report_row *row, const struct column *column
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
     const struct idle_gap *gap = row->item;
     struct buffer text;
-    (void)column;
     if (gap->activity == EVENT_NO_TEXT)
         return (struct cell){0};
     buffer_init_memory(&text);

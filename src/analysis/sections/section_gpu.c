@@ -79,7 +79,6 @@ struct memop_row {
 
 static int memop_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     const struct name_key key = {event->name};
     struct memop_row *row = tally_item(state, &key, struct memop_row);
     if (!row || series_add(&row->times, event->duration) < 0)
@@ -94,7 +93,6 @@ static int memop_event(void *state, const struct trace *trace, const struct even
 static struct cell fill_bandwidth(struct report_row *row, const struct column *column)
 {
     const struct memop_row *memops = row->item;
-    (void)column;
     return memops->sized > 0 ? cell_real((double)memops->sizes.total / (double)memops->sized) : (struct cell){0};
 }
 
@@ -175,14 +173,12 @@ static struct latency_row *latency_row_of(void *rows, uint32_t name)
 /* Rows stand in the order in which their first operation came. */
 static int latency_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     return latency_row_of(state, event->name) ? 0 : -1;
 }
 
 static int latency_join(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call)
 {
     struct latency_row *row = latency_row_of(state, op->name);
-    (void)trace;
     if (!row)
         return -1;
     if (!call) {
@@ -233,7 +229,6 @@ static struct cell fill_stream_name(struct report_row *row, const struct column 
     uint32_t name = thread == EVENT_NONE ? EVENT_NO_TEXT : trace->threads.items[thread].name;
     const char *text = trace_text(trace, name);
     char plain[32];
-    (void)column;
     int length = snprintf(plain, sizeof(plain), "stream %" PRId64, id->stream);
     bool tells = strncmp(text, plain, (size_t)length) != 0 || text[length + (int)strspn(text + length, " ")] != '\0';
     return *text && tells ? table_text(row->table, text) : (struct cell){0};
@@ -289,7 +284,6 @@ struct range_group {
 
 static int range_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     const struct range_key key = {event->name, trace_event_device(event)};

@@ -169,7 +169,6 @@ static struct cell fill_of_all(struct report_row *row, const struct column *colu
 static struct cell fill_group(struct report_row *row, const struct column *column)
 {
     const struct state *state = row->state;
-    (void)column;
     if (state->groups.count < 2)
         return (struct cell){0};
     return table_text(row->table, interned(&state->groups, (uint32_t)((const struct function_key *)row->key)->group));
@@ -178,7 +177,6 @@ static struct cell fill_group(struct report_row *row, const struct column *colum
 static struct cell fill_function(struct report_row *row, const struct column *column)
 {
     const struct function_key *key = row->key;
-    (void)column;
     return table_text(row->table, key->function == EVENT_NO_TEXT ? "?" : trace_text(row->trace, key->function));
 }
 
@@ -187,7 +185,6 @@ static struct cell fill_file(struct report_row *row, const struct column *column
 {
     const struct function_row *function = row->item;
     uint32_t text = function->file != EVENT_NO_TEXT ? function->file : ((const struct function_key *)row->key)->module;
-    (void)column;
     return text == EVENT_NO_TEXT ? (struct cell){0}
                                  : table_text(row->table, frame_base_name(trace_text(row->trace, text)));
 }

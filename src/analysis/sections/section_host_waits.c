@@ -136,20 +136,17 @@ static struct cell group_cell(struct report_row *row, uint64_t group)
 
 static struct cell fill_group(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return group_cell(row, ((const struct wait_key *)row->key)->group);
 }
 
 static struct cell fill_waker(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return group_cell(row, ((const struct wait_key *)row->key)->waker);
 }
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
     static const char *const words[HOST_STATE_KINDS] = {"sleeping", "runnable", "disk wait"};
-    (void)column;
     return table_text(row->table, words[((const struct wait_key *)row->key)->kind]);
 }
 
@@ -158,7 +155,6 @@ static struct cell fill_where(struct report_row *row, const struct column *colum
     const struct state *state = row->state;
     const struct wait_row *wait = row->item;
     struct buffer text;
-    (void)column;
     buffer_init_memory(&text);
     host_sites_write(&text, &state->sites, row->trace, ((const struct wait_key *)row->key)->doing, wait->frame);
     return table_sink(row->table, &text);

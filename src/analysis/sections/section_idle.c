@@ -52,14 +52,12 @@ struct line {
 static struct cell fill_of_run(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return cell_share(line->sum->total, line->idle->run);
 }
 
 static struct cell fill_of_idle(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return cell_share(line->sum->total, line->idle->devices.items[line->what.device].idle);
 }
 
@@ -79,7 +77,6 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return line->what.stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(line->what.stream);
 }
 
@@ -111,7 +108,6 @@ static struct cell activity_cell(struct report_row *row, const struct idle *idle
 static struct cell fill_activity(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return activity_cell(row, line->idle, line->what.activity);
 }
 
@@ -132,7 +128,6 @@ static struct cell fill_mostly(struct report_row *row, const struct column *colu
 {
     const struct line *line = row->item;
     uint32_t number;
-    (void)column;
     switch (shown_of(&line->what, &number)) {
     case SHOWN_ACTIVITY: return activity_cell(row, line->idle, number);
     case SHOWN_STREAM: return table_format(row->table, "stream %u", number);

@@ -292,7 +292,6 @@ static struct cell fill_gpu_share(struct report_row *row, const struct column *c
 static struct cell fill_measured(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return line->gpu_ns > 0 ? cell_share(line->measured_ns, line->gpu_ns) : (struct cell){0};
 }
 
@@ -379,7 +378,6 @@ static struct cell fill_stack(struct report_row *row, const struct column *colum
 static struct cell fill_cost(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return cell_integer(sum_of(line->gpu_ns, line->wait_ns));
 }
 

@@ -294,7 +294,6 @@ static struct cell fill_steps(struct report_row *row, const struct column *colum
 
 static struct cell fill_device(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return cell_integer(place_of(row->trace, row->key).device);
 }
 
@@ -302,13 +301,11 @@ static struct cell fill_owner(struct report_row *row, const struct column *colum
 {
     struct place place = place_of(row->trace, row->key);
     bool is_shown = place.owned && row->trace->host_processes > 1;
-    (void)column;
     return is_shown ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
 }
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return table_text(row->table, kind_of(row->trace, row->key));
 }
 

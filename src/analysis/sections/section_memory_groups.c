@@ -14,7 +14,6 @@
 static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
     const struct heap_group_id *id = row->key;
-    (void)column;
     if (id->stack == HEAP_BEFORE)
         return table_format(row->table, "%s, from before the trace", heap_pytorch_name(id->kind));
     if (id->source == HEAP_OF_PYTORCH)
@@ -70,7 +69,6 @@ struct peak_row {
 static struct cell fill_peak_share(struct report_row *row, const struct column *column)
 {
     const struct peak_row *group = row->item;
-    (void)column;
     return cell_share(group->bytes, group->peak);
 }
 
@@ -114,7 +112,6 @@ static struct cell fill_addresses(struct report_row *row, const struct column *c
 {
     const struct live_row *group = row->item;
     struct buffer text;
-    (void)column;
     buffer_init_memory(&text);
     for (int64_t i = 0; i < group->count; i++)
         buffer_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", group->lives[i].address);

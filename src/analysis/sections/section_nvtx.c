@@ -54,7 +54,6 @@ static int end_range(struct nvtx *nvtx, const struct event_fields *event)
 
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     struct nvtx *nvtx = state;
     if (event->phase == 'e')
         return event->id != EVENT_NO_ID ? end_range(nvtx, event) : 0;

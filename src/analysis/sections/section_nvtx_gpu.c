@@ -57,7 +57,6 @@ struct gpu {
 /* A span of the GPU's own row, in a trace that has no ranges of the host. */
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
     struct gpu *gpu = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
@@ -261,7 +260,6 @@ static struct cell fill_busy(struct report_row *row, const struct column *column
     struct gpu *gpu = row->state;
     const struct gpu_group *group = row->item;
     bool known = trace_has_ranges(row->trace) && range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
-    (void)column;
     return known ? cell_integer(range_busy_on(&gpu->busy, group->kind, group->place)) : (struct cell){0};
 }
 

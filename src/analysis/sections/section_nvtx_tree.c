@@ -98,14 +98,12 @@ static int order(struct tree *tree)
 static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     const struct tree *tree = row->state;
-    (void)column;
     return tree->busy.totals.count ? range_rows_cell(&tree->busy, (uint32_t)row->number + 1) : (struct cell){0};
 }
 
 static struct cell fill_path(struct report_row *row, const struct column *column)
 {
     const struct tree *tree = row->state;
-    (void)column;
     return range_forest_path_cell(&tree->forest, row->trace, row->table, (uint32_t)row->number + 1);
 }
 
@@ -252,7 +250,6 @@ static int gather_kernels(void *state, const struct trace *trace)
 static struct cell fill_kernel_busy(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
-    (void)column;
     return cell_integer(range_busy_total(&kernels->busy, row->number));
 }
 

@@ -241,14 +241,12 @@ static struct cell fill_own_share(struct report_row *row, const struct column *c
 static struct cell fill_all_gpu(struct report_row *row, const struct column *column)
 {
     const struct operator_row *item = row->item;
-    (void)column;
     return cell_integer(item->own_gpu + item->replayed);
 }
 
 static struct cell fill_average_host(struct report_row *row, const struct column *column)
 {
     const struct operator_row *item = row->item;
-    (void)column;
     return cell_real((double)item->host / (double)item->calls);
 }
 

@@ -119,7 +119,6 @@ struct line {
 static struct cell fill_percent(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    (void)column;
     return line->whole > 0 ? cell_share(line->part, line->whole) : (struct cell){0};
 }
 

@@ -117,33 +117,28 @@ static struct cell fill_mean(struct report_row *row, const struct column *column
 {
     const struct stream_row *stream = row->item;
     int64_t span = stream->time - stream->from;
-    (void)column;
     return span > 0 ? cell_real((double)stream->queued / (double)span) : (struct cell){0};
 }
 
 static struct cell fill_at_limit(struct report_row *row, const struct column *column)
 {
     const struct stream_row *stream = row->item;
-    (void)column;
     return cell_share(stream->at_limit, stream->time - stream->from);
 }
 
 static struct cell fill_stream_gpu(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return cell_integer(trace_stream_id(row->trace, row->number)->device);
 }
 
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return cell_integer(trace_stream_id(row->trace, row->number)->stream);
 }
 
 static struct cell fill_idle(struct report_row *row, const struct column *column)
 {
     const struct stream_row *stream = row->item;
-    (void)column;
     return cell_integer(stream->host_wait + stream->kernel_wait + stream->other);
 }
 

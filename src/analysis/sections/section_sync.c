@@ -143,7 +143,6 @@ static int gather(void *state, const struct trace *trace)
 static struct cell fill_waiter(struct report_row *row, const struct column *column)
 {
     const struct wait_key *key = row->key;
-    (void)column;
     if (key->thread != EVENT_NONE)
         return trace_thread_cell(row->trace, row->table, (uint32_t)key->thread);
     if (key->waiting_stream != EVENT_NONE)
@@ -155,7 +154,6 @@ static struct cell fill_target(struct report_row *row, const struct column *colu
 {
     const struct wait_key *key = row->key;
     const char *what = strstr(interned(&row->trace->strings, (uint32_t)key->name), "Event") ? "event on " : "";
-    (void)column;
     if (key->device == EVENT_NONE)
         return (struct cell){0};
     if (key->stream != EVENT_NONE)

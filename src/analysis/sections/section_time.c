@@ -29,20 +29,17 @@ static const struct idle_cause_words *words_of(const struct part *part)
 
 static struct cell fill_word(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return table_text(row->table, words_of(row->item)->word);
 }
 
 static struct cell fill_text(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return table_text(row->table, trace_said(row->trace, words_of(row->item)->text).text);
 }
 
 static struct cell fill_part_share(struct report_row *row, const struct column *column)
 {
     const struct part *part = row->item;
-    (void)column;
     return cell_share(part->ns, part->whole);
 }
 
