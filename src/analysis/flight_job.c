@@ -66,8 +66,9 @@ static int take_event(void *context, struct event_fields *event)
 {
     struct flight_job *job = context;
     bool fact = category_in(event->category, HANG_FACTS_CATEGORIES);
-    if (trace_event(&job->trace, event) < 0 || trace_gpu_op(&job->trace, event) < 0 ||
-        (fact && hang_facts_event(&job->facts, &job->trace.strings, event) < 0) ||
+    if (trace_take_event(&job->trace, event) < 0)
+        return -1;
+    if ((fact && hang_facts_event(&job->facts, &job->trace.strings, event) < 0) ||
         (event->collective != EVENT_NO_TEXT && collectives_event(&job->collectives, &job->trace, event) < 0))
         return error_no_memory("operations");
     return 0;
@@ -75,19 +76,7 @@ static int take_event(void *context, struct event_fields *event)
 
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    struct flight_job *job = context;
-    return trace_metadata(&job->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
-}
-
-static int read_trace(struct flight_job *job, const char *input)
-{
-    struct fields_receiver receiver = {.context = job, .event = take_event, .metadata = take_metadata};
-    struct sink *sink = fields_sink_new(&job->trace.strings, &receiver);
-    int status = sink ? sources_read(input, sink, &(struct sources_options){0}) : -1;
-    fields_sink_free(sink);
-    if (status == 0 && (trace_finish(&job->trace, 1) < 0 || collectives_gather(&job->collectives, &job->trace) < 0))
-        status = error_no_memory("operations");
-    return status;
+    return trace_take_metadata(&((struct flight_job *)context)->trace, key, value);
 }
 
 /* --- groups and ranks --- */
@@ -248,9 +237,11 @@ static int add_silent_ranks(struct flight_job *job)
 
 int flight_job_read(struct flight_job *job, const char *input)
 {
-    if (read_trace(job, input) < 0)
+    const struct fields_receiver receiver = {.context = job, .event = take_event, .metadata = take_metadata};
+    if (sources_read_fields(input, &job->trace.strings, &receiver, &(struct sources_options){0}) < 0)
         return -1;
-    if (add_entries(job) < 0 || add_silent_ranks(job) < 0)
+    if (trace_finish(&job->trace, 1) < 0 || collectives_gather(&job->collectives, &job->trace) < 0 ||
+        add_entries(job) < 0 || add_silent_ranks(job) < 0)
         return error_no_memory("operations");
     return 0;
 }

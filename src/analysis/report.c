@@ -24,30 +24,9 @@ static const struct renderer *const renderers[] = {
     [REPORT_MARKDOWN] = &renderer_markdown, [REPORT_HTML] = &renderer_html,
 };
 
-static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
-                      const struct fields_receiver *receiver)
-{
-    struct sink *sink = fields_sink_new(strings, receiver);
-    const struct sources_options source = {.workers = options->workers, .namer = options->namer};
-    int status = sink ? sources_read(path, sink, &source) : -1;
-    fields_sink_free(sink);
-    return status;
-}
-
 /* --- what is known only after a trace was read: the time that --snapshot names, and what filters select --- */
 
 #define TIME_TEXT 32
-
-static int read_first_event(void *context, struct event_fields *event)
-{
-    return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
-                                                                               : 0;
-}
-
-static int read_first_metadata(void *context, const char *key, const struct cJSON *value)
-{
-    return trace_metadata(context, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
-}
 
 static int check_readable_twice(const struct report_options *options, const char *path)
 {
@@ -63,12 +42,14 @@ static int check_readable_twice(const struct report_options *options, const char
 /* Reads the trace at PATH once, quietly, as warnings come with the second time. Returns 0, or -1 after error(). */
 static int read_first(const struct report_options *options, const char *path, struct trace *first)
 {
-    struct fields_receiver receiver = {.context = first, .event = read_first_event, .metadata = read_first_metadata};
+    const struct fields_receiver receiver = {
+        .context = first, .event = trace_take_event, .metadata = trace_take_metadata};
+    const struct sources_options source = {.workers = options->workers, .namer = options->namer};
     enum log_level level = log_level();
     if (check_readable_twice(options, path) < 0)
         return -1;
     log_set_level(LOG_QUIET);
-    int status = read_trace(options, path, &first->strings, &receiver);
+    int status = sources_read_fields(path, &first->strings, &receiver, &source);
     log_set_level(level);
     if (status < 0)
         return status;
@@ -123,22 +104,31 @@ static void snapshot_title(char *title, size_t size, int64_t asked, int64_t span
 
 /* --- one trace --- */
 
+/* A trace that is being read, all of it or what the filter passes on. */
+struct reading {
+    struct sections *sections;
+    struct filter filter;
+    bool filtered;
+};
+
 static struct event_fields *place_event(void *context)
 {
-    return dispatcher_place(&((struct sections *)context)->dispatcher);
+    return dispatcher_place(&((struct reading *)context)->sections->dispatcher);
 }
 
 static int read_event(void *context, struct event_fields *event)
 {
-    struct sections *sections = context;
-    if (event->category == CATEGORY_KERNEL && name_change(&sections->trace, event) < 0)
+    struct reading *reading = context;
+    uint32_t full_name = event->name;
+    if (event->category == CATEGORY_KERNEL && name_change(&reading->sections->trace, event) < 0)
         return error_no_memory("names");
-    return dispatcher_event(&sections->dispatcher, event);
+    return reading->filtered ? filter_event(&reading->filter, event, full_name)
+                             : dispatcher_event(&reading->sections->dispatcher, event);
 }
 
 static int read_run(void *context, const struct event_run *run)
 {
-    return dispatcher_run(&((struct sections *)context)->dispatcher, run);
+    return dispatcher_run(&((struct reading *)context)->sections->dispatcher, run);
 }
 
 static int give_event(void *context, const struct event_fields *event)
@@ -146,46 +136,10 @@ static int give_event(void *context, const struct event_fields *event)
     return dispatcher_event(&((struct sections *)context)->dispatcher, event);
 }
 
-/* Of a report with filters. */
-struct filtering {
-    struct filter filter;
-    struct sections *sections;
-};
-
-static struct event_fields *place_filtered(void *context)
-{
-    return place_event(((struct filtering *)context)->sections);
-}
-
-static int read_filtered(void *context, struct event_fields *event)
-{
-    struct filtering *filtering = context;
-    uint32_t full_name = event->name;
-    if (event->category == CATEGORY_KERNEL && name_change(&filtering->sections->trace, event) < 0)
-        return error_no_memory("names");
-    return filter_event(&filtering->filter, event, full_name);
-}
-
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    struct sections *sections = context;
-    if (dispatcher_wait(&sections->dispatcher) < 0)
-        return -1;
-    return trace_metadata(&sections->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
-}
-
-static int read_filtered_metadata(void *context, const char *key, const struct cJSON *value)
-{
-    return read_metadata(((struct filtering *)context)->sections, key, value);
-}
-
-/* The column of a section that its rows are sorted by; -1: none. */
-static int sort_column(const struct report_options *options, const struct section *section)
-{
-    int column = options->sort ? table_find_column(section->columns, section->column_count, options->sort) : -1;
-    if (column < 0 && section->sort)
-        column = table_find_column(section->columns, section->column_count, section->sort);
-    return column;
+    struct sections *sections = ((struct reading *)context)->sections;
+    return dispatcher_wait(&sections->dispatcher) < 0 ? -1 : trace_take_metadata(&sections->trace, key, value);
 }
 
 int report_fill(struct sections *sections, unsigned number, struct table *table)
@@ -196,13 +150,6 @@ int report_fill(struct sections *sections, unsigned number, struct table *table)
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         table->unrecorded |= sources[i] && !(sources[i] & ~sections->trace.unrecorded);
     return table->unrecorded ? 0 : sections_fill(sections, number, table);
-}
-
-static size_t rows_shown(const struct report_options *options, const struct section *section)
-{
-    if (options->top != REPORT_TOP_OWN)
-        return options->top;
-    return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
 }
 
 /* The first screen has so many lines, and findings take at most so many of them. */
@@ -286,20 +233,13 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .paragraphs = section->paragraphs,
         .none = section->none ? none.text : NULL,
     };
-    const struct trace *trace = &sections->trace;
     int status = report_fill(sections, number, &table);
     uint64_t looked_at = table.rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
-    trace_bit_words(looked_at & trace->unrecorded, table.missing, sizeof(table.missing));
-    if (status == 0 && !table.no_memory)
-        status = table_sort(&table, sort_column(trace->options, section), rows_shown(trace->options, section));
-    if (status == 0 && !table.no_memory)
-        status = table_choose(&table, trace->options->columns);
-    if (status < 0 || table.no_memory)
-        status = error_no_memory(table.word);
-    else
-        report_put_table(render, &table);
+    trace_bit_words(looked_at & sections->trace.unrecorded, table.missing, sizeof(table.missing));
+    status =
+        status < 0 ? error_no_memory(table.word) : report_write_table(render, &table, section->sort, section->usual);
     table_release(&table);
     return status;
 }
@@ -327,25 +267,20 @@ static int read_events(struct sections *sections, const char *path)
 {
     struct trace *trace = &sections->trace;
     const struct report_options *options = trace->options;
-    const struct fields_receiver all = {.context = sections,
-                                        .place = place_event,
-                                        .event = read_event,
-                                        .run = names_are_changed(options) ? NULL : read_run,
-                                        .metadata = read_metadata};
-    struct filtering filtering = {.sections = sections};
-    const struct fields_receiver some = {
-        .context = &filtering, .place = place_filtered, .event = read_filtered, .metadata = read_filtered_metadata};
-    bool filtered = filter_wanted(&options->filter);
-    int status = filter_init(&filtering.filter, &options->filter, trace, give_event, sections);
-    if (status == 0)
-        status = learn(&filtering.filter, sections, path);
-    if (status == 0)
-        status = read_trace(options, path, &trace->strings, filtered ? &some : &all);
-    if (status == 0 && filtered)
-        status = filter_finish(&filtering.filter, path, options->selected);
-    if (status == 0)
-        status = sections_finish(sections);
-    filter_release(&filtering.filter);
+    struct reading reading = {.sections = sections, .filtered = filter_wanted(&options->filter)};
+    const struct fields_receiver receiver = {.context = &reading,
+                                             .place = place_event,
+                                             .event = read_event,
+                                             .run = reading.filtered || names_are_changed(options) ? NULL : read_run,
+                                             .metadata = read_metadata};
+    const struct sources_options source = {.workers = options->workers, .namer = options->namer};
+    int status = filter_init(&reading.filter, &options->filter, trace, give_event, sections)
+                     ?: learn(&reading.filter, sections, path)
+                     ?: sources_read_fields(path, &trace->strings, &receiver, &source);
+    if (status == 0 && reading.filtered)
+        status = filter_finish(&reading.filter, path, options->selected);
+    status = status ?: sections_finish(sections);
+    filter_release(&reading.filter);
     return status;
 }
 

@@ -240,7 +240,6 @@ static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, 
     struct shown shown;
     struct gpu_stacks folded = {0};
     int status = shown_init(&shown, stacks, trace, clean_name);
-    (void)input;
     if (status == 0)
         status = fold(&folded, &shown);
     if (status == 0)
@@ -265,17 +264,6 @@ static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, 
 
 /* --- a trace --- */
 
-static int take_event(void *context, struct event_fields *event)
-{
-    struct trace *trace = context;
-    return trace_event(trace, event) < 0 || trace_gpu_op(trace, event) < 0 ? error_no_memory("stacks") : 0;
-}
-
-static int take_metadata(void *context, const char *key, const struct cJSON *value)
-{
-    return trace_metadata(context, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
-}
-
 static int write_stacks(struct output *output, const char *path, const struct gpu_stacks *stacks,
                         const struct trace *trace, const char *input)
 {
@@ -294,13 +282,12 @@ int stack_files_convert(const char *input, const char *path, struct stack_files_
     if (output_open(&output, path) != 0)
         return -1;
     trace_init(&trace, &options);
-    struct fields_receiver receiver = {.context = &trace, .event = take_event, .metadata = take_metadata};
-    struct sink *sink = fields_sink_new(&trace.strings, &receiver);
+    const struct fields_receiver receiver = {
+        .context = &trace, .event = trace_take_event, .metadata = trace_take_metadata};
     trace.wanted.calls = trace.wanted.gpu_ops = trace.wanted.ranges = true;
     trace.wanted.launched_ops = trace.wanted.host_frames = trace.wanted.stacks = true;
     stacks.by_frames = true;
-    int status = sink ? sources_read(input, sink, &(struct sources_options){0}) : -1;
-    fields_sink_free(sink);
+    int status = sources_read_fields(input, &trace.strings, &receiver, &(struct sources_options){0});
     if (status == 0 && (trace_finish(&trace, 1) < 0 || gpu_stacks_gather(&stacks, &trace) < 0))
         status = error_no_memory("stacks");
     if (status == 0)

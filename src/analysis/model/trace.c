@@ -6,6 +6,7 @@
 #include "analysis/base/errors.h"
 #include "analysis/base/heap.h"
 #include "analysis/base/table.h"
+#include "common/log.h"
 
 /* Slices of these are what a thread of the program did. */
 #define HOST_CATEGORIES                                                                        \
@@ -399,6 +400,16 @@ int trace_event(struct trace *trace, const struct event_fields *event)
     case HEAP_OUTSIDE: return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }
+}
+
+int trace_take_event(void *trace, struct event_fields *event)
+{
+    return trace_event(trace, event) < 0 || trace_gpu_op(trace, event) < 0 ? error_no_memory("the trace's rows") : 0;
+}
+
+int trace_take_metadata(void *trace, const char *key, const struct cJSON *value)
+{
+    return trace_metadata(trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
 
 /* --- after the last event --- */

@@ -273,6 +273,9 @@ int trace_sample(struct trace *trace, const struct event_fields *event);
 /* Part of trace_gpu_op(): the operator around the launch, for trace_stack_operator(). */
 int trace_note_operator(struct trace *trace, const struct event_fields *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
+/* All of these for a struct fields_receiver whose context is a trace. Return 0, or -1 after error(). */
+int trace_take_event(void *trace, struct event_fields *event);
+int trace_take_metadata(void *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* After the last event: sets its start and end. */

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "trace/build/passes.h"
 #include "trace/cut.h"
+#include "trace/event_fields.h"
 #include "trace/gzip/source.h"
 #include "trace/sources.h"
 #include "trace/format.h"
@@ -200,6 +201,15 @@ int sources_read(const char *path, struct sink *sink, const struct sources_optio
         return read_spools(path, sink, options);
     return sources_is_pftrace(path) ? pftrace_read(path, sink, options->workers)
                                     : json_read(path, sink, options->workers);
+}
+
+int sources_read_fields(const char *path, struct interner *strings, const struct fields_receiver *receiver,
+                        const struct sources_options *options)
+{
+    struct sink *sink = fields_sink_new(strings, receiver);
+    int status = sink ? sources_read(path, sink, options) : -1;
+    fields_sink_free(sink);
+    return status;
 }
 
 /* Returns 0, or -1 after error(). */

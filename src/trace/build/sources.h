@@ -6,6 +6,8 @@
 
 #include "trace/build/conversion.h"
 
+struct fields_receiver;
+struct interner;
 struct sink;
 
 struct sources_options {
@@ -17,9 +19,12 @@ struct sources_options {
  * archive. Returns 0, or -1 after error(), which says what it is and the way out. */
 int sources_check(const char *path);
 
-/* Gives SINK, made by fields_sink_new(), the events of PATH: a directory of spools or a trace file ("-": stdin), plain
- * or gzip. Returns 0, or -1 after error(). */
+/* Gives SINK the events of PATH: a directory of spools or a trace file ("-": stdin), plain or gzip. Returns 0, or -1
+ * after error(). */
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options);
+/* The same of the events' fields, whose texts are put into STRINGS, for RECEIVER. */
+int sources_read_fields(const char *path, struct interner *strings, const struct fields_receiver *receiver,
+                        const struct sources_options *options);
 
 /* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (trace/format.h), which has to be of
  * events. Of SUMMARY sets events and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
