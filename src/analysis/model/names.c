@@ -7,162 +7,69 @@
 #include "analysis/model/trace.h"
 #include "analysis/names/name_scan.h"
 
-/* Brackets may nest so deep; a name with deeper ones is left as it is. */
-#define DEPTH_MAX 128
-
 struct shortener {
-    const char *name;
-    size_t length, at;
+    struct name_scan scan;
+    size_t at;
     char *out;
-    size_t out_length;
+    size_t length;   /* of what is written */
     bool converting; /* within "operator TYPE": blanks do not end a return type */
 };
 
-static bool starts_with(const struct shortener *s, size_t at, const char *text)
-{
-    size_t size = strlen(text);
-    return s->length - at >= size && memcmp(s->name + at, text, size) == 0;
-}
-
-/* Bytes of "operator" and its symbol, which may be brackets, at AT; 0: none is there. */
-static size_t operator_size(const struct shortener *s, size_t at)
-{
-    static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
-                                          ">>", "<=", ">=",  "->",  "<",   ">"};
-    size_t size = strlen("operator");
-    if (!starts_with(s, at, "operator") || (at > 0 && scan_is_word(s->name[at - 1])))
-        return 0;
-    if (at + size < s->length && scan_is_word(s->name[at + size]))
-        return 0;
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
-        if (starts_with(s, at + size, symbols[i]))
-            return size + strlen(symbols[i]);
-    return size;
-}
-
-/* The place behind the bracket that closes the one at AT; 0: there is none. Within round brackets a '<' or '>' without
- * its partner is a comparison. */
-static size_t skip_brackets(const struct shortener *s, size_t at)
-{
-    char open[DEPTH_MAX];
-    size_t depth = 0;
-    for (; at < s->length; at++) {
-        char c = s->name[at];
-        size_t operator= c == 'o' ? operator_size(s, at) : 0;
-        if (operator) {
-            at += operator- 1;
-        } else if (scan_closer(c)) {
-            if (depth == DEPTH_MAX)
-                return 0;
-            open[depth++] = c;
-        } else if (c == '>') {
-            if (open[depth - 1] == '<' && s->name[at - 1] != '-')
-                depth--;
-        } else if (c == ')' || c == ']' || c == '}') {
-            while (depth > 0 && open[depth - 1] == '<')
-                depth--;
-            if (depth == 0 || scan_closer(open[depth - 1]) != c)
-                return 0;
-            depth--;
-        }
-        if (depth == 0)
-            return at + 1;
-    }
-    return 0;
-}
-
 static void copy(struct shortener *s, size_t count)
 {
-    memcpy(s->out + s->out_length, s->name + s->at, count);
-    s->out_length += count;
+    memcpy(s->out + s->length, s->scan.name + s->at, count);
+    s->length += count;
     s->at += count;
 }
 
-/* "{lambda(int)#1}" without its parameters: "{lambda#1}". */
-static bool copy_braces(struct shortener *s)
+/* Copies what stands at `at`, or passes over it. False: it is the parameters of the function, which end the name. */
+static bool step(struct shortener *s)
 {
-    size_t end = skip_brackets(s, s->at);
-    if (end == 0)
-        return false;
-    while (s->at < end) {
-        char c = s->name[s->at];
-        size_t skipped = (c == '(' || c == '<') ? skip_brackets(s, s->at) : 0;
-        if (skipped)
-            s->at = skipped;
-        else
-            copy(s, 1);
+    static const char unnamed[] = "(anonymous namespace)";
+    const struct name_scan *scan = &s->scan;
+    char c = scan->name[s->at];
+    size_t operator= scan_operator_size(scan, s->at), next = scan_step(scan, s->at);
+    if (operator) {
+        copy(s, operator);
+        s->converting = s->at < scan->length && scan->name[s->at] == ' ';
+    } else if (scan_starts(scan, s->at, scan->length, unnamed)) {
+        copy(s, strlen(unnamed));
+    } else if (c == '(') { /* of a function around this one, its parameters are left out */
+        s->at = scan_skip_qualifiers(scan, next, scan->length);
+        return scan_starts(scan, s->at, scan->length, "::");
+    } else if (c == '<' || c == '[') {
+        s->at = next;
+    } else if (c == '{') { /* "{lambda(int)#1}" without its parameters: "{lambda#1}" */
+        while (s->at < next)
+            if (strchr("(<", scan->name[s->at]) && scan->partner[s->at])
+                s->at = scan_step(scan, s->at);
+            else
+                copy(s, 1);
+    } else if (c == ' ' && !s->converting) { /* what came before was the return type */
+        s->length = 0;
+        s->at++;
+    } else {
+        s->converting &= c != ':';
+        copy(s, 1);
     }
     return true;
 }
 
-static size_t skip_qualifiers(const struct shortener *s, size_t at)
-{
-    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
-    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
-        if (starts_with(s, at, qualifiers[i]))
-            return skip_qualifiers(s, at + strlen(qualifiers[i]));
-    return at;
-}
-
-enum step { STEP_ON, STEP_END, STEP_FAILED };
-
-static enum step step(struct shortener *s)
-{
-    static const char unnamed[] = "(anonymous namespace)";
-    char c = s->name[s->at];
-    size_t operator= c == 'o' ? operator_size(s, s->at) : 0;
-    if (operator) {
-        copy(s, operator);
-        s->converting = s->at < s->length && s->name[s->at] == ' ';
-        return STEP_ON;
-    }
-    if (c == '(' && starts_with(s, s->at, unnamed)) {
-        copy(s, strlen(unnamed));
-        return STEP_ON;
-    }
-    if (c == '(') {
-        /* Parameters: those of the function end the name, those of a function around it are left out. */
-        size_t end = skip_brackets(s, s->at);
-        if (end == 0)
-            return STEP_FAILED;
-        size_t next = skip_qualifiers(s, end);
-        if (!starts_with(s, next, "::"))
-            return STEP_END;
-        s->at = next;
-        return STEP_ON;
-    }
-    if (c == '<' || c == '[') {
-        size_t end = skip_brackets(s, s->at);
-        s->at = end;
-        return end ? STEP_ON : STEP_FAILED;
-    }
-    if (c == '{')
-        return copy_braces(s) ? STEP_ON : STEP_FAILED;
-    if (c == ' ' && !s->converting) { /* what came before was the return type */
-        s->out_length = 0;
-        s->at++;
-        return STEP_ON;
-    }
-    if (c == ':')
-        s->converting = false;
-    copy(s, 1);
-    return STEP_ON;
-}
-
 size_t name_shorten(const char *name, size_t length, char *short_name)
 {
-    struct shortener s = {.name = name, .length = length, .out = short_name};
-    enum step result = STEP_ON;
-    while (s.at < length && result == STEP_ON)
-        result = step(&s);
-    while (s.out_length > 0 && short_name[s.out_length - 1] == ' ')
-        s.out_length--;
-    if (result != STEP_END || s.out_length == 0) {
+    struct shortener s = {.scan = {name, length, calloc(length + 1, sizeof(*s.scan.partner))}, .out = short_name};
+    bool understood = s.scan.partner && scan_pair_brackets(&s.scan), ended = false;
+    while (understood && s.at < length && !ended)
+        ended = !step(&s);
+    free(s.scan.partner);
+    while (s.length > 0 && short_name[s.length - 1] == ' ')
+        s.length--;
+    if (!ended || s.length == 0) {
         memcpy(short_name, name, length);
-        s.out_length = length;
+        s.length = length;
     }
-    short_name[s.out_length] = '\0';
-    return s.out_length;
+    short_name[s.length] = '\0';
+    return s.length;
 }
 
 /* --- names of kernels as the user wants to see them --- */

@@ -35,8 +35,7 @@ bool scan_span_equal(const struct name_scan *scan, struct span a, struct span b)
 
 /* --- brackets --- */
 
-/* Bytes of "operator" and its symbol, which may be brackets, at AT; 0: none is there. */
-static size_t operator_size(const struct name_scan *scan, size_t at)
+size_t scan_operator_size(const struct name_scan *scan, size_t at)
 {
     static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
                                           ">>", "<=", ">=",  "->",  "<",   ">"};
@@ -46,10 +45,11 @@ static size_t operator_size(const struct name_scan *scan, size_t at)
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
         if (scan_starts(scan, at + size, scan->length, symbols[i]))
             return size + strlen(symbols[i]);
-    return 0;
+    return at + size < scan->length && scan_is_word(scan->name[at + size]) ? 0 : size;
 }
 
-char scan_closer(char open)
+/* The bracket that closes OPEN; '\0': it is none that opens. */
+static char closer_of(char open)
 {
     switch (open) {
     case '(': return ')';
@@ -66,10 +66,10 @@ bool scan_pair_brackets(struct name_scan *scan)
     size_t depth = 0;
     for (size_t at = 0; at < scan->length; at++) {
         char c = scan->name[at];
-        size_t operator= c == 'o' ? operator_size(scan, at) : 0;
+        size_t operator= c == 'o' ? scan_operator_size(scan, at) : 0;
         if (operator) {
             at += operator- 1;
-        } else if (scan_closer(c)) {
+        } else if (closer_of(c)) {
             if (depth == BRACKETS_MAX)
                 return false;
             open[depth++] = (uint32_t)at;
@@ -79,7 +79,7 @@ bool scan_pair_brackets(struct name_scan *scan)
         } else if (c == ')' || c == ']' || c == '}') {
             while (depth > 0 && scan->name[open[depth - 1]] == '<')
                 depth--;
-            if (depth == 0 || scan_closer(scan->name[open[depth - 1]]) != c)
+            if (depth == 0 || closer_of(scan->name[open[depth - 1]]) != c)
                 return false;
             scan->partner[open[--depth]] = (uint32_t)at;
         }
@@ -121,6 +121,15 @@ bool scan_next_argument(const struct name_scan *scan, struct span *list, struct 
 
 /* --- components --- */
 
+size_t scan_skip_qualifiers(const struct name_scan *scan, size_t at, size_t end)
+{
+    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
+    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
+        if (scan_starts(scan, at, end, qualifiers[i]))
+            return scan_skip_qualifiers(scan, at + strlen(qualifiers[i]), end);
+    return at;
+}
+
 size_t scan_unnamed_size(const struct name_scan *scan, size_t at, size_t end)
 {
     static const char *const words[] = {"(anonymous namespace)", "<unnamed>", "{anonymous}"};
@@ -140,7 +149,7 @@ static size_t read_component(const struct name_scan *scan, size_t at, size_t end
         component->brace = true;
         at = component->word.end = scan_step(scan, at);
     }
-    size_t operator= operator_size(scan, at);
+    size_t operator= scan_operator_size(scan, at);
     if (operator)
         at += operator;
     while (at < end && (scan_is_word(scan->name[at]) || scan->name[at] == '~'))
@@ -157,11 +166,7 @@ static size_t read_component(const struct name_scan *scan, size_t at, size_t end
         at = brackets.end;
     }
     /* Qualifiers within a chain, as in "operator()() const::{lambda()#1}". */
-    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
-    size_t behind = at;
-    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
-        if (scan_starts(scan, behind, end, qualifiers[i]))
-            behind += strlen(qualifiers[i]);
+    size_t behind = scan_skip_qualifiers(scan, at, end);
     return scan_starts(scan, behind, end, "::") ? behind : at;
 }
 

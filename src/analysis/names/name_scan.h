@@ -1,6 +1,6 @@
 /*
- * A demangled C++ name as pretty_name.c walks over it: its brackets are paired once; template arguments and the
- * components of a::b<c> are found between them.
+ * A demangled C++ name as model/names.c and pretty_name.c walk over it: its brackets are paired once; template
+ * arguments and the components of a::b<c> are found between them.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_SCAN_H
 #define GPUTRACE_ANALYSIS_NAMES_NAME_SCAN_H
@@ -30,14 +30,16 @@ struct component {
 
 /* A character of an identifier. */
 bool scan_is_word(char c);
-/* The bracket that closes OPEN; '\0': it is none that opens. */
-char scan_closer(char open);
 /* Bytes. */
 size_t scan_span_length(struct span span);
 /* Whether TEXT stands at AT, before END. */
 bool scan_starts(const struct name_scan *scan, size_t at, size_t end, const char *text);
 bool scan_span_is(const struct name_scan *scan, struct span span, const char *text);
 bool scan_span_equal(const struct name_scan *scan, struct span a, struct span b);
+/* Bytes of "operator", and of its symbol, which may be brackets, at AT; 0: none is there. */
+size_t scan_operator_size(const struct name_scan *scan, size_t at);
+/* The place behind the qualifiers of a function, " const", at AT. */
+size_t scan_skip_qualifiers(const struct name_scan *scan, size_t at, size_t end);
 /* Pairs the brackets. A '<' or '>' without its partner is a comparison. False: the name is not understood. */
 bool scan_pair_brackets(struct name_scan *scan);
 /* The place after the character, or the brackets, at AT. */
