@@ -58,7 +58,7 @@ struct sink {
 extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct sink_format pftrace;
-/* Rows for an SQLite database: trace/sqlite/row.h. */
+/* Rows for an SQLite database: trace/sqlite/database.h. */
 extern const struct sink_format sqlite_rows;
 
 struct arg;

@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "trace/format.h"
-#include "trace/sqlite/row.h"
 
 #define NO_NAME UINT32_MAX
 
