@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "common/lookup.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/model/timeline.h"
 #include "analysis/model/trace.h"
@@ -52,10 +53,9 @@ static void consider(const struct critical_graph *graph, struct latest *latest, 
 static int add_edge(struct critical_graph *graph, uint32_t from, uint32_t to)
 {
     struct critical_op *op = &graph->ops.items[to];
-    struct critical_edge *edge = file_vector_push(&graph->edges);
-    if (!edge || graph->edges.count >= CRITICAL_NONE)
+    if (!ADD(file_vector_push, &graph->edges, (struct critical_edge){from, op->edges}) ||
+        graph->edges.count >= CRITICAL_NONE)
         return -1;
-    *edge = (struct critical_edge){from, op->edges};
     op->edges = (uint32_t)(graph->edges.count - 1);
     return 0;
 }
@@ -129,13 +129,10 @@ static int find_barriers(struct deciding *deciding)
     const struct critical_graph *graph = deciding->graph;
     for (uint32_t a = 0; graph->streams.count <= BARRIER_STREAMS && a < graph->streams.count; a++)
         for (uint32_t b = 0; b < graph->streams.count; b++) {
-            if (graph->streams.items[a].ops.count == 0 || graph->streams.items[b].ops.count == 0 ||
-                graph->streams.items[b].beside || !critical_is_legacy_of(graph, a, b))
-                continue;
-            struct barrier *barrier = array_push(&deciding->barriers);
-            if (!barrier)
+            bool used = graph->streams.items[a].ops.count > 0 && graph->streams.items[b].ops.count > 0;
+            if (used && !graph->streams.items[b].beside && critical_is_legacy_of(graph, a, b) &&
+                !ADD(array_push, &deciding->barriers, (struct barrier){a, b}))
                 return -1;
-            *barrier = (struct barrier){a, b};
         }
     return 0;
 }
@@ -190,12 +187,10 @@ static int find_waits(struct deciding *deciding)
 {
     const struct critical_syncs *syncs = deciding->syncs;
     for (size_t i = 0, at = 0; i < deciding->graph->streams.count; i++) {
-        size_t *first = array_push(&deciding->next_waits);
-        if (!first)
-            return -1;
         while (at < syncs->waits.count && syncs->waits.items[at].stream < i)
             at++;
-        *first = at;
+        if (!ADD(array_push, &deciding->next_waits, at))
+            return -1;
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "analysis/critical/critical_graph.h"
 
+#include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/model/timeline.h"
 
@@ -68,55 +69,21 @@ struct critical_heap_item critical_heap_pop(struct critical_heap *heap)
 
 /* --- calls --- */
 
-static size_t search_calls(const struct critical_graph *graph, size_t low, size_t high, int64_t time)
-{
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->calls.items[middle].start < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Most are near the one before. */
 uint32_t critical_call_before(struct critical_graph *graph, uint32_t number, int64_t time)
 {
     if (number >= graph->threads.count || graph->threads.items[number].count == 0)
         return CRITICAL_NONE;
     struct critical_thread *thread = &graph->threads.items[number];
-    size_t low = thread->first, high = thread->first + thread->count;
-    for (size_t reach = 4; reach < thread->count; reach *= 8) {
-        size_t from = thread->recent - low > reach ? thread->recent - reach : low;
-        size_t to = high - thread->recent > reach ? thread->recent + reach : high;
-        bool above = from == low || graph->calls.items[from].start < time;
-        bool below = to == high || graph->calls.items[to].start >= time;
-        if (above && below) {
-            low = from;
-            high = to;
-            break;
-        }
-    }
-    size_t found = search_calls(graph, low, high, time);
-    if (found == thread->first)
-        return CRITICAL_NONE;
-    thread->recent = found - 1;
-    return (uint32_t)(found - 1);
+    const struct critical_call *calls = &graph->calls.items[thread->first];
+    thread->recent = COUNT_BEFORE_NEAR(thread->recent, thread->count, i, calls[i].start < time);
+    return thread->recent == 0 ? CRITICAL_NONE : (uint32_t)(thread->first + thread->recent - 1);
 }
 
 uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t number, int64_t time)
 {
     const struct critical_stream *stream = &graph->streams.items[number];
-    size_t low = 0, high = stream->ops.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->ops.items[stream->ops.items[middle]].called <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? stream->ops.items[low - 1] : CRITICAL_NONE;
+    size_t count = COUNT_BEFORE(stream->ops.count, i, graph->ops.items[stream->ops.items[i]].called <= time);
+    return count ? stream->ops.items[count - 1] : CRITICAL_NONE;
 }
 
 /* --- operations --- */
@@ -134,14 +101,6 @@ static bool same_graph(const struct critical_op *a, const struct critical_op *b)
     return a->graph && b->graph && a->call == b->call && a->call != CRITICAL_NONE;
 }
 
-static int add_within(struct critical_graph *graph, uint32_t first, uint32_t second)
-{
-    struct critical_within *pair = file_vector_push(&graph->within);
-    if (pair)
-        *pair = (struct critical_within){first, second};
-    return pair ? 0 : -1;
-}
-
 /* The operations of the same graph that ended before OP, the last and those that no other followed: it may depend on
  * all of them. */
 static int find_within(struct loading *loading, const struct critical_op *op, uint32_t number)
@@ -157,7 +116,7 @@ static int find_within(struct loading *loading, const struct critical_op *op, ui
         if (any && ended->followed)
             break;
         any = ended->followed = true;
-        if (add_within(graph, other, number) < 0)
+        if (!ADD(file_vector_push, &graph->within, (struct critical_within){other, number}))
             return -1;
     }
     return 0;
@@ -270,15 +229,14 @@ static int load_ops(struct critical_graph *graph)
     sorter_walk_begin(&walk, &graph->trace->timeline);
     while (status == 0 && (op = sorter_next(&walk))) {
         if (op->device != device) {
-            struct critical_device *added = array_push(&graph->devices);
-            if (!added) {
+            const struct critical_device added = {.first = graph->ops.count, .device = op->device};
+            if (!ADD(array_push, &graph->devices, added)) {
                 status = -1;
                 break;
             }
             loading.running.items.count = 0;
             loading.ended = 0;
             loading.before = CRITICAL_NONE;
-            *added = (struct critical_device){.first = graph->ops.count, .device = op->device};
             device = op->device;
         }
         graph->devices.items[graph->devices.count - 1].count++;
@@ -300,23 +258,17 @@ int critical_graph_load(struct critical_graph *graph, const struct trace *trace)
     int status = 0;
     host_calls_walk_begin(&walk, &graph->trace->host_calls);
     while (status == 0 && (call = host_calls_next(&walk))) {
-        while (graph->threads.count <= call->thread && status == 0)
-            status = array_push(&graph->threads) ? 0 : -1;
-        struct critical_call *added = status == 0 ? file_vector_push(&graph->calls) : NULL;
+        const struct critical_call added = {.start = call->start,
+                                            .end = call->end,
+                                            .name = call->name,
+                                            .op = CRITICAL_NONE,
+                                            .waited = CRITICAL_NONE,
+                                            .kind = call->kind};
+        struct critical_thread *thread = array_at(&graph->threads, call->thread);
+        status = thread && ADD(file_vector_push, &graph->calls, added) ? 0 : -1;
         critical_graph_evict(graph, graph->calls.count);
-        if (!added) {
-            status = -1;
-            break;
-        }
-        struct critical_thread *thread = &graph->threads.items[call->thread];
-        if (thread->count++ == 0)
-            thread->first = thread->recent = graph->calls.count - 1;
-        *added = (struct critical_call){.start = call->start,
-                                        .end = call->end,
-                                        .name = call->name,
-                                        .op = CRITICAL_NONE,
-                                        .waited = CRITICAL_NONE,
-                                        .kind = call->kind};
+        if (status == 0 && thread->count++ == 0)
+            thread->first = graph->calls.count - 1;
     }
     status = host_calls_walk_end(&walk) ?: status;
     status = status ? status : load_ops(graph);

@@ -60,7 +60,7 @@ struct critical_call {
 
 struct critical_thread {
     size_t first, count; /* its calls */
-    size_t recent;       /* the one that was found last */
+    size_t recent;       /* how many of them were before the time that was looked for last */
 };
 
 struct critical_stream {

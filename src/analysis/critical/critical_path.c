@@ -1,6 +1,6 @@
 #include "analysis/critical/critical_path.h"
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/ranges.h"
 #include "analysis/model/trace.h"
 
@@ -28,10 +28,8 @@ struct critical_row *critical_path_row(struct critical_path *path, enum critical
 
 int critical_path_add(struct critical_path *path, const struct critical_part *part)
 {
-    struct critical_part *added = file_vector_push(&path->parts);
-    if (!added)
+    if (!ADD(file_vector_push, &path->parts, *part))
         return -1;
-    *added = *part;
     if (path->parts.count % CRITICAL_EVICTED_AFTER == 0)
         file_vector_evict(&path->parts);
     return 0;
@@ -87,26 +85,15 @@ static uint32_t find_name(struct pieces *pieces, struct range_walk *walk)
     return found->range.name;
 }
 
-static int add_whole(struct critical_path *path, const struct critical_part *part)
-{
-    struct critical_part *added = file_vector_push(&path->outside);
-    if (added)
-        *added = *part;
-    return added ? 0 : -1;
-}
-
 static int split(struct pieces *pieces, const struct critical_part *part)
 {
     for (pieces->time = part->start; pieces->time < part->end; pieces->time = pieces->until) {
         pieces->until = part->end;
         uint32_t range = find_name(pieces, &pieces->ranges), operation = find_name(pieces, &pieces->operators);
-        struct critical_part *piece = file_vector_push(&pieces->path->outside);
-        if (!piece)
+        const struct critical_part piece = {pieces->time, pieces->until, operation != EVENT_NO_TEXT ? operation : range,
+                                            part->thread, part->kind};
+        if (!ADD(file_vector_push, &pieces->path->outside, piece))
             return -1;
-        *piece = *part;
-        piece->start = pieces->time;
-        piece->end = pieces->until;
-        piece->name = operation != EVENT_NO_TEXT ? operation : range;
         if (pieces->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
             file_vector_evict(&pieces->path->outside);
             file_vector_evict(&pieces->path->parts);
@@ -134,8 +121,10 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
         const struct critical_part one = path->parts.items[i];
         if (i % CRITICAL_EVICTED_AFTER == 0)
             file_vector_evict(&path->parts);
-        if (one.kind == CRITICAL_OUTSIDE)
-            status = one.thread == EVENT_NO_TEXT ? add_whole(path, &one) : sorter_add(&of_threads, &one);
+        if (one.kind == CRITICAL_OUTSIDE && one.thread != EVENT_NO_TEXT)
+            status = sorter_add(&of_threads, &one);
+        else if (one.kind == CRITICAL_OUTSIDE)
+            status = ADD(file_vector_push, &path->outside, one) ? 0 : -1;
     }
     status = status ? status : sorter_ready(&of_threads);
     range_walk_begin(&pieces.ranges, &trace->ranges, false);

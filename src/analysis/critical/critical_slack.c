@@ -3,6 +3,7 @@
  * time: each hands on what it has left to what it waited for. The time from the end of an operation to the start of
  * another that it did not decide is left too.
  */
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/model/timeline.h"
@@ -141,18 +142,15 @@ static int begin(struct sweep *sweep, struct critical_end end)
     }
     for (size_t i = 0; i < graph->devices.count; i++) {
         const struct critical_device *device = &graph->devices.items[i];
-        struct cursor *cursor = array_push(&sweep->cursors);
-        if (!cursor)
+        if (!ADD(array_push, &sweep->cursors, (struct cursor){device->first, device->count, OP_STARTS, 0}))
             return -1;
-        *cursor = (struct cursor){device->first, device->count, OP_STARTS, 0};
     }
     for (size_t i = 0; i < graph->threads.count; i++) {
         const struct critical_thread *thread = &graph->threads.items[i];
-        struct cursor *cursor = array_push(&sweep->cursors);
-        if (!cursor)
-            return -1;
         int64_t last = thread->count > 0 ? graph->calls.items[thread->first + thread->count - 1].end : 0;
-        *cursor = (struct cursor){thread->first, thread->count, CALL_ENDS, end.time - last};
+        if (!ADD(array_push, &sweep->cursors,
+                 (struct cursor){thread->first, thread->count, CALL_ENDS, end.time - last}))
+            return -1;
     }
     for (uint32_t i = 0; i < sweep->cursors.count; i++)
         if (push(sweep, i) < 0)

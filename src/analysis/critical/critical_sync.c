@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/memory.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVICE };
 
@@ -113,12 +113,8 @@ static int add_wait(struct critical_syncs *syncs, const struct trace *trace, con
         .stream = find_stream(trace, &record->stream, record->stream.stream),
         .on = find_stream(trace, &record->stream, record->on),
     };
-    if (wait.stream == EVENT_NO_TEXT || wait.on == EVENT_NO_TEXT)
-        return 0;
-    struct critical_wait *added = file_vector_push(&syncs->waits);
-    if (added)
-        *added = wait;
-    return added ? 0 : -1;
+    bool known = wait.stream != EVENT_NO_TEXT && wait.on != EVENT_NO_TEXT;
+    return !known || ADD(file_vector_push, &syncs->waits, wait) ? 0 : -1;
 }
 
 static int add_call(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
@@ -127,10 +123,7 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
     const uint32_t on = find_stream(trace, &record->stream, record->on);
     if (record->kind == SYNC_OF_EVENT && on == EVENT_NO_TEXT)
         return 0;
-    struct critical_sync *added = file_vector_push(&syncs->calls);
-    if (!added)
-        return -1;
-    *added = (struct critical_sync){
+    const struct critical_sync sync = {
         .time = call->start,
         .marked = record->marked,
         .thread = call->thread,
@@ -138,7 +131,7 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
         .device = record->stream.device,
         .nothing = record->kind == SYNC_OF_STREAM && on == EVENT_NO_TEXT,
     };
-    return 0;
+    return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
 /* When the calls began that recorded the events. */

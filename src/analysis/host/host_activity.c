@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
@@ -56,18 +57,12 @@ static int add_doing(struct host_activities *all, struct most *most, uint32_t si
 {
     if (doing == EVENT_NO_TEXT)
         return 0;
-    while (all->sums.count <= doing)
-        if (!array_push(&all->sums))
-            return -1;
-    if (all->sums.items[doing] == 0) {
-        uint32_t *touched = array_push(&all->touched);
-        if (!touched)
-            return -1;
-        *touched = doing;
-    }
-    sum_add(&all->sums.items[doing], ns);
-    if (all->sums.items[doing] > most->ns)
-        *most = (struct most){all->sums.items[doing], site, doing};
+    int64_t *sum = array_at(&all->sums, doing);
+    if (!sum || (*sum == 0 && !ADD(array_push, &all->touched, doing)))
+        return -1;
+    sum_add(sum, ns);
+    if (*sum > most->ns)
+        *most = (struct most){*sum, site, doing};
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/idle/gpu_idle.h"
 
+#include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
@@ -26,10 +27,8 @@ static int add_op(struct gpu_idle *idle, const struct trace *trace, const struct
         last->end = op->end > last->end ? op->end : last->end;
         return 0;
     }
-    struct gpu_busy_time *added = file_vector_push(&idle->busy);
-    if (!added)
+    if (!ADD(file_vector_push, &idle->busy, (struct gpu_busy_time){op->start, op->end}))
         return -1;
-    *added = (struct gpu_busy_time){op->start, op->end};
     if (device->count++ == 0)
         device->first = idle->busy.count - 1;
     return 0;
@@ -62,11 +61,10 @@ void gpu_idle_walk_release(struct gpu_idle_walk *walk)
 static int add_device(struct gpu_idle_walk *walk, const struct gpu_busy_part *device)
 {
     const struct gpu_busy_time *busy = walk->idle->busy.items + device->first;
-    struct gpu_busy_part *added = device->count > 0 ? array_push(&walk->devices) : NULL;
-    if (!added)
-        return device->count > 0 ? -1 : 0;
-    *added = *device;
-    added->next = device->first;
+    if (device->count == 0)
+        return 0;
+    if (!ADD(array_push, &walk->devices, (struct gpu_busy_part){device->first, device->count, device->first}))
+        return -1;
     bool first = walk->devices.count == 1;
     walk->from = first || busy[0].start < walk->from ? busy[0].start : walk->from;
     walk->to = first || busy[device->count - 1].end > walk->to ? busy[device->count - 1].end : walk->to;
@@ -87,21 +85,14 @@ int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle,
     return 0;
 }
 
-static int ends_before(const void *item, const void *wanted)
-{
-    return ((const struct gpu_busy_time *)item)->end <= *(const int64_t *)wanted ? -1 : 0;
-}
-
 /* The first of its times that has not ended by TIME, usually the same as before or the next. NULL: there is none. */
 static const struct gpu_busy_time *find(const struct gpu_idle *idle, struct gpu_busy_part *device, int64_t time)
 {
-    const struct gpu_busy_time *busy = idle->busy.items;
-    size_t end = device->first + device->count;
-    for (unsigned i = 0; i < 4 && device->next < end && busy[device->next].end <= time; i++)
-        device->next++;
-    if (device->next < end && busy[device->next].end <= time)
-        device->next += array_before(busy + device->next, end - device->next, sizeof(*busy), &time, ends_before);
-    return device->next < end ? &busy[device->next] : NULL;
+    const struct gpu_busy_time *busy = idle->busy.items + device->next;
+    size_t left = device->first + device->count - device->next;
+    size_t ended = COUNT_BEFORE_NEAR(0, left, i, busy[i].end <= time);
+    device->next += ended;
+    return ended < left ? &busy[ended] : NULL;
 }
 
 /* Until when the GPUs stay as they are at TIME: idle or not. */

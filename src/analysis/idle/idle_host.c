@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/trace.h"
 
 static int by_thread_and_time(const void *left, const void *right)
@@ -273,14 +273,6 @@ static struct shared_gap *next_shared(const struct host_walk *walk)
 
 /* --- the walk --- */
 
-static int add_open(struct host_walk *walk, const struct idle_host_gap *gap, struct idle_gap *largest)
-{
-    struct open_gap *open = array_push(&walk->open);
-    if (open)
-        *open = (struct open_gap){*gap, largest};
-    return open ? 0 : -1;
-}
-
 /* The gaps that have begun become open. */
 static int open_gaps(struct host_walk *walk)
 {
@@ -290,7 +282,10 @@ static int open_gaps(struct host_walk *walk)
         const struct idle_host_gap *gap = walk->next;
         struct idle_gap *largest = idle_find(walk->idle, gap->what.device, gap->start, gap->end);
         bool alone = largest || walk->idle->has_pieces || gap->called <= walk->time || walk->open.count < GAPS_ALONE;
-        status = alone ? add_open(walk, gap, largest) : share(&walk->shared, gap);
+        if (!alone)
+            status = share(&walk->shared, gap);
+        else
+            status = ADD(array_push, &walk->open, (struct open_gap){*gap, largest}) ? 0 : -1;
     }
     return status;
 }
@@ -303,7 +298,7 @@ static int end_shared(struct host_walk *walk)
     while (status == 0 && (one = next_shared(walk)) && one->gap.called <= walk->time) {
         status = add_shared(walk, one);
         if (status == 0 && one->gap.called < one->gap.end)
-            status = add_open(walk, &one->gap, NULL);
+            status = ADD(array_push, &walk->open, (struct open_gap){one->gap, NULL}) ? 0 : -1;
         walk->shared.items.count--;
         free(one);
     }
@@ -409,10 +404,10 @@ static int name_gap(struct idle *idle, struct idle_gap *gap)
         moment.until = moment.until < gap->end ? moment.until : gap->end;
         if (status < 0 || moment.activity == EVENT_NO_TEXT)
             continue;
-        while (status == 0 && sums.count <= moment.activity)
-            status = array_push(&sums) ? 0 : -1;
-        if (status == 0)
-            sum_add(&sums.items[moment.activity], moment.until - time);
+        int64_t *sum = array_at(&sums, moment.activity);
+        status = sum ? 0 : -1;
+        if (sum)
+            sum_add(sum, moment.until - time);
     }
     int64_t most = 0;
     for (uint32_t i = 0; i < sums.count; i++)

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/lookup.h"
+
 #define SLACK_NS 1.0   /* times are whole ns */
 #define DRIFT_STEPS 40 /* of the search for the drift: to CLOCK_DRIFT_MOST * 0.618^40, 10^-11 */
 
@@ -36,12 +38,8 @@ void clock_bounds_release(struct clock_bounds *bounds)
 
 int clock_bounds_add(struct clock_bounds *bounds, enum clock_side side, int64_t at, int64_t ahead)
 {
-    struct clock_value *value = array_push(&bounds->values);
-    if (!value)
-        return -1;
-    *value = (struct clock_value){.at = at, .ahead = (double)ahead, .side = side};
     bounds->counts[side]++;
-    return 0;
+    return ADD(array_push, &bounds->values, (struct clock_value){at, (double)ahead, side, false}) ? 0 : -1;
 }
 
 /* How far a line is on the right side of a bound; below 0: it violates it. */

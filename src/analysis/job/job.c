@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/ranks/rank_times.h"
@@ -76,38 +77,32 @@ static int add_ranks(struct adding *adding)
 {
     struct ranks *ranks = &adding->job->ranks;
     for (size_t i = 0; i < adding->part->ranks.items.count; i++) {
-        struct rank *rank = array_push(&ranks->items);
-        if (!rank)
-            return -1;
-        *rank = adding->part->ranks.items.items[i];
-        const uint64_t number = (uint64_t)rank->rank;
-        if (dense_map_number(&adding->job->numbers, &number, sizeof(number)) == DENSE_MAP_NONE)
-            return -1;
-        rank->host = translated(adding->of_ranks, rank->host);
-        shift(&rank->start, adding->shift);
-        shift(&rank->end, adding->shift);
+        struct rank rank = adding->part->ranks.items.items[i];
+        const uint64_t number = (uint64_t)rank.rank;
+        rank.host = translated(adding->of_ranks, rank.host);
+        shift(&rank.start, adding->shift);
+        shift(&rank.end, adding->shift);
         for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
-            rank->mostly[cause] = translated(adding->of_ranks, rank->mostly[cause]);
-        rank->between = translated(adding->of_ranks, rank->between);
+            rank.mostly[cause] = translated(adding->of_ranks, rank.mostly[cause]);
+        rank.between = translated(adding->of_ranks, rank.between);
+        if (!ADD(array_push, &ranks->items, rank) ||
+            dense_map_number(&adding->job->numbers, &number, sizeof(number)) == DENSE_MAP_NONE)
+            return -1;
     }
     for (size_t i = 0; i < adding->part->ranks.names.count; i++) {
-        struct rank_name *name = array_push(&ranks->names);
-        if (!name)
-            return -1;
-        *name = adding->part->ranks.names.items[i];
-        name->name = translated(adding->of_ranks, name->name);
-        name->rank += adding->base;
-        if (!name->copy && pretty_names_add(&ranks->pretty, name->name) < 0)
+        struct rank_name name = adding->part->ranks.names.items[i];
+        name.name = translated(adding->of_ranks, name.name);
+        name.rank += adding->base;
+        if (!ADD(array_push, &ranks->names, name) || (!name.copy && pretty_names_add(&ranks->pretty, name.name) < 0))
             return -1;
     }
     for (size_t i = 0; i < adding->part->ranks.steps.count; i++) {
-        struct rank_step *step = array_push(&adding->job->ranks.steps);
-        if (!step)
+        struct rank_step step = adding->part->ranks.steps.items[i];
+        step.rank += adding->base;
+        shift(&step.from, adding->shift);
+        shift(&step.to, adding->shift);
+        if (!ADD(array_push, &ranks->steps, step))
             return -1;
-        *step = adding->part->ranks.steps.items[i];
-        step->rank += adding->base;
-        shift(&step->from, adding->shift);
-        shift(&step->to, adding->shift);
     }
     return 0;
 }
@@ -175,19 +170,18 @@ static int add_findings(struct adding *adding)
     const struct job_part *part = adding->part;
     for (size_t i = 0; i < part->findings.count; i++) {
         const struct part_finding *one = &part->findings.items[i];
-        struct job_finding *added = array_push(&adding->job->findings);
-        if (!added)
+        const struct job_finding added = {.rule = one->rule,
+                                          .part = (uint32_t)adding->job->parts,
+                                          .rank = one->rank == RANK_NONE ? RANK_NONE : one->rank + adding->base,
+                                          .ranks = (int64_t)part->ranks.items.count,
+                                          .cost = one->cost,
+                                          .gain = one->gain,
+                                          .run = part->info.run,
+                                          .text = translated(adding->of_trace, one->text),
+                                          .advice = translated(adding->of_trace, one->advice),
+                                          .where = translated(adding->of_trace, one->where)};
+        if (!ADD(array_push, &adding->job->findings, added))
             return -1;
-        *added = (struct job_finding){.rule = one->rule,
-                                      .part = (uint32_t)adding->job->parts,
-                                      .rank = one->rank == RANK_NONE ? RANK_NONE : one->rank + adding->base,
-                                      .ranks = (int64_t)part->ranks.items.count,
-                                      .cost = one->cost,
-                                      .gain = one->gain,
-                                      .run = part->info.run,
-                                      .text = translated(adding->of_trace, one->text),
-                                      .advice = translated(adding->of_trace, one->advice),
-                                      .where = translated(adding->of_trace, one->where)};
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
 {
@@ -47,13 +48,11 @@ static struct clock_part *part_of(struct job_clocks *clocks, uint32_t host)
     struct clock_host *known = &clocks->hosts[host];
     if (known->part > 0)
         return &clocks->parts.items[known->part - 1];
-    struct clock_part *part = array_push(&clocks->parts);
-    if (!part)
+    const struct clock_part part = {host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX, .last_enter = INT64_MIN};
+    if (!ADD(array_push, &clocks->parts, part))
         return NULL;
     known->part = (uint32_t)clocks->parts.count;
-    *part =
-        (struct clock_part){.host = host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX, .last_enter = INT64_MIN};
-    return part;
+    return &clocks->parts.items[known->part - 1];
 }
 
 int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member)
@@ -289,12 +288,9 @@ int job_clocks_solve(struct job_clocks *clocks)
 {
     size_t pairs = clocks->pairs.count, hosts = clocks->host_count;
     struct solving solving = {.clocks = clocks};
-    for (size_t host = 0; host < hosts; host++) {
-        struct job_clock *clock = array_push(&clocks->items);
-        if (!clock)
+    for (size_t host = 0; host < hosts; host++)
+        if (!ADD(array_push, &clocks->items, (struct job_clock){.state = JOB_CLOCK_NO_EVIDENCE}))
             return error_no_memory("the clocks of hosts");
-        clock->state = JOB_CLOCK_NO_EVIDENCE;
-    }
     solving.regions = calloc(pairs + 1, sizeof(*solving.regions));
     solving.lengths = calloc(pairs + 1, sizeof(*solving.lengths));
     solving.maps = calloc(hosts + 1, sizeof(*solving.maps));

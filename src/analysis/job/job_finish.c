@@ -2,18 +2,11 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "analysis/job/job.h"
 #include "analysis/ranks/rank_times.h"
 
 /* --- hosts --- */
-
-static int64_t find_host(const struct job_whole *job, uint32_t name)
-{
-    for (size_t i = 0; i < job->hosts.count; i++)
-        if (job->hosts.items[i] == name)
-            return (int64_t)i;
-    return -1;
-}
 
 /* The host of the rank of the lowest number comes first. */
 static int find_hosts(struct job_whole *job)
@@ -22,18 +15,14 @@ static int find_hosts(struct job_whole *job)
     for (size_t i = 1; i < job->ranks.items.count; i++)
         if (job->ranks.items.items[i].rank < first->rank)
             first = &job->ranks.items.items[i];
-    uint32_t *host = array_push(&job->hosts);
-    if (!host)
+    if (!ADD(array_push, &job->hosts, first->host))
         return -1;
-    *host = first->host;
     for (size_t i = 0; i < job->ranks.items.count; i++) {
-        uint32_t name = job->ranks.items.items[i].host, *of = array_push(&job->host_of);
-        int64_t known = find_host(job, name);
-        if (!of || (known < 0 && !(host = array_push(&job->hosts))))
+        uint32_t name = job->ranks.items.items[i].host, host = 0;
+        while (host < job->hosts.count && job->hosts.items[host] != name)
+            host++;
+        if (!ADD(array_push, &job->host_of, host) || (host == job->hosts.count && !ADD(array_push, &job->hosts, name)))
             return -1;
-        if (known < 0)
-            *host = name;
-        *of = known < 0 ? (uint32_t)job->hosts.count - 1 : (uint32_t)known;
     }
     return 0;
 }
@@ -55,13 +44,10 @@ static size_t next_operation(struct operations *operations)
     operations->ranks.count = operations->index.count = 0;
     while (operations->next && (operations->ranks.count == 0 ||
                                 collective_compare_operation(&operations->ranks.items[0], operations->next) == 0)) {
-        struct collective *added = array_push(&operations->ranks);
-        uint32_t *index = array_push(&operations->index);
-        operations->no_memory |= !added || !index;
+        operations->no_memory = !ADD(array_push, &operations->ranks, *operations->next) ||
+                                !ADD(array_push, &operations->index, operations->next->process);
         if (operations->no_memory)
             return 0;
-        *added = *operations->next;
-        *index = added->process;
         operations->next = sorter_next(&operations->walk);
     }
     return operations->ranks.count;

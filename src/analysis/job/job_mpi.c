@@ -18,6 +18,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/job/job_part.h"
 #include "analysis/job/job_report.h"
@@ -76,16 +77,14 @@ static int list_own(struct sharing *sharing)
         if (!is_trace(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &status, 0) != 0 ||
             !S_ISREG(status.st_mode))
             continue;
-        struct mpi_file *file = array_push(&sharing->files);
-        if (!file) {
+        memcpy(own.name, entry->d_name, strlen(entry->d_name) + 1);
+        own.inode = status.st_ino;
+        own.size = (uint64_t)status.st_size;
+        own.time = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+        if (!ADD(array_push, &sharing->files, own)) {
             closedir(directory);
             return error_no_memory("a list of files");
         }
-        *file = own;
-        memcpy(file->name, entry->d_name, strlen(entry->d_name) + 1);
-        file->inode = status.st_ino;
-        file->size = (uint64_t)status.st_size;
-        file->time = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
     }
     closedir(directory);
     return 0;
@@ -150,11 +149,10 @@ static int receive_files(struct sharing *sharing, int from)
     buffer_init_memory(&bytes);
     int status = mpi_receive_sized(&sharing->mpi, from, &bytes);
     for (size_t at = 0; status == 0 && at + sizeof(struct mpi_file) <= bytes.length; at += sizeof(struct mpi_file)) {
-        struct mpi_file *file = array_push(&sharing->files);
-        if (!file)
+        struct mpi_file file;
+        memcpy(&file, bytes.data + at, sizeof(file));
+        if (!ADD(array_push, &sharing->files, file))
             status = error_no_memory("a list of files");
-        else
-            memcpy(file, bytes.data + at, sizeof(*file));
     }
     buffer_release(&bytes);
     return status;

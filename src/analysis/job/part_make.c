@@ -4,6 +4,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job_part.h"
@@ -36,14 +37,11 @@ static uint32_t keep(struct making *making, const char *text, size_t length)
 static uint32_t keep_trace_text(struct making *making, uint32_t text)
 {
     const char *words = text == EVENT_NO_TEXT ? NULL : interned(&making->trace->strings, text);
-    while (words && making->numbers.count <= text)
-        if (!array_push(&making->numbers)) {
-            making->out->failure = ENOMEM;
-            return EVENT_NO_TEXT;
-        }
-    if (!words)
+    uint32_t *known = words ? array_at(&making->numbers, text) : NULL;
+    if (!known) {
+        making->out->failure = words ? ENOMEM : making->out->failure;
         return EVENT_NO_TEXT;
-    uint32_t *known = &making->numbers.items[text];
+    }
     if (*known == 0)
         *known = keep(making, words, strlen(words)) + 1;
     return *known - 1;
@@ -62,15 +60,13 @@ static int add_rows(struct making *making, unsigned number)
     for (size_t i = 0; i < table.rows && status == 0 && !table.no_memory; i++) {
         if (!comparable_has_number(&table, i, columns.total) && !comparable_has_number(&table, i, columns.count))
             continue; /* a remark */
-        struct part_row *row = array_push(&making->part.rows);
         buffer_init_memory(&name);
         comparable_write_name(&name, &table, i, &columns);
-        status = row && !name.failure ? 0 : -1;
-        if (status == 0)
-            *row = (struct part_row){.section = number,
+        const struct part_row row = {.section = number,
                                      .name = keep(making, name.data ? name.data : "", name.length),
                                      .total = comparable_number(&table, i, columns.total),
                                      .count = columns.count < 0 ? 1 : comparable_number(&table, i, columns.count)};
+        status = !name.failure && ADD(array_push, &making->part.rows, row) ? 0 : -1;
         buffer_release(&name);
     }
     status = table.no_memory ? -1 : status;
@@ -114,16 +110,14 @@ static int add_findings(struct making *making)
         uint32_t rank = device == EVENT_NONE || (size_t)device >= times->of_device.count
                             ? RANK_NONE
                             : times->of_device.items[device];
-        struct part_finding *added = array_push(&making->part.findings);
-        status = added ? 0 : -1;
-        if (added)
-            *added = (struct part_finding){.rule = rule,
+        const struct part_finding added = {.rule = rule,
                                            .text = keep(making, finding->text, strlen(finding->text)),
                                            .advice = keep_cell(making, &table, i, "advice"),
                                            .where = keep_cell(making, &table, i, "where"),
                                            .rank = making->part.ranks.items.count == 1 ? 0 : rank,
                                            .cost = finding->cost,
                                            .gain = finding->gain};
+        status = ADD(array_push, &making->part.findings, added) ? 0 : -1;
     }
     status = table.no_memory ? -1 : status;
     table_release(&table);
@@ -140,11 +134,7 @@ static int add_members(struct making *making)
     if (status == 0)
         status = hang_facts_tell(section_state(making->trace, REPORT_HANG), making->trace, &fronts);
     for (size_t i = 0; i < fronts.members.count && status == 0; i++) {
-        struct hang_member *member = array_push(&making->part.members);
-        status = member ? 0 : -1;
-        if (!member)
-            continue;
-        *member = fronts.members.items[i];
+        struct hang_member *member = &fronts.members.items[i];
         uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
                                    &member->range, &member->place, &member->init};
         for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
@@ -152,6 +142,7 @@ static int add_members(struct making *making)
                 const char *text = interned(&fronts.texts, *texts[k]);
                 *texts[k] = keep(making, text, strlen(text));
             }
+        status = ADD(array_push, &making->part.members, *member) ? 0 : -1;
     }
     hang_fronts_release(&fronts);
     return status;

@@ -1,8 +1,7 @@
 #include "analysis/ranks/rank_steps.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-
-#include <stdlib.h>
 
 void rank_steps_release(struct rank_steps *steps)
 {
@@ -18,12 +17,9 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
         width *= 2;
     for (size_t i = 0; i < process->items.count; i++) {
         const struct step *one = &process->items.items[i];
-        if (i % width == 0) {
-            struct rank_step *added = array_push(steps);
-            if (!added)
-                return -1;
-            *added = (struct rank_step){.rank = rank, .first = (uint32_t)i, .width = width, .from = one->from};
-        }
+        const struct rank_step first = {.rank = rank, .first = (uint32_t)i, .width = width, .from = one->from};
+        if (i % width == 0 && !ADD(array_push, steps, first))
+            return -1;
         struct rank_step *step = &steps->items[steps->count - 1];
         step->count++;
         step->to = one->to;
@@ -36,16 +32,10 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
 /* The last item of RANK that began by TIME; NULL: none. */
 static struct rank_step *find(const struct rank_steps *steps, uint32_t rank, int64_t time)
 {
-    size_t low = 0, high = steps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct rank_step *step = &steps->items[middle];
-        if (step->rank < rank || (step->rank == rank && step->from <= time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && steps->items[low - 1].rank == rank ? &steps->items[low - 1] : NULL;
+    struct rank_step *items = steps->items;
+    size_t count =
+        COUNT_BEFORE(steps->count, i, items[i].rank < rank || (items[i].rank == rank && items[i].from <= time));
+    return count > 0 && items[count - 1].rank == rank ? &items[count - 1] : NULL;
 }
 
 int64_t rank_steps_begin(const struct rank_steps *steps, uint32_t rank)

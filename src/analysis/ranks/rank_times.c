@@ -1,5 +1,6 @@
 #include "analysis/ranks/rank_times.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
@@ -20,11 +21,8 @@ static uint32_t find_item(struct rank_times *times, uint32_t known)
     for (uint32_t i = 0; i < times->items.count; i++)
         if (times->items.items[i].known == known)
             return i;
-    struct rank_times_one *added = array_push(&times->items);
-    if (!added)
-        return RANK_NONE;
-    added->known = known;
-    return (uint32_t)times->items.count - 1;
+    bool added = ADD(array_push, &times->items, (struct rank_times_one){.known = known});
+    return added ? (uint32_t)times->items.count - 1 : RANK_NONE;
 }
 
 /* Each process that is a rank gets an item. */
@@ -34,14 +32,9 @@ static int find_processes(struct rank_times *times, const struct trace *trace)
         const event_id *id = dense_map_row(&trace->process_ids, i);
         const struct trace_rank *rank = trace_rank_of(trace, *id);
         bool of_trace = rank && rank->process == EVENT_NO_ID && !trace->processes.items[i].host;
-        uint32_t *of = array_push(&times->of_process);
-        if (!of)
-            return -1;
-        *of = RANK_NONE;
-        if (!rank || of_trace) /* rows of GPUs have no threads */
-            continue;
-        *of = find_item(times, (uint32_t)(rank - trace->ranks.items));
-        if (*of == RANK_NONE)
+        bool is_rank = rank && !of_trace; /* rows of GPUs have no threads */
+        uint32_t item = is_rank ? find_item(times, (uint32_t)(rank - trace->ranks.items)) : RANK_NONE;
+        if ((is_rank && item == RANK_NONE) || !ADD(array_push, &times->of_process, item))
             return -1;
     }
     return 0;
@@ -86,12 +79,9 @@ static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
 {
     struct rank_times *times = walk->times;
     bool first = !walk->any || walk->device != device;
-    while (times->of_device.count <= device) {
-        uint32_t *added = array_push(&times->of_device);
-        if (!added)
+    while (times->of_device.count <= device)
+        if (!ADD(array_push, &times->of_device, RANK_NONE))
             return -1;
-        *added = RANK_NONE;
-    }
     if (first) {
         end_lanes(walk);
         times->of_device.items[device] = rank;

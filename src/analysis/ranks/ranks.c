@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/collective_words.h"
 #include "analysis/ranks/comm.h"
 
@@ -35,9 +35,8 @@ static const struct collective *typical_of(struct ranks *ranks, const struct col
     int64_t start, duration;
     ranks->starts.count = 0;
     for (size_t i = 0; i < count; i++) {
-        int64_t *added = comm_times(&operation[i], &start, &duration) ? array_push(&ranks->starts) : NULL;
-        if (added)
-            *added = start;
+        if (comm_times(&operation[i], &start, &duration))
+            ADD(array_push, &ranks->starts, start);
     }
     if (ranks->starts.count == 0) /* no memory */
         return &operation[0];

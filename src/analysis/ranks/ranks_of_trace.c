@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "common/sorter.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/steps.h"
@@ -46,15 +47,10 @@ static int add_names(struct ranks *ranks, const struct trace *trace, const struc
     for (size_t i = 0; i < times->kernels.count; i++) {
         const struct rank_kernel_key *key = dense_map_row(&times->kernel_keys, i);
         const struct rank_kernel *kernel = &times->kernels.items[i];
-        struct rank_name *name = array_push(&ranks->names);
-        if (!name)
-            return -1;
-        *name = (struct rank_name){.rank = (uint32_t)key->rank,
-                                   .name = keep_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name))),
-                                   .total = kernel->total,
-                                   .count = kernel->count,
-                                   .copy = kernel->copy};
-        if (name->name == INTERN_NO_MEMORY)
+        uint32_t name = keep_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name)));
+        if (name == INTERN_NO_MEMORY ||
+            !ADD(array_push, &ranks->names,
+                 (struct rank_name){(uint32_t)key->rank, name, kernel->total, kernel->count, kernel->copy}))
             return -1;
     }
     return 0;
@@ -230,8 +226,7 @@ static int add_operations(struct ranks *ranks, const struct collectives *collect
     int status = 0;
     collectives_walk_begin(&walk, collectives);
     for (size_t count; status == 0 && (count = collectives_next(&walk, &operation)) > 0;) {
-        while (index.count < count && status == 0)
-            status = array_push(&index) ? 0 : -1;
+        status = array_at(&index, count - 1) ? 0 : -1;
         for (size_t i = 0; i < count && status == 0; i++)
             index.items[i] = operation[i].process < times->of_process.count
                                  ? times->of_process.items[operation[i].process]

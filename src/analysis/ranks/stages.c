@@ -5,7 +5,7 @@
 
 #include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 void stages_release(struct stages *stages)
 {
@@ -168,12 +168,8 @@ int stages_find(struct stages *stages, const struct ranks *ranks)
     stages->of_rank = calloc(ranks->items.count + 1, sizeof(*stages->of_rank));
     int status = places && numbers && stages->of_rank ? 0 : -1;
     uint32_t count = status == 0 ? find_chains(ranks, places) : 0;
-    for (uint32_t i = 0; i < count && status == 0; i++) {
-        struct stage *stage = array_push(&stages->items);
-        status = stage ? 0 : -1;
-        if (stage)
-            stage->number = i;
-    }
+    for (uint32_t i = 0; i < count && status == 0; i++)
+        status = ADD(array_push, &stages->items, (struct stage){.number = i}) ? 0 : -1;
     for (size_t i = 0; i < ranks->items.count && status == 0; i++)
         stages->of_rank[i] = count ? places[i].position : STAGE_NONE;
     if (count && status == 0) {

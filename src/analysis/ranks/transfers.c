@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/collective_words.h"
 #include "analysis/ranks/comm.h"
@@ -60,12 +61,9 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
         return -1;
     if (transfers->rows.count > before) {
         row->first_member = transfers->members.count;
-        for (size_t i = 0; i < count; i++) {
-            uint32_t *member = array_push(&transfers->members);
-            if (!member)
+        for (size_t i = 0; i < count; i++)
+            if (!ADD(array_push, &transfers->members, index[i]))
                 return -1;
-            *member = index[i];
-        }
         row->member_count = count;
     }
     row->count++;
