@@ -44,6 +44,19 @@ static inline void launch_work(float *data, int microseconds, cudaStream_t strea
     CHECK(cudaGetLastError());
 }
 
+/* Keeps a multiprocessor busy for so long; on the simulated GPU, as SIMGPU_KERNEL_NS says. */
+static __device__ inline void spin(int microseconds)
+{
+    enum { CYCLES_PER_US = 1900 };
+    for (long long end = clock64() + (long long)microseconds * CYCLES_PER_US; clock64() < end;)
+        ;
+}
+
+__global__ void spinning(int microseconds)
+{
+    spin(microseconds);
+}
+
 static inline float *device_memory(size_t bytes)
 {
     void *memory;

@@ -6,18 +6,6 @@
 
 enum { ROUNDS = 20, MICROSECONDS = 500 };
 
-__device__ void spin(int microseconds)
-{
-    enum { CYCLES_PER_US = 1900 };
-    for (long long end = clock64() + (long long)microseconds * CYCLES_PER_US; clock64() < end;)
-        ;
-}
-
-__global__ void spinning(int microseconds)
-{
-    spin(microseconds);
-}
-
 __global__ void spinning_in_shared_memory(int microseconds)
 {
     extern __shared__ int shared[];
@@ -53,12 +41,15 @@ static int multiprocessors()
     return attribute(cudaDevAttrMultiProcessorCount);
 }
 
+/* The work is done by 8 blocks, or by a block for each multiprocessor. */
 static void tiny(bool fixed)
 {
+    enum { BLOCKS = 8 };
     cudaStream_t stream = new_stream();
+    int blocks = fixed ? multiprocessors() : BLOCKS;
     hold(&stream, 1);
     for (int i = 0; i < ROUNDS; i++)
-        spinning<<<fixed ? multiprocessors() : 8, 256, 0, stream>>>(MICROSECONDS);
+        spinning<<<blocks, 256, 0, stream>>>(MICROSECONDS * BLOCKS / blocks);
 }
 
 /* One block more than a multiple of what the GPU runs at once. */
@@ -72,16 +63,17 @@ static void tail(bool fixed)
         spinning<<<fixed ? wave : wave + 1, THREADS, 0, stream>>>(MICROSECONDS);
 }
 
-/* Two blocks of 128 threads on a multiprocessor, or as many as it runs. */
+/* Of 8 blocks of 128 threads a multiprocessor runs two at once, or all. */
 static void occupancy(bool fixed)
 {
-    enum { THREADS = 128, KIBIBYTES = 100 };
+    enum { THREADS = 128, BLOCKS = 8, AT_ONCE = 2 };
     cudaStream_t stream = new_stream();
-    int shared = fixed ? THREADS * (int)sizeof(int) : KIBIBYTES << 10;
+    int shared = fixed ? THREADS * (int)sizeof(int) : 100 << 10;
     CHECK(cudaFuncSetAttribute(spinning_in_shared_memory, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     hold(&stream, 1);
     for (int i = 0; i < ROUNDS; i++)
-        spinning_in_shared_memory<<<2 * multiprocessors(), THREADS, shared, stream>>>(MICROSECONDS);
+        spinning_in_shared_memory<<<BLOCKS * multiprocessors(), THREADS, shared, stream>>>(MICROSECONDS * AT_ONCE /
+                                                                                           BLOCKS);
 }
 
 /* Communication follows computation, or runs in another stream while the next computation does. */

@@ -9,16 +9,12 @@ static const size_t bytes = 1 << 20;
 static void allocation(bool fixed)
 {
     cudaStream_t stream = new_stream();
+    void *data;
     for (int i = 0; i < ROUNDS; i++) {
-        void *data;
-        if (fixed)
-            CHECK(cudaMallocAsync(&data, bytes, stream));
-        else
+        if (!fixed || i == 0)
             CHECK(cudaMalloc(&data, bytes));
         launch_work((float *)data, 20, stream);
-        if (fixed)
-            CHECK(cudaFreeAsync(data, stream));
-        else
+        if (!fixed)
             CHECK(cudaFree(data)); /* waits for the GPU */
     }
 }

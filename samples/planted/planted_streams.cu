@@ -3,18 +3,19 @@
  */
 #include "planted.h"
 
-enum { ROUNDS = 50 };
+enum { ROUNDS = 50, MICROSECONDS = 500 };
 
+/* Kernels of few blocks, so that the GPU can run two at once. */
 static void default_stream(bool fixed)
 {
+    enum { BLOCKS = 8 };
     cudaStream_t stream;
-    float *data[] = {device_memory(ELEMENTS * sizeof(float)), device_memory(ELEMENTS * sizeof(float))};
     CHECK(cudaStreamCreateWithFlags(&stream, fixed ? cudaStreamNonBlocking : cudaStreamDefault));
     cudaStream_t streams[] = {stream, 0};
     hold(streams, 2);
     for (int i = 0; i < ROUNDS; i++) {
-        launch_work(data[0], 500, stream);
-        launch_work(data[1], 500, 0);
+        spinning<<<BLOCKS, WORK_THREADS, 0, stream>>>(MICROSECONDS);
+        spinning<<<BLOCKS, WORK_THREADS>>>(MICROSECONDS);
     }
 }
 

@@ -55,7 +55,7 @@ header=$root/src/analysis/findings/findings.h
 }
 
 @test "the default stream and another stream wait for each other" {
-    planted streams default-stream default-stream
+    SIMGPU_KERNEL_NS=500000 planted streams default-stream default-stream
 }
 
 @test "failed calls, crashes, leaks and hazards" {
@@ -251,6 +251,9 @@ header=$root/src/analysis/findings/findings.h
     local turns='range(21) | . as $i | call("cudaLaunchKernel"; $i; 1; $i), kernel([7, $other][$i % 2]; 100 * $i + 50; 100; $i)'
     run found "13 as \$other | $turns"
     assert_output 'default-stream 2000000 1000000 20'
+    # Kernels with a block for each multiprocessor could not run at once in any other streams.
+    run found "13 as \$other | ($turns) | if .cat == \"kernel\" then .args.grid = [132, 1, 1] else . end"
+    refute_output
     # Another context of the same GPU does not wait for it.
     run found "13 as \$other | ($turns) | if .args.stream == 13 then .args.context = 2 else . end"
     refute_output

@@ -142,7 +142,7 @@ const struct rule rule_serial_copies = {
 struct side {
     int64_t start, end;  /* of the operation that ended last; EVENT_NONE: none */
     uint32_t stream;     /* it was in */
-    struct offences ops; /* all of them */
+    struct offences ops; /* those that other work can run beside */
 };
 
 struct defaults {
@@ -189,6 +189,13 @@ static bool same_context(const struct trace *trace, uint32_t left, uint32_t righ
     return a->process == b->process && a->context == b->context;
 }
 
+/* Whether it has a block for each multiprocessor: other work would only wait inside the GPU. */
+static bool fills_gpu(const struct trace *trace, const struct timeline_op *op)
+{
+    int64_t multiprocessors = trace->devices.items[op->device].multiprocessors;
+    return op->category == CATEGORY_KERNEL && multiprocessors > 0 && op->size >= multiprocessors;
+}
+
 static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct defaults *defaults = state;
@@ -207,7 +214,8 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
         add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
-    offences_add(&own->ops, op->device, op->end - op->start);
+    if (!fills_gpu(trace, op))
+        offences_add(&own->ops, op->device, op->end - op->start);
     if (own->end != EVENT_NONE && op->end <= own->end)
         return 0;
     own->start = op->start;
@@ -216,7 +224,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     return 0;
 }
 
-/* A program that orders its streams by events may need this order. */
+/* A program that orders its streams by events may need this order. Work that fills the GPU gains nothing. */
 static int defaults_find(void *state, struct findings *findings)
 {
     const struct defaults *defaults = state;
@@ -225,7 +233,7 @@ static int defaults_find(void *state, struct findings *findings)
                  defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
     int64_t gain = least(offences_cost(&defaults->sides[0].ops), offences_cost(&defaults->sides[1].ops));
     struct finding *finding =
-        apart ? finding_add(findings, offences_cost(held), gain, held->count, &held->worst) : NULL;
+        apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count, &held->worst) : NULL;
     return finding_say(finding,
                        "%s times work that was launched waits because the default stream and other streams "
                        "wait for each other, %s on average",
