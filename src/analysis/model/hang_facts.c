@@ -123,21 +123,98 @@ int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts)
     return 0;
 }
 
-/* About one member. */
+/* What is known of a process, as indices + 1; 0: nothing. */
+struct process_facts {
+    int64_t last;    /* the end of the last thing that a thread of it is known to have done; EVENT_NONE: none */
+    uint32_t thread; /* that which communicated last, else the one that called last */
+    uint32_t init;   /* the first of its threads that is making a communicator */
+    uint32_t op;     /* of the operations in flight the one that was launched first */
+    uint32_t crash;  /* 0: it exited, or it is not known how it ended */
+    uint32_t open;   /* the call that THREAD was in */
+};
+
 struct telling {
     const struct hang_facts *facts;
     const struct trace *trace;
     struct hang_fronts *fronts;
+    struct dense_map process_ids; /* event_id */
+    ARRAY(struct process_facts) processes;
+    /* About one member. */
     struct hang_member *member;
-    const struct trace_crash *crash; /* NULL: it exited, or it is not known how it ended */
+    const struct process_facts *known;
 };
 
-static const struct trace_crash *find_crash(const struct trace *trace, event_id process)
+/* NULL: no memory. */
+static struct process_facts *facts_of(struct telling *telling, event_id process)
 {
-    for (size_t i = 0; i < trace->crashes.count; i++)
-        if (event_id_number(trace->crashes.items[i].pid) == process)
-            return &trace->crashes.items[i];
-    return NULL;
+    size_t before = telling->processes.count;
+    struct process_facts *facts = dense_map_item(&telling->process_ids, &process, &telling->processes);
+    if (facts && telling->processes.count > before)
+        facts->last = EVENT_NONE;
+    return facts;
+}
+
+static bool is_later(const struct hang_thread *thread, const struct hang_thread *best)
+{
+    return thread->communicated != best->communicated ? thread->communicated > best->communicated
+                                                      : thread->called > best->called;
+}
+
+static int gather_threads(struct telling *telling)
+{
+    for (size_t i = 0; i < telling->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
+        const struct hang_thread *threads = telling->facts->threads.items, *thread = &threads[i];
+        struct process_facts *facts = facts_of(telling, id->process);
+        if (!facts)
+            return -1;
+        facts->last = thread->returned > facts->last ? thread->returned : facts->last;
+        facts->last = thread->communicated > facts->last ? thread->communicated : facts->last;
+        facts->last = thread->stack_time > facts->last ? thread->stack_time : facts->last;
+        if (!facts->thread || is_later(thread, &threads[facts->thread - 1]))
+            facts->thread = (uint32_t)i + 1;
+        if (!facts->init && thread->init != EVENT_NO_TEXT)
+            facts->init = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static int gather_ops(struct telling *telling)
+{
+    for (size_t i = 0; i < telling->facts->ops.count; i++) {
+        const struct trace_stream_id *id = dense_map_row(&telling->facts->op_ids, i);
+        const struct hang_gpu_op *ops = telling->facts->ops.items;
+        const struct trace_gpu_row *row = trace_gpu_row(telling->trace, id->process);
+        struct process_facts *facts = facts_of(telling, row ? row->process : id->process);
+        if (!facts)
+            return -1;
+        if (!facts->op || ops[i].launched < ops[facts->op - 1].launched)
+            facts->op = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static int gather_ends(struct telling *telling)
+{
+    const struct trace *trace = telling->trace;
+    for (size_t i = 0; i < trace->crashes.count; i++) {
+        struct process_facts *facts = facts_of(telling, event_id_number(trace->crashes.items[i].pid));
+        if (!facts)
+            return -1;
+        facts->crash = facts->crash ? facts->crash : (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < trace->open_calls.count; i++) {
+        const struct trace_open_call *call = &trace->open_calls.items[i];
+        struct process_facts *facts = facts_of(telling, event_id_number(call->pid));
+        if (!facts)
+            return -1;
+        const struct trace_thread_id *id =
+            facts->thread ? dense_map_row(&telling->facts->thread_ids, facts->thread - 1) : NULL;
+        if (!facts->open && id && event_id_number(call->thread) == id->thread && call->time != EVENT_NONE &&
+            call->function != EVENT_NO_TEXT)
+            facts->open = (uint32_t)i + 1;
+    }
+    return 0;
 }
 
 static bool is_fault(int64_t signal)
@@ -150,20 +227,10 @@ static int tell_ending(const struct telling *telling)
 {
     struct hang_member *member = telling->member;
     const struct trace *trace = telling->trace;
-    const struct trace_crash *crash = telling->crash;
     const struct trace_rank *rank = trace_rank_of(trace, member->process);
-    /* The end of the last thing that a thread of the process is known to have done. */
-    int64_t last = EVENT_NONE;
-    for (size_t i = 0; i < telling->facts->threads.count; i++) {
-        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
-        const struct hang_thread *thread = &telling->facts->threads.items[i];
-        if (id->process != telling->member->process)
-            continue;
-        last = thread->returned > last ? thread->returned : last;
-        last = thread->communicated > last ? thread->communicated : last;
-        last = thread->stack_time > last ? thread->stack_time : last;
-    }
-    member->last = last;
+    uint32_t index = telling->known->crash;
+    const struct trace_crash *crash = index ? &trace->crashes.items[index - 1] : NULL;
+    member->last = telling->known->last;
     if (!crash) { /* the trace lists its processes, or the end of the trace is all that is known */
         member->ending = rank && rank->process != EVENT_NO_ID ? HANG_FINISHED : HANG_LIVES;
         member->last = member->ending == HANG_LIVES ? trace->end : member->last;
@@ -186,20 +253,11 @@ static int tell_ending(const struct telling *telling)
 static int tell_gpu(const struct telling *telling)
 {
     struct hang_member *member = telling->member;
-    const struct hang_facts *facts = telling->facts;
-    const struct hang_gpu_op *first = NULL;
-    const struct trace_stream_id *where = NULL;
-    for (size_t i = 0; i < facts->ops.count; i++) {
-        const struct trace_stream_id *id = dense_map_row(&facts->op_ids, i);
-        const struct trace_gpu_row *row = trace_gpu_row(telling->trace, id->process);
-        if ((row ? row->process : id->process) != member->process ||
-            (first && facts->ops.items[i].launched >= first->launched))
-            continue;
-        first = &facts->ops.items[i];
-        where = id;
-    }
+    uint32_t index = telling->known->op;
+    const struct hang_gpu_op *first = index ? &telling->facts->ops.items[index - 1] : NULL;
     if (!first || first->name == EVENT_NO_TEXT)
         return 0;
+    const struct trace_stream_id *where = dense_map_row(&telling->facts->op_ids, index - 1);
     /* The end of the last operation of the stream. */
     uint32_t stream = dense_map_lookup(&telling->trace->stream_ids, where, sizeof(*where));
     int64_t before = stream == DENSE_MAP_NONE ? EVENT_NONE : telling->trace->streams.items[stream].last;
@@ -223,54 +281,9 @@ static int tell_gpu(const struct telling *telling)
 
 /* --- its thread --- */
 
-/* That which communicated last, else the one that called last. NULL: none. */
-static const struct hang_thread *find_thread(const struct telling *telling, const struct trace_thread_id **found)
-{
-    const struct hang_thread *best = NULL;
-    for (size_t i = 0; i < telling->facts->threads.count; i++) {
-        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
-        const struct hang_thread *thread = &telling->facts->threads.items[i];
-        if (id->process != telling->member->process)
-            continue;
-        if (best && (thread->communicated != best->communicated ? thread->communicated < best->communicated
-                                                                : thread->called <= best->called))
-            continue;
-        best = thread;
-        *found = id;
-    }
-    return best;
-}
-
 static uint32_t copy_text(const struct telling *telling, uint32_t text)
 {
     return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, trace_text(telling->trace, text));
-}
-
-/* The first of its threads that is making a communicator. */
-static void tell_init(const struct telling *telling)
-{
-    for (size_t i = 0; i < telling->facts->threads.count; i++) {
-        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
-        const struct hang_thread *thread = &telling->facts->threads.items[i];
-        if (id->process != telling->member->process || thread->init == EVENT_NO_TEXT)
-            continue;
-        telling->member->init = copy_text(telling, thread->init);
-        telling->member->init_since = thread->init_start;
-        return;
-    }
-}
-
-/* The call that THREAD was in; NULL: none is known. */
-static const struct trace_open_call *find_open_call(const struct telling *telling, event_id thread)
-{
-    const struct trace *trace = telling->trace;
-    for (size_t i = 0; i < trace->open_calls.count; i++) {
-        const struct trace_open_call *call = &trace->open_calls.items[i];
-        if (event_id_number(call->pid) == telling->member->process && event_id_number(call->thread) == thread &&
-            call->time != EVENT_NONE && call->function != EVENT_NO_TEXT)
-            return call;
-    }
-    return NULL;
 }
 
 static uint32_t thread_text(const struct telling *telling, const struct trace_thread_id *id)
@@ -287,11 +300,17 @@ static uint32_t thread_text(const struct telling *telling, const struct trace_th
 static void tell_host(const struct telling *telling)
 {
     struct hang_member *member = telling->member;
-    const struct trace_thread_id *id = NULL;
-    const struct hang_thread *thread = find_thread(telling, &id);
-    if (!thread)
+    const struct process_facts *known = telling->known;
+    const struct hang_thread *threads = telling->facts->threads.items;
+    if (known->init) {
+        member->init = copy_text(telling, threads[known->init - 1].init);
+        member->init_since = threads[known->init - 1].init_start;
+    }
+    if (!known->thread)
         return;
-    const struct trace_open_call *open = find_open_call(telling, id->thread);
+    const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, known->thread - 1);
+    const struct hang_thread *thread = &threads[known->thread - 1];
+    const struct trace_open_call *open = known->open ? &telling->trace->open_calls.items[known->open - 1] : NULL;
     const struct trace_frame *place = trace_stack_place(telling->trace, thread->stack);
     member->in_call = open != NULL;
     member->thread = thread_text(telling, id);
@@ -303,17 +322,17 @@ static void tell_host(const struct telling *telling)
 
 int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)
 {
-    for (size_t i = 0; i < fronts->members.count; i++) {
-        struct hang_member *member = &fronts->members.items[i];
-        struct telling telling = {.facts = facts,
-                                  .trace = trace,
-                                  .fronts = fronts,
-                                  .member = member,
-                                  .crash = find_crash(trace, member->process)};
-        if (tell_ending(&telling) < 0 || tell_gpu(&telling) < 0)
-            return -1;
-        tell_host(&telling);
-        tell_init(&telling);
+    struct telling telling = {.facts = facts, .trace = trace, .fronts = fronts};
+    int status = gather_threads(&telling) < 0 || gather_ops(&telling) < 0 || gather_ends(&telling) < 0 ? -1 : 0;
+    for (size_t i = 0; status == 0 && i < fronts->members.count; i++) {
+        telling.member = &fronts->members.items[i];
+        telling.known = facts_of(&telling, telling.member->process);
+        if (!telling.known || tell_ending(&telling) < 0 || tell_gpu(&telling) < 0)
+            status = -1;
+        else
+            tell_host(&telling);
     }
-    return 0;
+    dense_map_release(&telling.process_ids);
+    array_release(&telling.processes);
+    return status;
 }
