@@ -1,6 +1,6 @@
 /*
- * planted_failures: calls that fail, memory that is not freed, streams that race, a process that is killed; and the
- * twins: see planted.h.
+ * planted_failures: calls that fail, memory that is not freed or freed twice, streams that race, a process that is
+ * killed; and the twins: see planted.h.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -29,6 +29,43 @@ static void leak(bool fixed)
         CHECK(cudaFree(data));
 }
 
+/* Keeps the memory of each round. */
+static void growing(bool fixed)
+{
+    for (int i = 0; i < 40; i++) {
+        void *data;
+        CHECK(cudaMalloc(&data, bytes));
+        launch_work((float *)data, 500, 0);
+        CHECK(cudaStreamSynchronize(0));
+        if (fixed)
+            CHECK(cudaFree(data));
+    }
+}
+
+/* Frees what it needs no more at the end, but for a part. */
+static void forgotten(bool fixed)
+{
+    void *part;
+    float *data = device_memory(4 * bytes);
+    CHECK(cudaMalloc(&part, bytes));
+    launch_work(data, 10, 0);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    if (fixed)
+        CHECK(cudaFree(part));
+}
+
+static void twice(bool fixed)
+{
+    float *data = device_memory(bytes);
+    launch_work(data, 10, 0);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    if (!fixed)
+        (void)cudaFree(data);
+    (void)cudaGetLastError();
+}
+
 /* For the plugin hazards: two streams write to the same memory. */
 static void race(bool fixed)
 {
@@ -51,6 +88,8 @@ static void killed(bool fixed)
         kill(getpid(), SIGKILL);
 }
 
-static const planted_case cases[] = {{"failing", failing}, {"leak", leak}, {"race", race}, {"killed", killed}};
+static const planted_case cases[] = {{"failing", failing},     {"leak", leak},   {"growing", growing},
+                                     {"forgotten", forgotten}, {"twice", twice}, {"race", race},
+                                     {"killed", killed}};
 
 PLANTED_MAIN(cases)

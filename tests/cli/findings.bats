@@ -65,6 +65,33 @@ header=$root/src/analysis/findings/findings.h
     planted failures race hazards --plugin=hazards
 }
 
+@test "memory that grows, is forgotten at the end, or is freed twice is found without a plugin, with its call stack" {
+    with_id 10 leaked-memory --backtrace "$samples/planted_failures" growing
+    without_id leaked-memory "$samples/planted_failures" growing-fixed
+    run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
+    jq -e '.findings[] | select(.id == "leaked-memory") | .count == 40 and (.stack | test("^growing\\(bool\\)"))
+        and .finding == "Memory grows during all of the run: 40 allocations of 1 MiB are never freed, 40 MiB in all"' <<<"$output"
+    planted failures forgotten leaked-memory
+    run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
+    jq -e '.findings[0].finding == "1 MiB of the peak of 5 MiB was not freed at the end, most of it 1 allocation of 1 MiB"' <<<"$output"
+    planted failures twice double-free
+    run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
+    jq -e '.findings[0].finding == "1 call frees memory that was freed before"' <<<"$output"
+}
+
+@test "a part of a trace and a program that was stopped say nothing about memory that is not freed" {
+    "$gputrace" run -q -o trace.json "$samples/planted_failures" growing
+    "$gputrace" cut --to=50% -o part.json trace.json
+    jq '.gputrace.exit = "killed by SIGKILL"' trace.json >killed.json
+    local trace
+    for trace in part.json killed.json; do
+        run -0 ids "$trace"
+        refute_output --partial leaked-memory
+    done
+    run -0 --separate-stderr "$gputrace" report -r findings --to=50% --format=json trace.json
+    refute_output --partial leaked-memory
+}
+
 @test "no findings on samples that are written well" {
     local sample
     # Not the simulated GPU's 1.5 us for kernels of this size: a host slowed down by others would be late for each of 60.

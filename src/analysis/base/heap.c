@@ -71,6 +71,7 @@ static void change(struct heap *heap, struct heap_group *group, int64_t by, int6
         group->epoch = place->epoch;
     }
     group->live += by;
+    place->released = by > 0 ? 0 : sum_of(place->released, bytes);
     place->bytes = (int64_t)((uint64_t)place->bytes + (uint64_t)(by * bytes)); /* a hostile file may go round */
     if (heap->windows && !windows_around(heap->windows, time)) {
         place->unseen = true;

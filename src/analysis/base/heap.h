@@ -60,6 +60,7 @@ struct heap_place_id {
 
 struct heap_place {
     int64_t bytes, peak, peak_at;
+    int64_t released;   /* bytes, since the last allocation */
     uint64_t epoch;     /* counts the peaks so far */
     bool unseen;        /* it changed outside since the peak was looked at, … */
     int64_t changed_at; /* … last at this time */
@@ -123,6 +124,13 @@ int heap_finish(struct heap *heap);
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
 {
     return dense_map_row(&heap->group_ids, group);
+}
+
+/* The size of COUNT allocations of the group ID. */
+static inline int64_t heap_group_bytes(const struct heap_group_id *id, int64_t count)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(count, id->size, &bytes) ? INT64_MAX : bytes;
 }
 
 /* How many of a group were live at the peak of its place. */

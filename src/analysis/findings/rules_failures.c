@@ -1,18 +1,23 @@
 /*
- * Rules about what went wrong: crashes, losses, calls that failed, and what plugins reported. They cost no time.
+ * Rules about what went wrong: crashes, losses, calls that failed, memory that is freed twice or never,
+ * and what plugins reported. They cost no time.
  */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/settings.h"
+#include "analysis/base/heap.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
+#include "analysis/model/filter.h"
 #include "analysis/model/hang_words.h"
 #include "analysis/model/section.h"
 #include "analysis/ranks/hang_table.h"
+#include "trace/frames.h"
 #include "trace/spool/cuda_names.h"
 
 /* --- ranks that wait for one another for ever --- */
@@ -262,17 +267,122 @@ const struct rule rule_hazards = {
     .find = hazards_find,
 };
 
+/* --- memory that is freed twice, or never --- */
+
+struct freed {
+    struct heap heap;           /* zero before the first event */
+    int64_t doubles;            /* releases of what was released before */
+    struct finding_place first; /* the first of these */
+};
+
+static int freed_event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct freed *freed = state;
+    if (!freed->heap.strings)
+        heap_init(&freed->heap, &trace->strings);
+    bool twice = event->fault != EVENT_NO_TEXT && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
+    if (twice && event->phase != HEAP_OUTSIDE && freed->doubles++ == 0) {
+        freed->first = finding_nowhere();
+        freed->first.time = event->start;
+        freed->first.stack = event->stack;
+    }
+    return heap_event(&freed->heap, event);
+}
+
+static int double_find(void *state, struct findings *findings)
+{
+    const struct freed *freed = state;
+    int64_t count = freed->doubles;
+    bool one = count == 1;
+    return finding_say(count > 0 ? finding_add(findings, 0, 0, count, &freed->first) : NULL,
+                       "%s call%s free%s memory that was freed before", amount_count(count).text, one ? "" : "s",
+                       one ? "s" : "");
+}
+
+const struct rule rule_double_free = {
+    .id = "double-free",
+    .advice = "Free memory once, where it is owned, and set pointers to NULL when what they point to is freed.",
+    .section = "memory",
+    .without_cost = true,
+    .urgent = 1,
+    .state_of = &rule_leaked_memory,
+    .find = double_find,
+};
+
+#define QUARTERS 4
+
+/* The group of most bytes that grows in all quarters of the run; else that which most is left of in a place of which
+ * more was freed at the end. Python's libraries keep memory until the process ends. SIZE_MAX: there is none. */
+static size_t leaked_group(const struct heap *heap, const struct findings *findings, bool *grows)
+{
+    int64_t(*counts)[QUARTERS] = calloc(heap->groups.count + 1, sizeof(*counts)), most = 0;
+    const struct trace *trace = findings->trace;
+    size_t found = SIZE_MAX;
+    bool python = false;
+    for (size_t i = 0; i < trace->frames.count; i++)
+        python |= trace->frames.items[i].owner == FRAME_SCRIPT || trace->frames.items[i].owner == FRAME_PYTHON_LIBRARY;
+    for (size_t i = 0; counts && i < heap->lives.count; i++) {
+        const struct heap_live *live = &heap->lives.items[i];
+        if (live->used && live->time >= findings->from && live->time < findings->to)
+            counts[live->group][(live->time - findings->from) / (findings->run / QUARTERS + 1)]++;
+    }
+    for (size_t i = 0; counts && i < heap->groups.count; i++) {
+        const struct heap_place *place = &heap->places.items[heap->groups.items[i].place];
+        int64_t bytes = heap_group_bytes(heap_group_id(heap, i), heap->groups.items[i].live);
+        bool here = place->bytes >= place->peak / 100 * FINDING_LEFT_PERCENT && place->released > place->bytes;
+        bool growing = true;
+        for (size_t k = 0; k < QUARTERS; k++)
+            growing &= counts[i][k] >= FINDING_LEAKS;
+        if (growing < *grows || !(growing || (here && !python)) || (growing == *grows && bytes <= most))
+            continue;
+        *grows = growing;
+        most = bytes;
+        found = i;
+    }
+    free(counts);
+    return found;
+}
+
 static int leaked_find(void *state, struct findings *findings)
 {
-    (void)state;
-    uint32_t line = find_line(findings->trace, "leaks", "in all ", "in all ");
-    return add_line(findings, line, "CUDA memory was not freed");
+    const struct heap *heap = &((struct freed *)state)->heap;
+    const struct trace *trace = findings->trace;
+    uint32_t line = find_line(trace, "leaks", "in all ", "in all ");
+    bool grows = false, whole = strncmp(trace_text(trace, trace->ending), "exit", strlen("exit")) == 0 &&
+                                trace->crashes.count == 0 && !trace->is_cut && !filter_wanted(&trace->options->filter);
+    size_t group = line == EVENT_NO_TEXT && whole ? leaked_group(heap, findings, &grows) : SIZE_MAX;
+    if (group == SIZE_MAX)
+        return add_line(findings, line, "CUDA memory was not freed");
+    const struct heap_group_id *id = heap_group_id(heap, group);
+    const struct heap_place *place = &heap->places.items[heap->groups.items[group].place];
+    int64_t count = heap->groups.items[group].live;
+    struct finding_place where = finding_nowhere();
+    where.stack = id->stack;
+    struct finding *finding = finding_add(findings, 0, 0, count, &where);
+    struct amount size = amount_bytes(id->size), number = amount_count(count);
+    if (grows)
+        return finding_say(finding,
+                           "Memory grows during all of the run: %s allocations of %s are never freed, %s in all",
+                           number.text, size.text, amount_bytes(heap_group_bytes(id, count)).text);
+    return finding_say(finding, "%s of the peak of %s was not freed at the end, most of it %s allocation%s of %s",
+                       amount_bytes(place->bytes).text, amount_bytes(place->peak).text, number.text,
+                       count == 1 ? "" : "s", size.text);
+}
+
+static void freed_release(void *state)
+{
+    heap_release(&((struct freed *)state)->heap);
 }
 
 const struct rule rule_leaked_memory = {
     .id = "leaked-memory",
-    .advice = "The section lists where each was allocated; free it, or keep it for the next use.",
-    .section = "plugins",
+    .advice = "Free it, or keep it for the next use. Where it was allocated: gputrace run --backtrace, or the plugin "
+              "leaks. In PyTorch, keep no tensors of earlier steps: add up loss.item() or loss.detach().",
+    .section = "memory",
     .without_cost = true,
+    .state_size = sizeof(struct freed),
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY),
+    .event = freed_event,
     .find = leaked_find,
+    .release = freed_release,
 };

@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "analysis/base/table.h"
 #include "analysis/model/trace.h"
+#include "trace/cut.h"
 
 static const cJSON *member_of(const cJSON *object, const char *key)
 {
@@ -366,6 +367,7 @@ static int read_own(struct trace *trace, const cJSON *own)
 int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
 {
     trace->kineto |= strcmp(key, "schemaVersion") == 0;
+    trace->is_cut |= strcmp(key, CUT_KEY) == 0;
     if (strcmp(key, "gputrace") == 0)
         return read_own(trace, value);
     if (strcmp(key, "distributedInfo") == 0)

@@ -125,6 +125,7 @@ struct trace {
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not known */
     bool without_queries; /* API calls that only ask were left out */
+    bool is_cut;          /* it is a part of a trace */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
     bool kineto;         /* PyTorch's profiler wrote it, or gputrace, which has a version */

@@ -50,13 +50,6 @@ static struct cell fill_size(struct report_row *row, const struct column *column
         {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_place, FROM_KEY(heap_group_id, stack)},         \
         {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
 
-/* COUNT allocations of the group ID. */
-static int64_t bytes_of(const struct heap_group_id *id, int64_t count)
-{
-    int64_t bytes;
-    return __builtin_mul_overflow(count, id->size, &bytes) ? INT64_MAX : bytes;
-}
-
 /*
  * What the most memory that was allocated at one time was made of: of each device, and of the host's memory, by groups
  * of allocations that are alike.
@@ -86,7 +79,7 @@ static int finish_peak(struct report_row *row)
     for (size_t i = 0; i < heap->groups.count; i++) {
         const struct heap_place *place = &heap->places.items[heap->groups.items[i].place];
         struct peak_row group = {.count = heap_group_at_peak(heap, i), .at = place->peak_at, .peak = place->peak};
-        group.bytes = bytes_of(heap_group_id(heap, i), group.count);
+        group.bytes = heap_group_bytes(heap_group_id(heap, i), group.count);
         group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? EVENT_NONE : group.count;
         if (group.bytes > 0 && section_row(row, heap_group_id(heap, i), &group) < 0)
             return -1;
@@ -146,7 +139,7 @@ static int write_groups(struct report_row *row, struct heap_live *lives, size_t 
                                  .first = lives[first].time,
                                  .last = lives[next - 1].time,
                                  .lives = lives + first};
-        group.bytes = bytes_of(id, group.count);
+        group.bytes = heap_group_bytes(id, group.count);
         if (section_row(row, id, &group) < 0)
             return -1;
     }
@@ -200,12 +193,12 @@ const struct section section_memory_snapshot = {
 
 static struct cell fill_churned(struct report_row *row, const struct column *column)
 {
-    return cell_integer(bytes_of(row->key, row_integer(row, column)));
+    return cell_integer(heap_group_bytes(row->key, row_integer(row, column)));
 }
 
 static struct cell fill_rate(struct report_row *row, const struct column *column)
 {
-    double bytes = (double)bytes_of(row->key, row_integer(row, column)), span = (double)trace_span(row->trace);
+    double bytes = (double)heap_group_bytes(row->key, row_integer(row, column)), span = (double)trace_span(row->trace);
     return span > 0 ? cell_real(bytes * (double)NS_PER_S / span) : (struct cell){0};
 }
 
