@@ -190,6 +190,19 @@ void report_put_table(struct render *render, struct table *table)
     buffer_release(&text);
 }
 
+/* Returns 0, or -1 after error(): no row has a value in the columns that the user chose. */
+static int check_chosen(const struct table *table, const struct report_options *options)
+{
+    char list[1024] = "";
+    bool any = !table->chosen || table->shown == 0 || options->format == REPORT_CSV || options->format == REPORT_JSON;
+    for (size_t i = 0; i < table_view_count(table) && !any; i++)
+        any = !table_column_empty(table, table_view(table, i));
+    for (size_t i = 0; i < table->column_count && !any; i++)
+        if (!table_column_empty(table, i))
+            text_list_add(list, sizeof(list), table->columns[i].word);
+    return any ? 0 : error("section '%s' has nothing in columns '%s': it has %s", table->word, options->columns, list);
+}
+
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
 {
     const struct report_options *options = render->options;
@@ -202,6 +215,8 @@ int report_write_table(struct render *render, struct table *table, const char *s
         status = table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
+    if (check_chosen(table, options) < 0)
+        return -1;
     report_put_table(render, table);
     return 0;
 }

@@ -39,6 +39,8 @@ static void choose(struct report_options *report, const struct report_style *sty
     if (for_people && report->has_snapshot && report->sections == 0)
         report->sections = REPORT_BIT(REPORT_MEMORY);
     report->usual = for_people && report->sections == 0;
+    if (!for_people && report->columns && strcmp(report->columns, "all") == 0)
+        report->columns = NULL; /* programs get all columns, also those that are empty */
     report->names = style->names >= 0 ? (enum report_names)style->names
                     : for_people      ? REPORT_NAMES_PRETTY
                                       : REPORT_NAMES_FULL;

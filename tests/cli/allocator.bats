@@ -23,7 +23,7 @@ with_library() {
     "$gputrace" run -o trace.json "$samples/pooled" >statement 2>words
     "$check_trace" --quiet --strict --expect statement trace.json
     "$gputrace" report -r memory --format=csv trace.json | tr -d '\r' >table
-    run -0 grep -c '^3544947,.*,Pool$' table
+    run -0 grep -c '^memory,3544947,.*,Pool$' table
     assert_output 1
     run -0 count memory
     assert_output 47 # 23 of each, and a failure

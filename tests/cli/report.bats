@@ -751,8 +751,7 @@ import csv, itertools
 rows = csv.reader(open("table.csv", newline=""))
 tables = [list(table) for some, table in itertools.groupby(rows, bool) if some]
 for table in tables:
-    rows = table[len(tables) > 1:] # of several tables, each has its key above it
-    assert len(rows) > 0 and len({len(row) for row in rows}) == 1, rows
+    assert len(table) > 0 and len({len(row) for row in table}) == 1 and len(set(table[0])) == len(table[0]), table
 assert sum(map(len, tables)) > 2 * len(tables), tables
 END
     done
@@ -765,8 +764,26 @@ END
     run -0 "$gputrace" report -r kernels --format=markdown "$small" "$kineto"
     assert_line --partial "# "
     "$gputrace" report --format=json -r kernels "$small" "$kineto" | jq -e 'length == 2 and (.[1].kernels | length) == 19'
-    "$gputrace" report --format=csv -r kernels,api "$small" "$kineto" >several.csv
-    [ "$(grep -c $'^kernels\r$' several.csv)" -eq 2 ]
+}
+
+@test "csv: rows of several traces and sections say which, and those of one section do not" {
+    "$gputrace" report --format=csv -r kernels "$small" >one.csv
+    grep '^time_percent,' one.csv
+    # One head, so that it is one table.
+    "$gputrace" report --format=csv -r kernels "$small" "$kineto" >traces.csv
+    [ "$(wc -l <traces.csv)" -eq $(($(grep -c . one.csv) + 19)) ]
+    sed -n "s|^$small,||p" traces.csv | diff <(sed 1d one.csv) -
+    "$gputrace" report --format=csv -r kernels,api "$small" >sections.csv
+    sed -n 's/^kernels,//p' sections.csv | diff <(sed 1d one.csv) -
+    "$gputrace" report --format=csv "$small" "$kineto" >several.csv
+    python3 - "$small" <<'END'
+import csv, itertools, sys
+for some, table in itertools.groupby(csv.reader(open("several.csv", newline="")), bool):
+    table = list(table)
+    assert not some or (table[0][:2] == ["trace", "section"] and len({tuple(row[:2]) for row in table[1:]}) <= 1), table
+    assert len(set(table[0])) == len(table[0]), table[0]
+END
+    [ "$(grep -c "^$small,kernels," several.csv)" -eq "$(sed 1d one.csv | wc -l)" ]
 }
 
 @test "--top cuts tables and says so; JSON and CSV have all rows" {
@@ -835,7 +852,8 @@ END
 
 # The sections' words, in their order, as the help lists them.
 all_sections() {
-    "$gputrace" report --help | sed -n '/--report=/,/default: all/{/default: all/d;s/.*commas://;p;}' | tr -s ' ' '\n' | sed '/^$/d'
+    "$gputrace" report -r list | cut -d ' ' -f 1
+    echo all
 }
 
 @test "sections are chosen with -r, in the report's own order" {
@@ -1040,6 +1058,19 @@ on_terminal() { # COLUMNS ARGUMENT...
     assert_output --partial "no column 'nmae' to show: did you mean 'name'?"
     run -2 "$gputrace" report --columns= "$small"
     assert_output --partial "no column '' to show"
+}
+
+@test "--columns that have nothing in them are an error for people, which lists those that have" {
+    run -1 "$gputrace" report -r nvtx --columns=domain "$kineto"
+    assert_output "gputrace: section 'nvtx' has nothing in columns 'domain': it has total, gpu_busy, count, avg, med, min, max, stddev, kind, name"
+    run -1 "$gputrace" report -r kernels --columns=grid,block -f markdown "$kineto"
+    run -0 "$gputrace" report -r kernels --columns=grid,name "$kineto"
+    run -0 "$gputrace" report -r kernels --columns=grid,block -f csv "$kineto"
+    run -0 "$gputrace" report -r errors --columns=name "$kineto"
+    run -2 "$gputrace" report -r overview --columns=name "$kineto"
+    assert_output --partial "cannot show 'name': these sections have none"
+    # Programs get all columns.
+    "$gputrace" report -r kernels --columns=all -f csv "$kineto" | diff <("$gputrace" report -r kernels -f csv "$kineto") -
 }
 
 @test "colours and bars are for terminals, unless asked for" {

@@ -534,8 +534,7 @@ import csv, itertools
 rows = csv.reader(open("table.csv", newline=""))
 tables = [list(table) for some, table in itertools.groupby(rows, bool) if some]
 for table in tables:
-    rows = table[len(tables) > 1:] # of several tables, each has its key above it
-    assert len(rows) > 1 and len({len(row) for row in rows}) == 1, rows
+    assert len(table) > 1 and len({len(row) for row in table}) == 1, table
 END
         run -0 "$gputrace" report -r $section trace.json
         [ "${#lines[@]}" -gt 3 ]

@@ -50,9 +50,9 @@ size_t render_width(const char *text, size_t length)
     return width;
 }
 
-/* Comma-separated values as RFC 4180 has them. An empty line separates several tables in one output, and each is
- * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
- * is named in a last row, in the column "name" or another of texts; the others are empty there. */
+/* Comma-separated values as RFC 4180 has them. Of several traces each row begins with the trace's file, and of several
+ * tables with the section; an empty line separates tables with other columns. What was not recorded is named in a last
+ * row, in the column "name" or another of texts; the others are empty there. */
 
 static void write_text(struct buffer *out, const char *text)
 {
@@ -74,8 +74,19 @@ static void write_text(struct buffer *out, const char *text)
         buffer_char(out, '"');
 }
 
+static void begin_csv_row(struct render *render, const char *trace, const char *section)
+{
+    if (render->several_traces)
+        write_text(render->out, trace);
+    if (render->several_traces)
+        buffer_char(render->out, ',');
+    if (render->several_tables)
+        buffer_format(render->out, "%s,", section);
+}
+
 static void write_csv_row(struct render *render, const struct table *table, size_t row)
 {
+    begin_csv_row(render, render->path, table->word);
     for (size_t i = 0; i < table_view_count(table); i++) {
         const struct cell *cell = table_cell(table, row, table_view(table, i));
         bool any = table->columns[table_view(table, i)].type == TYPE_ANY;
@@ -100,6 +111,7 @@ static void write_csv_missing(struct render *render, const struct table *table)
     int name = table_find_column(table->columns, table->column_count, "name");
     size_t column = name >= 0 ? (size_t)name : last;
     snprintf(text, sizeof(text), "not recorded: %s", table->missing);
+    begin_csv_row(render, render->path, table->word);
     for (size_t i = 0; i < table_view_count(table); i++) {
         if (i > 0)
             buffer_char(render->out, ',');
@@ -109,24 +121,26 @@ static void write_csv_missing(struct render *render, const struct table *table)
     buffer_text(render->out, "\r\n");
 }
 
-static void heading(struct render *render, const char *text)
+static void write_csv_head(struct render *render, const struct table *table)
 {
-    if (render->any)
-        buffer_text(render->out, "\r\n");
-    write_text(render->out, text);
+    begin_csv_row(render, "trace", "section");
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct column *column = &table->columns[table_view(table, i)];
+        struct unit unit = unit_for_machines(column->type, render->options->unit);
+        /* The section that a finding points to has another name beside that of the row. */
+        bool twice = render->several_tables && strcmp(column->word, "section") == 0;
+        buffer_format(render->out, "%s%s%s%s", i ? "," : "", twice ? "more" : column->word, *unit.word ? "_" : "",
+                      unit.word);
+    }
     buffer_text(render->out, "\r\n");
 }
 
 static void csv_table(struct render *render, const struct table *table)
 {
-    if (render->several_tables || render->several_traces)
-        heading(render, table->word);
-    for (size_t i = 0; i < table_view_count(table); i++) {
-        const struct column *column = &table->columns[table_view(table, i)];
-        struct unit unit = unit_for_machines(column->type, render->options->unit);
-        buffer_format(render->out, "%s%s%s%s", i ? "," : "", column->word, *unit.word ? "_" : "", unit.word);
-    }
-    buffer_text(render->out, "\r\n");
+    if (render->any && render->several_tables)
+        buffer_text(render->out, "\r\n");
+    if (!render->any || render->several_tables)
+        write_csv_head(render, table);
     for (size_t row = 0; row < table->shown; row++)
         write_csv_row(render, table, row);
     if (*table->missing)
@@ -136,9 +150,7 @@ static void csv_table(struct render *render, const struct table *table)
 
 static void csv_trace_begin(struct render *render, const char *path, const char *missing)
 {
-    if (render->several_traces)
-        heading(render, path);
-    render->any |= render->several_traces;
+    render->path = path;
 }
 
 const struct renderer renderer_csv = {.trace_begin = csv_trace_begin, .table = csv_table};

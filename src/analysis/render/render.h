@@ -22,6 +22,7 @@ struct render {
     struct buffer *out;
     const struct report_options *options;
     bool several_traces, several_tables; /* then each needs a heading of its own */
+    const char *path;                    /* of the trace that is written */
     bool any;                            /* something was written already */
     size_t lines;                        /* of the first screen that are written */
     char left_out[512];                  /* names of sections that had no rows, */
