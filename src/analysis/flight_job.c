@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analysis/base/options.h"
-#include "analysis/base/order.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/sources.h"
 #include "trace/event_fields.h"
 

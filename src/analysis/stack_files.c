@@ -6,12 +6,12 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/options.h"
-#include "analysis/base/order.h"
 #include "analysis/model/stacks.h"
 #include "analysis/model/trace.h"
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/sources.h"
 #include "trace/event_fields.h"
 #include "trace/format.h"

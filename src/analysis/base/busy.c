@@ -1,7 +1,7 @@
 #include "analysis/base/busy.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 
 static int by_start(const void *left, const void *right)
 {

@@ -1,7 +1,7 @@
 #include "analysis/base/heap.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>

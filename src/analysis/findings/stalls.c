@@ -1,6 +1,6 @@
 #include "analysis/findings/stalls.h"
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 static int by_start(const void *left, const void *right)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/lookup.h"
 #include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/findings/slow_link_words.h"
 #include "analysis/ranks/stages.h"
 

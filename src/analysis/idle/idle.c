@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/model/names.h"
 #include "analysis/model/trace.h"
 

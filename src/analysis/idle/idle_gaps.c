@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/trace.h"
 #include "analysis/names/name_facts.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/trace.h"
 
 struct record {

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "analysis/base/options.h"
-#include "analysis/base/order.h"
 #include "analysis/model/collectives.h"
 #include "analysis/model/trace.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/sorter.h"
 #include "trace/build/sources.h"
 #include "trace/event_fields.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job.h"

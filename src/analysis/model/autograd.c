@@ -1,6 +1,5 @@
+#include "common/lookup.h"
 #include "analysis/model/ranges.h"
-
-#include "analysis/base/order.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {

@@ -1,7 +1,7 @@
 #include "analysis/model/collective_groups.h"
 
 #include "common/array.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/collective_words.h"
 
 void collective_add_kernel(struct collective *call, const struct collective *kernel)

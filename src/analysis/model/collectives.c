@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/file_vector.h"
+#include "common/lookup.h"
 #include "common/memory.h"
-#include "analysis/base/order.h"
 #include "analysis/model/collective_groups.h"
 #include "analysis/model/computing.h"
 #include "analysis/model/trace.h"

@@ -1,7 +1,7 @@
 #include "analysis/model/computing.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/model/temporal.h"
 #include "analysis/model/trace.h"
 

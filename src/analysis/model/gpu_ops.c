@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "common/lookup.h"
 #include "trace/event_fields.h"
-#include "analysis/base/order.h"
 
 static int by_correlation_and_process(const void *left, const void *right)
 {

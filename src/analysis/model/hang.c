@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 void hangs_init(struct hangs *hangs, const struct interner *strings)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings)
 {

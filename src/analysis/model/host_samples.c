@@ -1,7 +1,7 @@
 #include "analysis/model/host_samples.h"
 
+#include "common/lookup.h"
 #include "common/memory.h"
-#include "analysis/base/order.h"
 
 /* Records that are written before their memory is given back. */
 #define EVICT_AFTER (1 << 20)

@@ -1,6 +1,6 @@
 #include "analysis/model/ranges.h"
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 
 static int by_thread_and_start(const void *a, const void *b)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/threads.h"
 #include "analysis/base/errors.h"
-#include "analysis/base/order.h"
 
 /* --- rows --- */
 

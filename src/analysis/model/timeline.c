@@ -1,6 +1,6 @@
 #include "analysis/model/timeline.h"
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "trace/event_fields.h"
 
 static int by_device_and_time(const void *left, const void *right)

@@ -7,13 +7,13 @@
  *     flame    nodes, a parent before those below it: [parent's place or -1, kind, name, ns, count]
  *     memory   [{name, peak, points [time, most, last]}]
  */
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/render/page.h"
 
 #include <stdlib.h>
 
 #include "analysis/base/levels.h"
-#include "analysis/base/order.h"
 #include "analysis/render/profile.h"
 #include "analysis/model/section.h"
 #include "analysis/model/stacks.h"

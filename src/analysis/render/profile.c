@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/section.h"
 
 /* Around a finding: at least so long on both sides, and a part of its length. */

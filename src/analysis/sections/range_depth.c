@@ -1,10 +1,10 @@
-#include "analysis/base/order.h"
 #include "analysis/sections/range_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* of here, which are shorter, count as one of the limit */

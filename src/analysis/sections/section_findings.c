@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/lookup.h"
 #include "common/settings.h"
 #include "analysis/findings/findings.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/model/section.h"

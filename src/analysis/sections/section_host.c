@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/idle/gpu_idle.h"
 #include "analysis/model/section.h"
 #include "trace/frames.h"

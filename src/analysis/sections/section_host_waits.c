@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/idle/gpu_idle.h"
 #include "analysis/host/host_sites.h"
-#include "analysis/base/order.h"
 #include "analysis/model/section.h"
 
 struct wait_key {

@@ -7,8 +7,8 @@
 
 #include "common/clock.h"
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "analysis/base/heap.h"
-#include "analysis/base/order.h"
 #include "analysis/model/section.h"
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)

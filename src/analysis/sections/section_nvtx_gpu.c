@@ -5,7 +5,7 @@
  * without ranges of the host has its own rows of spans on the GPU, and these count.
  */
 #include "common/extents.h"
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/sections/range_rows.h"
 #include "analysis/model/section.h"
 

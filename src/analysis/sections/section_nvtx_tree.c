@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/sections/range_rows.h"
 #include "analysis/model/section.h"
 

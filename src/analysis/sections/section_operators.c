@@ -6,9 +6,9 @@
  * captured in.
  */
 #include "common/buffer.h"
+#include "common/lookup.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/model/section.h"
 
 /* By shapes alone, else the key ends before them. */

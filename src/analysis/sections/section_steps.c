@@ -1,8 +1,8 @@
 /*
  * The steps of the program, one row for each process that has some; and what differs in the slowest of them.
  */
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/base/order.h"
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/base/order.h"
+#include "common/lookup.h"
 #include "analysis/model/section.h"
 
 /* What distinguishes the rows of waits. */
