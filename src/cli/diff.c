@@ -15,7 +15,7 @@
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
-#include "analysis/diff/diff_tables.h"
+#include "analysis/diff/diff_write.h"
 #include "analysis/model/filter.h"
 
 struct diff_settings {

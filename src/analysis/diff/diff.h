@@ -2,13 +2,13 @@
  * `gputrace diff`: what changed from some traces of a program to others, and how sure that is.
  *
  * diff_rows reads the traces, one at a time, and joins the rows of their sections; diff_judge finds out which rows
- * differ; diff_whole what explains the difference of the whole; diff_conditions what --fail-on asks; diff_tables and
+ * differ; diff what explains the difference of the whole; diff_conditions what --fail-on asks; diff_tables and
  * diff_write write all that.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_H
 
-#include "analysis/diff/diff_options.h"
+#include "analysis/diff/diff_rows.h"
 
 struct buffer;
 

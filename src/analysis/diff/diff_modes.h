@@ -14,7 +14,6 @@
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_MODES_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_MODES_H
 
-#include "analysis/diff/diff_floors.h"
 #include "analysis/diff/diff_values.h"
 
 enum diff_mode { LOW_MODE, HIGH_MODE, DIFF_MODES };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
-#include "analysis/diff/diff_floors.h"
+#include "analysis/diff/diff_values.h"
 #include "analysis/diff/diff_judge.h"
 #include "analysis/diff/diff_modes.h"
 #include "analysis/diff/diff_words.h"

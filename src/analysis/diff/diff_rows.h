@@ -1,5 +1,6 @@
 /*
- * The rows of all traces that `gputrace diff` compares, joined by section and name, and the times of each whole trace.
+ * What a user may ask of `gputrace diff`; and the rows of all traces that it compares, joined by section and name, with
+ * the times of each whole trace.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
@@ -11,10 +12,38 @@
 #include "common/array.h"
 #include "common/dense_map.h"
 #include "common/map.h"
-#include "analysis/diff/diff_options.h"
 #include "analysis/model/section.h"
 #include "analysis/names/pretty_names.h"
 #include "analysis/diff/statistics.h"
+
+enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT, DIFF_HTML };
+enum diff_side { BEFORE, AFTER, DIFF_SIDES };
+
+/* A condition of --fail-on: "total>3%", "kernel:sgemm>2us", "finding:pageable-copies". */
+struct diff_condition {
+    const char *text; /* all of it */
+    const char *noun; /* "total", "gpu" or a section's; owned by the condition */
+    const char *name; /* of a row, or NULL: any row */
+    bool of_percent;  /* the limit is in per cent, else in ns or bytes */
+    double limit;     /* of the growth; 0 unless the condition has one */
+    char unit;        /* of a limit that is not in per cent: 't' time, 'b' bytes */
+};
+
+struct diff_conditions {
+    struct diff_condition *items;
+    size_t count, capacity;
+};
+
+struct diff_options {
+    /* For reading: what a report can be asked for. Its sections, format and top are those of the tables here. */
+    struct report_options report;
+    const char **paths[DIFF_SIDES];
+    size_t counts[DIFF_SIDES];
+    enum diff_format format;
+    bool all; /* rows that did not change, too */
+    bool any; /* conditions are met by differences that are not sure, too */
+    struct diff_conditions conditions;
+};
 
 /* A row of one trace. */
 struct diff_sample {
@@ -56,6 +85,13 @@ struct diff_row {
     const struct diff_test *why; /* the test that says so; NULL: it appeared or vanished, or there is none */
 };
 
+/* A part of the difference of the whole; parts add up to it. */
+struct diff_part {
+    enum diff_part_kind { PART_ROW, PART_OVERLAP, PART_IDLE } kind;
+    const struct diff_row *row; /* of PART_ROW */
+    double before, after;       /* ns, means of the traces; of PART_OVERLAP negative */
+};
+
 /* Times of a whole trace in ns; those of GPUs are means over the GPUs that were used. */
 struct diff_whole {
     double span, busy, idle;
@@ -79,7 +115,7 @@ struct diff {
     ARRAY(struct diff_row) rows;
     bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
     const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */
-    struct diff_part *parts;                      /* of the difference of the whole, largest first; see diff_whole.h */
+    struct diff_part *parts;                      /* of the difference of the whole, largest first: see diff.c */
     size_t part_count;
     const struct diff_part *causes; /* parts of a step, else of the run, in the same order */
     size_t cause_count;
@@ -93,6 +129,11 @@ void diff_release(struct diff *diff);
 static inline enum diff_side diff_side_of(const struct diff *diff, size_t trace)
 {
     return trace < diff->options->counts[BEFORE] ? BEFORE : AFTER;
+}
+
+static inline double diff_part_difference(const struct diff_part *part)
+{
+    return part->after - part->before;
 }
 
 static inline const struct comparable *diff_comparable(unsigned section)

@@ -1,11 +1,11 @@
-#include "analysis/diff/diff_tables.h"
+#include "analysis/diff/diff_write.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff/diff_whole.h"
+#include "analysis/diff/diff_rows.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/base/table.h"
 #include "analysis/report.h"

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/diff/diff_floors.h"
-
 /* How much launches of one kernel, and calls of one function, vary usually, of 1: as much as two values say. */
 #define USUAL_GPU 0.2
 #define USUAL_HOST 0.5

@@ -5,7 +5,6 @@
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_WORDS_H
 
 #include "analysis/diff/diff_rows.h"
-#include "analysis/diff/diff_whole.h"
 
 struct buffer;
 

@@ -7,7 +7,6 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "analysis/diff/diff_judge.h"
-#include "analysis/diff/diff_tables.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/render/render.h"
 #include "analysis/report.h"

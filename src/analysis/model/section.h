@@ -169,7 +169,7 @@ struct comparable {
     const char *count;   /* how often it occurred; NULL: not counted */
     const char *each;    /* a column that shows a struct series: what one occurrence took; NULL: not known */
     enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* what its totals add up to */
-    /* How far two runs of one program may differ; diff_floors.h has the figures. */
+    /* How far two runs of one program may differ; diff_values.h has the figures. */
     enum comparable_floor { FLOOR_SIZE, FLOOR_GPU, FLOOR_COPY, FLOOR_OPERATOR, FLOOR_HOST, FLOOR_COUNT } floor;
 };
 

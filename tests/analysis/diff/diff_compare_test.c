@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/diff/diff_compare.h"
+#include "analysis/diff/diff_judge.h"
 #include "tests/analysis/diff/diff_runs.h"
 
 static const double vector_add[] = {58740, 58799, 58247, 58395, 58506, 58687, 58814, 58587, 58307, 58747,
