@@ -77,6 +77,10 @@ header=$root/src/analysis/findings/findings.h
     planted failures twice double-free
     run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
     jq -e '.findings[0].finding == "1 call frees memory that was freed before"' <<<"$output"
+    # What CUDA does is no error: handles of virtual memory are released more often than they are made.
+    jq 'del(.traceEvents[].args.result)' planted.json >done.json
+    run -0 ids done.json
+    refute_output --partial double-free
 }
 
 @test "a part of a trace and a program that was stopped say nothing about memory that is not freed" {

@@ -271,7 +271,7 @@ const struct rule rule_hazards = {
 
 struct freed {
     struct heap heap;           /* zero before the first event */
-    int64_t doubles;            /* releases of what was released before */
+    int64_t doubles;            /* releases of what was released before, which CUDA refused */
     struct finding_place first; /* the first of these */
 };
 
@@ -280,7 +280,8 @@ static int freed_event(void *state, const struct trace *trace, const struct even
     struct freed *freed = state;
     if (!freed->heap.strings)
         heap_init(&freed->heap, &trace->strings);
-    bool twice = event->fault != EVENT_NO_TEXT && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
+    bool refused = event->return_value != EVENT_NONE && event->return_value != 0 && event->fault != EVENT_NO_TEXT;
+    bool twice = refused && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
     if (twice && event->phase != HEAP_OUTSIDE && freed->doubles++ == 0) {
         freed->first = finding_nowhere();
         freed->first.time = event->start;
