@@ -267,7 +267,9 @@ static int write_report(struct sections *sections, const char *path, struct rend
     render->trace = &sections->trace;
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
-    if (render->options->usual && headline_write(render, &sections->trace, path) < 0)
+    bool headed = render->options->usual || render->options->format == REPORT_HTML;
+    if (headed && section_state(&sections->trace, REPORT_FINDINGS) &&
+        headline_write(render, &sections->trace, path) < 0)
         return error_no_memory("a report");
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)

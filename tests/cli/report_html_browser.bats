@@ -95,6 +95,78 @@ END
     [ "$(grep -o '<article' dom.html | wc -l)" -eq 4 ]
 }
 
+@test "chapters come as on the first screen: headline, findings, where the time goes, kernels; then charts and the rest" {
+    write_trace
+    page trace.json
+    "$gputrace" report --no-pager trace.json >first-screen
+    probe page.html <<'END' >answer
+document.title = [document.querySelector("h1 + p").textContent,
+  ...[...document.querySelectorAll("main section")].slice(0, 6).map((section) => section.id.replace("t0-", ""))].join("|");
+END
+    tr '|' '\n' <answer >lines
+    { head -1 first-screen && sed -n 's/^[A-Z].*(\([a-z-]*\))$/\1/p' first-screen && printf '%s\n' use flame overview; } | diff - lines
+    "$root/tests/cli/ranks_trace" noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    "$gputrace" report --no-pager rank?.json >first-screen
+    probe page.html <<'END' >answer
+document.title = [document.querySelector("h1 + p").textContent,
+  ...[...document.querySelectorAll("main section")].slice(0, 5).map((section) => section.id.replace("t0-", ""))].join("|");
+END
+    tr '|' '\n' <answer | grep -v '^heat$' >lines
+    { head -1 first-screen && sed -n 's/^[A-Z].*(\([a-z-]*\))$/\1/p' first-screen; } | diff - lines
+}
+
+@test "the tiles of a job are its time, GPUs and how busy they were" {
+    "$root/tests/cli/ranks_trace" noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    probe page.html <<'END' | sed 's/&nbsp;/ /g' >answer
+document.title = [...document.querySelectorAll(".tiles li")].map((tile) => tile.textContent).join("|");
+END
+    # Each GPU is idle for 60 us in each of ten steps; the kernel that waits for other ranks is work, too.
+    diff - answer <<<'Time17.2 ms|GPUs4|GPUs busy96 %|Ranks4|Hosts1'
+}
+
+@test "columns that say what a row is about come first, and ranges keep their nesting" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+const heads = (word) => [...document.querySelectorAll(`#t0-${word} thead th`)].map((head) => head.textContent);
+const inset = (name) => {
+  const text = [...document.querySelectorAll("#t0-nvtx-tree tbody th")].find((head) => head.textContent.trim() === name).firstChild;
+  const range = document.createRange();
+  range.setStart(text, text.data.search(/\S/));
+  range.setEnd(text, text.data.length);
+  return range.getBoundingClientRect().left;
+};
+document.title = [heads("nvtx-kernels").slice(0, 2).join(), heads("idle-where").slice(0, 3).join(), heads("critical-path")[0],
+  heads("streams").slice(0, 2).join(), inset("inner range") > inset("outer range") + 4].join("|");
+END
+    diff - answer <<<'Name,Range|Cause,GPU,Call|What|Stream,GPU|true'
+}
+
+@test "every chart has an axis with its unit" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+drawn(() => {
+  const wrong = [];
+  let looked = 0;
+  for (const figure of document.querySelectorAll("main figure")) {
+    const charts = figure.querySelectorAll("svg[aria-label], .bars");
+    for (const chart of charts) {
+      const axis = [...chart.querySelectorAll(".axis"), ...(chart.parentElement.querySelectorAll(":scope > .axis"))].map((part) => part.textContent);
+      looked++;
+      if (!axis.some((text) => /\u00a0(ns|µs|ms|s|B|KiB)$/.test(text))) wrong.push(`${figure.closest("section").id}: ${axis.join()}`);
+    }
+    if (!charts.length) wrong.push(`${figure.closest("section").id} has no chart`);
+  }
+  const labels = (part) => [...document.querySelectorAll(`${part} text.axis`)].map((text) => text.textContent);
+  document.title = [...wrong, looked > 10, labels("#t0-use").join(), labels("#t0-memory").join(), labels("#t0-kernels figure > ul > li:first-child").join()].join("|");
+});
+END
+    sed 's/&nbsp;/ /g' answer | tr '|' '\n' | diff - <(printf '%s\n' true '100 %,0' '39.1 KiB,0' 'up to 10 launches')
+}
+
 @test "names that are HTML or scripts are shown as they are, and do nothing" {
     {
         x kernel '</script><script>document.title="owned"</script>' 0 1 0 1000 '"device":0,"stream":1'
@@ -339,6 +411,8 @@ whenDrawn(() => {
   said.push(map().querySelectorAll("rect.heat").length);
   said.push([...map().querySelectorAll("text.late")].map((text) => text.textContent).join());
   const waiting = [...section.querySelectorAll("button")].find((button) => button.textContent === "Waiting for other ranks");
+  said.push(waiting.getAttribute("aria-pressed"), [...map().querySelectorAll("text.axis")].map((text) => text.textContent).join());
+  section.querySelector("button:not([aria-pressed=true])").click();
   waiting.click();
   whenDrawn(() => {
     said.push(waiting.getAttribute("aria-pressed"), section.querySelectorAll("[aria-pressed=true]").length);
@@ -359,6 +433,8 @@ END
     diff - lines <<'END'
 40
 1 ▶
+true
+rank,step
 true
 1
 true

@@ -212,7 +212,7 @@ static int write_page(struct writing *writing)
     json_key_array(&page->json, "lines");
     write_lines(writing, say_page, page);
     json_end(&page->json);
-    json_key_array(&page->json, "tables");
+    page_begin_tables(page);
     int status = write_tables(writing);
     json_end(&page->json);
     page_end(page, writing->render.out);

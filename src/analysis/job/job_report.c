@@ -152,7 +152,7 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
         render.format->begin(&render);
     if (render.format->trace_begin)
         render.format->trace_begin(&render, "job", "");
-    if (options->usual)
+    if (options->usual || options->format == REPORT_HTML)
         job_tables_headline(&reducing->job, &render);
     int status = job_tables_write(&reducing->job, wanted, &render);
     if (render.format->trace_end)

@@ -100,13 +100,32 @@ static int add_clocks(struct table *table, const struct job_whole *job)
     return 0;
 }
 
+/* The GPUs of ranks, which are taken to have one each, or, next to one another in one trace, to share one. */
+static int add_gpus(struct table *table, const struct job_whole *job)
+{
+    const struct rank *ranks = job->ranks.items.items;
+    int64_t gpus = 0, busy = 0;
+    for (size_t i = 0; i < job->ranks.items.count; i++)
+        if (ranks[i].start != EVENT_NONE) {
+            gpus += !(ranks[i].shares && i > 0 && ranks[i - 1].shares);
+            sum_add(&busy, (ranks[i].end - ranks[i].start - ranks[i].idle) / 1000);
+        }
+    if (gpus == 0)
+        return 0;
+    return add_fact(table, "GPUs", table_format(table, "%s", amount_count(gpus).text))
+               ?: add_fact(table, "GPUs busy",
+                           table_format(table, "%s on average", amount_share(busy / gpus, job->run / 1000).text));
+}
+
 static int fill_overview(struct table *table, const struct job_whole *job)
 {
     long long ranks = (long long)job->ranks.items.count, size = (long long)job->world_size;
     struct cell count = size > ranks
                             ? table_format(table, "%lld of %lld: the others are not in these traces", ranks, size)
                             : table_format(table, "%lld", ranks);
-    return add_fact(table, "Ranks", count)
+    return add_fact(table, "Time", table_format(table, "%s", amount_time(job->run).text))
+               ?: add_gpus(table, job)
+               ?: add_fact(table, "Ranks", count)
                ?: add_fact(table, "Hosts", table_format(table, "%zu", job->hosts.count))
                ?: add_fact(table, "Traces", table_format(table, "%lld", (long long)job->parts))
                ?: add_clocks(table, job);
@@ -256,7 +275,9 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
             const char *sort = OWN >> i & 1 ? section->sort : section->comparable.total ? "total" : "count";
             if (i == REPORT_TIME && job->ranks.items.count > 0 && job->ranks.items.items[0].steps > 0)
                 table.title = "Where a step goes";
-            if (i == REPORT_RANKS && render->options->usual) /* the one that others wait for comes first */
+            if (i == REPORT_RANKS &&
+                (render->options->usual ||
+                 render->options->format == REPORT_HTML)) /* the one that others wait for comes first */
                 sort = "delayed";
             table.unrecorded = job->unrecorded >> i & 1;
             status = fill(&table, job, i) < 0 ? error_no_memory(table.word) : 0;

@@ -30,6 +30,13 @@ void page_put_text(struct page *page, const char *key, const char *text)
     page_text(page, text);
 }
 
+void page_begin_tables(struct page *page)
+{
+    if (!page->has_tables)
+        json_key_array(&page->json, "tables");
+    page->has_tables = true;
+}
+
 void page_end(struct page *page, struct buffer *out)
 {
     json_key_array(&page->json, "strings");

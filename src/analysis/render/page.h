@@ -6,6 +6,7 @@
  *     trace         the file's name
  *     span          ns
  *     not_recorded  words of --trace
+ *     headline      the first line of the report, where the findings were asked for
  *     tables        word, title, none, rows (of how many, …), columns [word, title, type, flags], cells [row [cell]],
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
@@ -39,6 +40,7 @@ struct page {
     struct json_out json;
     struct interner strings;
     size_t string_bytes;
+    bool has_tables; /* their array has begun */
 };
 
 void page_init(struct page *page);
@@ -46,6 +48,9 @@ void page_init(struct page *page);
 /* Writes the number of TEXT in `strings`. */
 void page_text(struct page *page, const char *text);
 void page_put_text(struct page *page, const char *key, const char *text);
+
+/* Begins the array of tables, unless it has begun. The headline comes before it. */
+void page_begin_tables(struct page *page);
 
 /* Writes `strings`, after all that names them, and a script element with the data to OUT, whose `failure` it sets
  * where the page has one. Releases the page. */

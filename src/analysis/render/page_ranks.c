@@ -21,12 +21,13 @@
 #define DIGITS 9999 /* the largest number of a figure */
 #define NOTHING (-1)
 
-enum figure { STEP, COMPUTE, COMMUNICATION, WAITED, IDLE, CAUSES, FIGURES = CAUSES + RANK_STEP_CAUSE_COUNT };
+/* The page shows the first one that there is. */
+enum figure { WAITED, STEP, COMPUTE, COMMUNICATION, IDLE, CAUSES, FIGURES = CAUSES + RANK_STEP_CAUSE_COUNT };
 
-static const char *const figure_names[FIGURES] = {[STEP] = "Step time",
+static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other ranks",
+                                                  [STEP] = "Step time",
                                                   [COMPUTE] = "Computing and copying",
                                                   [COMMUNICATION] = "Communication",
-                                                  [WAITED] = "Waiting for other ranks",
                                                   [IDLE] = "Idle",
 #define CAUSE(constant, text) [CAUSES + RANK_STEP_##constant] = text,
                                                   RANK_STEP_CAUSES(CAUSE)

@@ -53,7 +53,7 @@ void render_visible(struct buffer *buffer, const char *text, const char *special
 /* render_paragraphs.c: writes TEXT from column AT on, and lines after the first behind INDENT blanks. Returns
  * where the last line ends, which is not ended. */
 size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width);
-/* Writes TEXT as a line of its own, or several, behind the blanks that it begins with. */
+/* Writes TEXT as a line of its own, or several, behind the blanks that it begins with; to a page as its headline. */
 void render_line(struct render *render, const char *text);
 /* Writes the rows of a table of paragraphs. */
 void render_paragraphs(struct render *render, const struct table *table, bool markdown);

@@ -69,7 +69,6 @@ static void trace_begin(struct render *render, const char *path, const char *mis
     page_put_text(page, "not_recorded", missing);
     page_put_text(page, "version", GPUTRACE_VERSION);
     json_put_i64(&page->json, "span", trace_span(render->trace));
-    json_key_array(&page->json, "tables");
 }
 
 /* "count", as JSON has a column's type. */
@@ -132,6 +131,7 @@ static void write_table(struct render *render, const struct table *table)
 {
     struct page *page = &render->page;
     struct json_out *json = &page->json;
+    page_begin_tables(page);
     json_begin_object(json);
     page_put_text(page, "word", table->word);
     page_put_text(page, "title", table->title);
@@ -197,6 +197,7 @@ static int write_charts(struct render *render)
 static void trace_end(struct render *render)
 {
     struct page *page = &render->page;
+    page_begin_tables(page);
     json_end(&page->json);
     if (write_charts(render) < 0)
         page->data.failure = ENOMEM;

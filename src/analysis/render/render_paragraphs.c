@@ -122,6 +122,10 @@ void render_line(struct render *render, const char *text)
 {
     bool markdown = render->format == &renderer_markdown;
     struct buffer shown;
+    if (render->format == &renderer_html) {
+        page_put_text(&render->page, "headline", text);
+        return;
+    }
     buffer_init_memory(&shown);
     render_visible(&shown, text, markdown ? SPECIAL : "");
     if (render->options->ascii && !shown.failure)

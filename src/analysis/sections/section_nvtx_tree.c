@@ -114,7 +114,8 @@ static struct cell fill_indented(struct report_row *row, const struct column *co
     enum report_format format = row->trace->options->format;
     if (format == REPORT_MARKDOWN)
         return fill_path(row, column);
-    size_t blanks = format == REPORT_TABLE ? 2 * (size_t)node->depth : 0, most = sizeof(indentation) - 1;
+    size_t blanks = format == REPORT_TABLE || format == REPORT_HTML ? 2 * (size_t)node->depth : 0,
+           most = sizeof(indentation) - 1;
     const char *name = trace_text(row->trace, node->name);
     return table_format(row->table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
 }

@@ -100,6 +100,7 @@ function readChapter(element, number) {
     after: files("after"),
     lines: (chapter.lines || []).map((number) => texts[number]),
     version: texts[chapter.version],
+    headline: texts[chapter.headline],
     missing: texts[chapter.not_recorded],
     tables,
     table: (word) => tables.find((table) => table.word === word),

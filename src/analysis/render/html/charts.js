@@ -25,7 +25,7 @@ function tickStep(span, count) {
 
 /* The axis of times from FROM to TO (ns), below Y, between X and X + WIDTH; lines go up by HEIGHT. */
 function timeAxis(from, to, x, width, y, height) {
-  const group = svg("g", { "aria-hidden": "true" });
+  const group = svg("g", { class: "axis", "aria-hidden": "true" });
   const span = Math.max(1, to - from);
   const step = tickStep(span, Math.max(2, width / 110));
   for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
@@ -38,6 +38,10 @@ function timeAxis(from, to, x, width, y, height) {
   }
   return group;
 }
+
+/* The axis of values from 0 to what MOST says, left of X, from Y up by HEIGHT. */
+const valueAxis = (most, x, y, height) => [[most, y - height + 9], ["0", y]].map(([text, at]) =>
+  svg("text", { class: "axis", x: x - 6, y: at, "text-anchor": "end", "aria-hidden": "true" }, text));
 
 /* What USE is, besides its colour: communication is hatched, copies are dotted. */
 const USES = ["computing", "communicating, not computing", "copying only"];
@@ -133,7 +137,7 @@ function useChart(chapter) {
   const use = chapter.use;
   const places = placeLines(use.lines);
   const draw = (whole) => {
-    const x = whole < 500 ? 70 : 84;
+    const x = 100;
     const width = whole - x - 4;
     const step = width / use.count;
     const bottom = places[places.length - 1].y;
@@ -144,7 +148,7 @@ function useChart(chapter) {
       body.append(svg("rect", { class: "track", x, y: y - height, width, height }));
       drawUse(body, line, ink, x, step, y, height);
       body.append(svg("text", { class: "strong", x: 0, y: height > 30 ? y - height + 12 : y - 5 }, lineName(line)));
-      if (height > 30) body.append(svg("text", { x: 0, y: y - height + 28 }, `${average(line.busy[2]).toFixed(1)} %`));
+      if (height > 30) body.append(svg("text", { x: 0, y: y - height + 28 }, `${average(line.busy[2]).toFixed(1)} %`), ...valueAxis("100 %", x, y, height));
     }
     const summary = use.lines.map((line) => `${lineName(line)} is busy ${average(line.busy[2]).toFixed(1)} % of the time`).join(", ");
     const root = svg("svg", { viewBox: `0 0 ${whole} ${bottom + 24}`, role: "group", tabindex: 0,
@@ -288,7 +292,7 @@ function idleBars(table) {
   const most = Math.max(...[...gpus.values()].flat().map((cells) => cells.total.value), 1);
   return [...gpus].sort(([a], [b]) => Number(a) - Number(b)).map(([gpu, list]) => {
     return html("figure", {}, gpus.size > 1 ? html("figcaption", {}, `GPU ${gpu}`) : null,
-      barList(list.filter((cells) => cells.total.value > 0).map((cells) =>
+      barList(asTime(most), list.filter((cells) => cells.total.value > 0).map((cells) =>
         ({ name: cells.why.text, part: cells.total.value / most, value: `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}` }))));
   });
 }
@@ -297,13 +301,15 @@ function copyBars(table) {
   const list = table.rows.map((row) => named(table, row));
   const most = Math.max(...list.map((cells) => cells.total.value), 1);
   return html("figure", {}, html("figcaption", {}, "Bytes, the bandwidth while they were copied or set, and how many operations that took."),
-    barList(list.map((cells) => ({ name: cells.name.text, part: cells.total.value / most,
+    barList(asBytes(most), list.map((cells) => ({ name: cells.name.text, part: cells.total.value / most,
       value: [cells.total.text, cells.bandwidth.text, `${cells.count.text}\u00a0×`].filter(Boolean).join(" · ") }))));
 }
 
-function barList(bars) {
+/* MOST: what the longest bar stands for. */
+function barList(most, bars) {
   return html("div", { class: "bars" }, bars.map(({ name, part, value }) => html("div", {},
-    html("span", {}, name), meter(100 * part), html("span", { class: "value" }, value))));
+    html("span", {}, name), meter(100 * part), html("span", { class: "value" }, value))),
+    html("div", { "aria-hidden": "true" }, html("span", {}), html("span", { class: "ends axis" }, html("span", {}, "0"), html("span", {}, most))));
 }
 
 function meter(percent, gain) {
@@ -319,9 +325,11 @@ function histogram(kernel) {
   const most = Math.max(...kernel.bins);
   const width = 240 / kernel.bins.length;
   const same = kernel.low === kernel.high;
-  return svg("svg", { viewBox: "0 0 240 56", role: "img",
-    "aria-label": `Durations from ${asTime(kernel.low)} to ${asTime(kernel.high)}` },
+  return svg("svg", { viewBox: "0 -16 240 72", role: "img",
+    "aria-label": `Durations from ${asTime(kernel.low)} to ${asTime(kernel.high)}, of at most ${asCount(most)} launches each` },
     svg("line", { class: "grid", x1: 0, x2: 240, y1: 55.5, y2: 55.5 }),
+    svg("line", { class: "grid", x1: 0, x2: 240, y1: 2.5, y2: 2.5 }),
+    svg("text", { class: "axis", x: 0, y: -3 }, `up to ${asCount(most)} ${most === 1 ? "launch" : "launches"}`),
     kernel.bins.map((count, i) => {
       const height = count ? Math.max(2, (count / most) * 52) : 0;
       const x = same ? 116 : i * width;
@@ -338,7 +346,7 @@ function kernelCharts(chapter) {
     return html("li", {}, html("p", { class: "name", title: name }, name),
       html("p", { class: "small muted" }, `${asTime(kernel.total)} · ${asCount(kernel.count)} ${kernel.count === 1 ? "launch" : "launches"}`),
       histogram(kernel),
-      html("p", { class: "ends" }, html("span", {}, asTime(kernel.low)),
+      html("p", { class: "ends axis" }, html("span", {}, asTime(kernel.low)),
         kernel.low === kernel.high ? null : html("span", {}, asTime(kernel.high))));
   });
   const more = list.slice(KERNELS_FIRST);
@@ -351,14 +359,14 @@ function kernelCharts(chapter) {
 function memoryChart(chapter, memory) {
   const peak = Math.max(memory.peak, 1);
   const draw = (whole) => {
-    const y = 74;
-    const at = (time) => (Math.max(0, Math.min(time, chapter.span)) / Math.max(1, chapter.span)) * whole;
+    const [x, y] = [70, 74];
+    const at = (time) => x + (Math.max(0, Math.min(time, chapter.span)) / Math.max(1, chapter.span)) * (whole - x);
     const level = (bytes) => (y - (Math.max(0, bytes) / peak) * 66).toFixed(1);
-    let path = `M0 ${y}`;
+    let path = `M${x} ${y}`;
     for (const [time, most, end] of memory.points) path += `H${at(time).toFixed(1)}V${level(most)}V${level(end)}`;
     return svg("svg", { viewBox: `0 0 ${whole} ${y + 22}`, role: "img",
       "aria-label": `${chapter.texts[memory.name]}: ${asBytes(memory.peak)} at the peak` },
-      timeAxis(0, chapter.span, 0, whole, y, y - 6), svg("path", { class: "level", d: `${path}H${whole}V${y}Z` }));
+      valueAxis(asBytes(memory.peak), x, y, 66), timeAxis(0, chapter.span, x, whole - x, y, y - 6), svg("path", { class: "level", d: `${path}H${whole}V${y}Z` }));
   };
   return html("figure", {}, html("figcaption", {}, html("b", {}, chapter.texts[memory.name]), `, ${asBytes(memory.peak)} at the peak`),
     responsive(draw));

@@ -85,8 +85,9 @@ function drawFlame(base, top, width, enter) {
     }
   };
   putAll(base, 0, width);
-  const root = svg("svg", { viewBox: `0 0 ${width} ${(depth + 1) * ROW}`, role: "group", tabindex: 0,
-    "aria-label": `GPU time by what launched it, ${shown.length} boxes. Arrow keys move between them, Enter enlarges one, Escape shows all.` }, body);
+  const bottom = (depth + 1) * ROW;
+  const root = svg("svg", { viewBox: `0 0 ${width} ${bottom + 22}`, role: "group", tabindex: 0,
+    "aria-label": `GPU time by what launched it, ${shown.length} boxes. Arrow keys move between them, Enter enlarges one, Escape shows all.` }, body, timeAxis(0, base.time, 0, width, bottom, 0));
   const number = new Map(shown.map((node, i) => [node, i]));
   const beside = (node, step) => {
     const list = node.parent ? node.parent.inner : [];

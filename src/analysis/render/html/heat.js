@@ -50,6 +50,7 @@ function drawHeat(chapter, heat, figure, whole) {
   const pitch = Math.max(5, Math.min(24, 480 / heat.ranks.length));
   const every = Math.ceil(14 / pitch);
   const bottom = heat.ranks.length * pitch;
+  const axis = (text, y) => svg("text", { class: "axis", x: x - 6, y, "text-anchor": "end" }, text);
   const range = heatRange(figure);
   const late = new Set(heat.late.map((one) => one.row));
   const body = svg("g", {});
@@ -69,7 +70,8 @@ function drawHeat(chapter, heat, figure, whole) {
   const ticks = Math.max(1, Math.ceil(60 / step));
   for (let column = 0; column < heat.columns; column += ticks)
     body.append(svg("text", { x: x + (column + 0.5) * step, y: bottom + 16, "text-anchor": "middle" }, column * heat.per_column + 1));
-  const root = svg("svg", { viewBox: `0 0 ${whole} ${bottom + 22}`, role: "group", tabindex: 0, class: "heatmap",
+  body.append(axis("rank", -6), axis("step", bottom + 16));
+  const root = svg("svg", { viewBox: `0 -18 ${whole} ${bottom + 40}`, role: "group", tabindex: 0, class: "heatmap",
     "aria-label": `${figure.name} of ${heat.ranks.length} rows of ranks in ${heat.columns} columns of steps, ${asTime(range.low * figure.unit)} to ` +
       `${asTime(range.high * figure.unit)}. Arrow keys read the values.` }, body);
   pickable(root, shapes, (i) => describeHeat(chapter, heat, figure, i), (i, key) => {

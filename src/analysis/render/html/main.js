@@ -16,7 +16,8 @@ function tiles(chapter) {
   for (const row of overview ? overview.rows : []) {
     const cells = named(overview, row);
     const name = row[0].text;
-    if (chapter.isJob && ["Ranks", "Hosts", "Traces"].includes(name)) put(name, cells.value.text);
+    if (chapter.isJob && name === "GPUs busy") put(name, cells.value.text.split(" on ")[0], parseFloat(cells.value.text));
+    else if (chapter.isJob && ["Time", "GPUs", "Ranks", "Hosts"].includes(name)) put(name, cells.value.text.split(":")[0]);
     else if (/^GPU \S+ busy$/.test(name) && list.length < 6) put(name, cells.value.text, cells.value.value, cells.detail ? cells.detail.text : "");
     else if (["Time span", "Kernels", "Memory copies"].includes(name)) put(name, cells.value.text);
     else if (/^Lost or doubtful:|^Failed API calls/.test(name) && cells.value.value > 0) put(name, cells.value.text);
@@ -48,6 +49,7 @@ function finding(chapter, cells, number) {
   const share = cells.share ? cells.share.value : null;
   const gain = cells.gain ? cells.gain.value : null;
   const places = [
+    cells.rank && cells.where.text,
     cells.start && cells.start.value !== null ? `at ${cells.start.text}` : "",
     cells.gpu && cells.gpu.text ? `GPU ${cells.gpu.text}` : "",
     cells.stream && cells.stream.text ? `stream ${cells.stream.text}` : "",
@@ -62,7 +64,7 @@ function finding(chapter, cells, number) {
           gain ? html("span", { class: "muted" }, `up to ${cells.gain.text} can be gained`) : null),
         meter(share)] : null,
       html("p", { class: "advice" }, cells.advice.text),
-      html("p", { class: "places" }, places.map((place) => html("span", {}, place)),
+      html("p", { class: "places" }, html("b", {}, cells.id.text), places.map((place) => html("span", {}, place)),
         more && isShown(more) ? html("a", { href: `#${chapter.id}-${more.word}` }, `More: ${more.title}`) : null),
       moment && moment.rows.length ? momentChart(chapter, moment) : null));
 }
@@ -103,6 +105,9 @@ const CHARTS = {
 
 const DIFF_CHARTS = { parts: (chapter, table) => differenceBars(table) };
 
+/* What comes first, as on the first screen of the report in a terminal, with the charts about the same. */
+const FIRST = ["findings", "time", "kernels", "heat", "ranks", "use", "flame", "overview"];
+
 /* The parts of a chapter, in order: [word, title, content]. A comparison has tables alone, which come out as any other,
  * and its own charts: the rows of its tables are changes. Those of a job are sums over ranks and have no charts. */
 function parts(chapter) {
@@ -114,11 +119,11 @@ function parts(chapter) {
     else if (table.word === "overview") list.push([table.word, table.title, facts(table)]);
     else list.push([table.word, table.title, [charts[table.word] ? charts[table.word](chapter, table) : null, tableView(table), missing(table)]]);
   }
-  const after = (words) => Math.max(...words.map((word) => list.findIndex((part) => part[0] === word))) + 1;
-  if (chapter.flame && chapter.flame.length) list.splice(after(["findings", "overview", "kernels"]), 0, ["flame", "GPU time by what launched it", flameChart(chapter)]);
-  if (chapter.use && chapter.use.lines.length) list.splice(after(["findings", "overview"]), 0, ["use", "Use of GPUs over time", useChart(chapter)]);
-  if (chapter.heat && chapter.heat.figures.length) list.splice(after(["findings", "overview"]), 0, ["heat", "Steps of all ranks", heatChart(chapter)]);
-  return list;
+  if (chapter.flame && chapter.flame.length) list.push(["flame", "GPU time by what launched it", flameChart(chapter)]);
+  if (chapter.use && chapter.use.lines.length) list.push(["use", "Use of GPUs over time", useChart(chapter)]);
+  if (chapter.heat && chapter.heat.figures.length) list.push(["heat", "Steps of all ranks", heatChart(chapter)]);
+  const place = ([word]) => (FIRST.includes(word) && !chapter.isDiff ? FIRST.indexOf(word) : FIRST.length);
+  return list.sort((a, b) => place(a) - place(b));
 }
 
 function missing(table) {
@@ -138,6 +143,7 @@ function showChapter(chapter, main, nav, isAlone) {
   const list = parts(chapter);
   main.append(html("article", { class: chapter.isDiff ? "chapter comparison" : "chapter", id: chapter.id, "aria-label": chapter.trace },
     html("h1", { title: chapter.trace }, baseName(chapter.trace)),
+    chapter.headline ? html("p", { class: "lead" }, chapter.headline) : null,
     chapter.missing ? html("p", { class: "muted" }, `Not recorded: ${chapter.missing}`) : null,
     chapter.isDiff ? verdict(chapter) : tiles(chapter),
     list.map(([word, title, content]) => html("section", { id: `${chapter.id}-${word}`, "aria-labelledby": `${chapter.id}-${word}-title` },

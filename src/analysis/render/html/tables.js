@@ -4,14 +4,16 @@
 const FIRST_ROWS = 10;
 const LONG_NAME = 40;
 
-/* The column that says what a row is about: it comes first, and heads the row. */
-function headColumn(table) {
-  for (const word of ["name", "why", "kind", "finding", "item"]) {
-    const at = table.columns.findIndex((column) => column.word === word);
-    if (at >= 0) return at;
-  }
-  const texts = table.columns.map((column, i) => (column.type === "text" ? i : -1)).filter((i) => i >= 0);
-  return texts.length ? texts[texts.length - 1] : 0;
+/* Columns that say what a row is about. The first of HEADS that a table has heads the row; KEYS come next to it, so that
+ * they can be read where the table is wider than the page. */
+const HEADS = ["name", "rank", "stage", "what", "why", "kind", "finding", "item", "stream"];
+const KEYS = ["range", "call", "operator", "what", "kind", "error", "gpu", "device"];
+
+function orderColumns(columns) {
+  const at = HEADS.map((word) => columns.findIndex((column) => column.word === word)).find((i) => i >= 0);
+  const texts = columns.map((column, i) => (column.type === "text" ? i : -1));
+  const place = (i) => (i === (at === undefined ? Math.max(0, ...texts) : at) ? 0 : KEYS.includes(columns[i].word) ? 1 : 2);
+  return columns.map((column, i) => i).sort((a, b) => place(a) - place(b));
 }
 
 function cellContent(cell) {
@@ -44,8 +46,8 @@ function compareRows(at, type, ascending) {
 }
 
 function tableView(table) {
-  const head = headColumn(table);
-  const order = [head, ...table.columns.map((column, i) => i).filter((i) => i !== head)];
+  const order = orderColumns(table.columns);
+  const head = order[0];
   const state = { rows: table.rows, filter: "", all: false };
   const body = html("tbody", {});
   const status = html("span", { class: "small muted", "aria-live": "polite" });
