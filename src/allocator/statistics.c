@@ -10,6 +10,7 @@
 
 #include "allocator/heap.h"
 #include "common/array.h"
+#include "common/lookup.h"
 
 /* --- limits --- */
 
@@ -270,11 +271,7 @@ static int add_allocation(void *data, const struct block *block)
     return 0;
 }
 
-static int by_sequence(const void *a, const void *b)
-{
-    const struct gputrace_allocator_allocation *left = a, *right = b;
-    return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
-}
+ORDER_BY(by_sequence, struct gputrace_allocator_allocation, sequence)
 
 static int snapshot_heap(struct heap *heap, gputrace_allocator_allocation_fn *each, void *data)
 {

@@ -20,6 +20,7 @@
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/memory.h"
 #include "symbols/symbols.h"
 #include "trace/build/passes.h"
@@ -147,13 +148,7 @@ struct identity {
     const char *name;
 };
 
-static int by_identity(const void *left, const void *right)
-{
-    const struct identity *a = left, *b = right;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->file > b->file) - (a->file < b->file);
-}
+ORDER_BY(by_identity, struct identity, device, file)
 
 static int check_each(const struct merge_inputs *inputs, struct identity *known)
 {

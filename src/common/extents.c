@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "common/lookup.h"
+
 #define REST_ITEMS ((size_t)1 << 16) /* are walked over before pages are given back */
 #define CROWDED ((size_t)1 << 20)
 
@@ -26,25 +28,8 @@ void extents_evict(const struct extents *extents)
     file_vector_evict(&extents->links);
 }
 
-static int compare_points(const void *a, const void *b)
-{
-    const struct extents_point *left = a, *right = b;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    if (left->at != right->at)
-        return left->at < right->at ? -1 : 1;
-    return (left->track > right->track) - (left->track < right->track);
-}
-
-static int compare_spans(const void *a, const void *b)
-{
-    const struct extents_span *left = a, *right = b;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    if (left->first != right->first)
-        return left->first < right->first ? -1 : 1;
-    return (left->what > right->what) - (left->what < right->what);
-}
+ORDER_BY(compare_points, struct extents_point, line, at, track)
+ORDER_BY(compare_spans, struct extents_span, line, first, what)
 
 /* Sorts the points and joins those of one place and track. */
 static int join_points(struct extents *extents)

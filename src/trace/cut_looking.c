@@ -113,11 +113,7 @@ static const struct sink_format looking = {
 
 /* --- what is known then --- */
 
-static int by_row_and_start(const void *left, const void *right)
-{
-    const struct cut_range *a = left, *b = right;
-    return ORDER(a->row.pid, b->row.pid) ?: ORDER(a->row.tid, b->row.tid) ?: ORDER(a->start, b->start);
-}
+ORDER_BY(by_row_and_start, struct cut_range, row.pid, row.tid, start)
 
 /* The GPUs, or the processes, of a trace. */
 struct numbers {
@@ -215,11 +211,7 @@ static int clip(struct cut *cut)
     return cut->windows.items.count == 0 ? NOT_BETWEEN : 0;
 }
 
-static int by_id(const void *left, const void *right)
-{
-    const struct cut_flow *a = left, *b = right;
-    return ORDER(a->id, b->id);
-}
+ORDER_BY(by_id, struct cut_flow, id)
 
 static int find_flows(struct cut *cut)
 {

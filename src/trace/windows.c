@@ -8,6 +8,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/map.h"
 #include "common/memory.h"
 
@@ -103,11 +104,7 @@ int windows_add(struct windows *windows, int64_t start, int64_t end)
     return 0;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct window *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
-}
+ORDER_BY(by_start, struct window, start)
 
 int windows_finish(struct windows *windows)
 {

@@ -18,11 +18,7 @@ int capture_intervals_mark(struct capture_intervals *capture_intervals, const st
     return ADD(file_vector_push, &capture_intervals->marks, mark) ? 0 : error_no_memory("capture intervals");
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct capture_mark *left = a, *right = b;
-    return left->time < right->time ? -1 : left->time > right->time;
-}
+ORDER_BY(by_time, struct capture_mark, time)
 
 int capture_intervals_close(struct capture_intervals *capture_intervals)
 {
@@ -106,11 +102,7 @@ int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, ui
     return of && ADD(file_vector_push, &of->items, interval) ? 0 : error_no_memory("intervals of plugins");
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct plugin_interval *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
+ORDER_BY(by_start, struct plugin_interval, start)
 
 /* Sorted, and those that touch are one. */
 static int put_in_order(struct plugin_intervals_of *thread)

@@ -162,11 +162,7 @@ static uint32_t context_of(struct process *process, const struct graph_node_chan
     return context_at(process, made->thread, other, made->time);
 }
 
-static int by_node(const void *left, const void *right)
-{
-    const struct node_stack *a = left, *b = right;
-    return ORDER(a->node, b->node) ?: ORDER(a->time, b->time);
-}
+ORDER_BY(by_node, struct node_stack, node, time)
 
 int index_graph_node_stack(struct process *process, const struct event *event)
 {

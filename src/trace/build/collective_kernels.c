@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/collectives.h"
 #include "trace/build/graphs.h"
 #include "trace/build/kernel_names.h"
@@ -147,19 +148,8 @@ void collective_kernels_found_release(struct collective_kernels_found *found)
 
 /* --- which calls a kernel is of --- */
 
-static int by_launch(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->launcher, b->launcher)
-               ?: ORDER(a->does, b->does)
-               ?: ORDER(a->device, b->device) ?: ORDER(a->launched, b->launched) ?: ORDER(a->correlation, b->correlation);
-}
-
-static int by_correlation(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation);
-}
+ORDER_BY(by_launch, struct collective_kernel, launcher, does, device, launched, correlation)
+ORDER_BY(by_correlation, struct collective_kernel, correlation)
 
 /* Calls from the one returned to *END are those that KERNEL can be of; all of its launcher, if none fits it. */
 static size_t calls_for(const struct communication *collectives, const struct collective_kernel *kernel, size_t *end)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "common/lookup.h"
 #include "trace/build/collectives.h"
 
 /* A call, by its time. */
@@ -13,11 +14,7 @@ struct turn {
     uint32_t range, call;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct turn *a = left, *b = right;
-    return ORDER(a->start, b->start) ?: ORDER(a->range, b->range);
-}
+ORDER_BY(by_start, struct turn, start, range)
 
 struct numbering {
     struct communication *collectives;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/settings.h"
 #include "trace/build/collectives.h"
 #include "trace/build/event_passes.h"
@@ -53,11 +54,7 @@ struct nvtx_text collective_task_word(const struct collective_task *task, enum c
     return nvtx_text_of(at, (uint32_t)((stop ? stop : end) - at));
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const struct collective_task *a = left, *b = right;
-    return ORDER(a->record->number, b->record->number);
-}
+ORDER_BY(by_number, struct collective_task, record->number)
 
 /* --- steps of proxies --- */
 

@@ -8,6 +8,7 @@
  * operations on the thread that launched them, right after the launch.
  */
 #include "common/array.h"
+#include "common/lookup.h"
 #include "trace/build/collectives.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
@@ -42,30 +43,10 @@ struct finding {
     size_t next; /* in turns */
 };
 
-static int by_communicator(const void *left, const void *right)
-{
-    const struct turn *a = left, *b = right;
-    return ORDER(a->communicator, b->communicator)
-               ?: ORDER(a->start, b->start) ?: ORDER(a->launcher, b->launcher) ?: ORDER(a->call, b->call);
-}
-
-static int by_start(const void *left, const void *right)
-{
-    const struct turn *a = left, *b = right;
-    return ORDER(a->start, b->start) ?: by_communicator(left, right);
-}
-
-static int by_thread(const void *left, const void *right)
-{
-    const struct told *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time);
-}
-
-static int by_time(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->launched, b->launched) ?: ORDER(a->correlation, b->correlation);
-}
+ORDER_BY(by_communicator, struct turn, communicator, start, launcher, call)
+ORDER_BY(by_start, struct turn, start, communicator, launcher, call)
+ORDER_BY(by_thread, struct told, thread, time)
+ORDER_BY(by_time, struct collective_kernel, launched, correlation)
 
 /* --- calls --- */
 
@@ -219,11 +200,7 @@ static const struct collective_kernel *stray_before(const struct communication *
     return place > 0 && strays[place - 1].thread == thread ? &strays[place - 1] : NULL;
 }
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->launched, b->launched) ?: ORDER(a->correlation, b->correlation);
-}
+ORDER_BY(by_thread_and_time, struct collective_kernel, thread, launched, correlation)
 
 static int join_tasks(struct communication *collectives)
 {

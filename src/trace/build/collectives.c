@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 
@@ -187,19 +188,8 @@ static enum collective_domain note_domain(struct process *process, uint32_t numb
 
 /* --- what launched what --- */
 
-static int by_launcher(const void *left, const void *right)
-{
-    const struct collective_call *a = left, *b = right;
-    return ORDER(a->launcher, b->launcher)
-               ?: ORDER(a->function->kernel, b->function->kernel)
-               ?: ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->range, b->range);
-}
-
-static int by_range(const void *left, const void *right)
-{
-    const struct collective_of_range *a = left, *b = right;
-    return ORDER(a->range, b->range);
-}
+ORDER_BY(by_launcher, struct collective_call, launcher, function->kernel, device, start, range)
+ORDER_BY(by_range, struct collective_of_range, range)
 
 /* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
 static void set_leaders(struct communication *collectives)

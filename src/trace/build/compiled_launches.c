@@ -105,11 +105,7 @@ void compiled_found_release(struct compiled_found *found)
     array_release(&found->items);
 }
 
-static int by_correlation(const void *left, const void *right)
-{
-    const struct compiled_launch *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->name, b->name);
-}
+ORDER_BY(by_correlation, struct compiled_launch, correlation, name)
 
 int compiled_order(struct operators *operators)
 {

@@ -51,11 +51,7 @@ static int add_turns(struct turns *turns, const struct process *process)
     return result == 0 && on && intervals->limited && finished != 0 ? add_turn(turns, finished, false) : result;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct turn *left = a, *right = b;
-    return left->time < right->time ? -1 : left->time > right->time;
-}
+ORDER_BY(by_time, struct turn, time)
 
 static int mark(struct capture_intervals *intervals, uint64_t time, bool on)
 {
@@ -108,11 +104,7 @@ static int find_any(struct conversion *conversion)
 
 /* --- which spool is of the same program --- */
 
-static int by_key(const void *a, const void *b)
-{
-    const struct cpu_scope_image *left = a, *right = b;
-    return ORDER(left->key, right->key) ?: ORDER(left->started, right->started);
-}
+ORDER_BY(by_key, struct cpu_scope_image, key, started)
 
 static int list_images(struct conversion *conversion)
 {

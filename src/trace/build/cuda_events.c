@@ -24,11 +24,7 @@ int cuda_events_index(struct cuda_events *events, const struct event *event)
     return ADD(file_vector_push, &events->items, record) ? 0 : error_no_memory("CUDA events");
 }
 
-static int order(const void *a, const void *b)
-{
-    const struct cuda_event_record *left = a, *right = b;
-    return ORDER(left->event, right->event) ?: ORDER(left->event_context, right->event_context) ?: ORDER(left->correlation, right->correlation);
-}
+ORDER_BY(order, struct cuda_event_record, event, event_context, correlation)
 
 int cuda_events_sort(struct cuda_events *events)
 {

@@ -29,11 +29,7 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 }
 
 /* Of what started or ended twice the first counts. */
-static int by_range(const void *a, const void *b)
-{
-    const struct stream_marker *left = a, *right = b;
-    return ORDER(left->range, right->range) ?: ORDER(left->ends, right->ends) ?: ORDER(left->called, right->called);
-}
+ORDER_BY(by_range, struct stream_marker, range, ends, called)
 
 /* A range of its markers, of which one may be NULL. False: a time is missing. */
 static bool make_range(struct device_range *range, const struct stream_marker *start, const struct stream_marker *end,
@@ -66,11 +62,7 @@ static int outer_first(const void *a, const void *b)
     return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->marked, right->marked) ?: ORDER(left->number, right->number);
 }
 
-static int by_place_and_time(const void *a, const void *b)
-{
-    const struct device_edge *left = a, *right = b;
-    return ORDER(left->device, right->device) ?: ORDER(left->context, right->context) ?: ORDER(left->stream, right->stream) ?: ORDER(left->time, right->time);
-}
+ORDER_BY(by_place_and_time, struct device_edge, device, context, stream, time)
 
 static int add_range(struct device_ranges *ranges, const struct device_range *range)
 {

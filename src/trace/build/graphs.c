@@ -21,11 +21,7 @@ int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
     return ADD(file_vector_push, &nodes->changes, change) ? 0 : error_no_memory("nodes of graphs");
 }
 
-static int compare_changes(const void *left, const void *right)
-{
-    const struct graph_node_change *a = left, *b = right;
-    return ORDER(a->node, b->node) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->time, b->time);
-}
+ORDER_BY(compare_changes, struct graph_node_change, node, correlation, time)
 
 int graph_nodes_order(struct graph_nodes *nodes)
 {
@@ -95,11 +91,7 @@ int conditional_launches_index(struct conditional_launches *launches, const stru
     return ADD(file_vector_push, &launches->items, launch) ? 0 : no_memory();
 }
 
-static int compare_launches(const void *left, const void *right)
-{
-    const struct conditional_launch *a = left, *b = right;
-    return ORDER(a->graph, b->graph) ?: ORDER(a->correlation, b->correlation);
-}
+ORDER_BY(compare_launches, struct conditional_launch, graph, correlation)
 
 int conditional_launches_order(struct conditional_launches *launches)
 {

@@ -22,11 +22,7 @@ static uint32_t graph_of(uint64_t node)
     return (uint32_t)(node >> 32);
 }
 
-static int by_call(const void *left, const void *right)
-{
-    const struct copy *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->change, b->change);
-}
+ORDER_BY(by_call, struct copy, correlation, change)
 
 /* Nodes that are copies from their beginning, not those that were made copies of other ones later. */
 static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
@@ -78,11 +74,7 @@ static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, 
     return 0;
 }
 
-static int by_node(const void *left, const void *right)
-{
-    const struct inner_node *a = left, *b = right;
-    return ORDER(a->node, b->node);
-}
+ORDER_BY(by_node, struct inner_node, node)
 
 int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
 {

@@ -96,11 +96,7 @@ struct event memory_event(const struct memory_step *step)
     return event;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct memory_step *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_time, struct memory_step, time, order)
 
 int memory_sort(struct memory *memory)
 {

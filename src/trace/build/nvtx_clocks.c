@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 
 #define CHAIN_MAX 4                   /* clocks that lead from one to the trace's */
@@ -62,11 +63,7 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
     return pair && ADD(file_vector_push, &pair->points, point) ? 0 : error_no_memory("clocks");
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct nvtx_sync_point *left = a, *right = b;
-    return ORDER(left->from, right->from);
-}
+ORDER_BY(by_time, struct nvtx_sync_point, from)
 
 int nvtx_clocks_close(struct nvtx_clocks *clocks)
 {

@@ -8,6 +8,7 @@
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 
@@ -28,11 +29,7 @@ int nvtx_counters_index(struct nvtx_counters *counters, const struct event *even
     return ADD(array_push, &counters->items, counter) ? 0 : no_memory();
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct nvtx_counter *left = a, *right = b;
-    return ORDER(left->record->number, right->record->number);
-}
+ORDER_BY(by_number, struct nvtx_counter, record->number)
 
 int nvtx_counters_close(struct nvtx_counters *counters)
 {
@@ -138,11 +135,7 @@ static int resolve_batch(struct process *process, const struct nvtx_counter *cou
     return result;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct nvtx_sample *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_time, struct nvtx_sample, time, order)
 
 int resolve_counters(struct process *process)
 {

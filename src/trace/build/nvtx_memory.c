@@ -6,6 +6,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 
@@ -24,11 +25,7 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
     return ADD(file_vector_push, &heaps->steps, step) ? 0 : no_memory();
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct nvtx_heap_step *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_time, struct nvtx_heap_step, time, order)
 
 int nvtx_heaps_sort(struct nvtx_heaps *heaps)
 {

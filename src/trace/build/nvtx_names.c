@@ -4,6 +4,7 @@
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/number.h"
 #include "common/spool_records.h"
 #include "trace/build/nvtx.h"
@@ -72,11 +73,7 @@ int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
     }
 }
 
-static int by_correlation(const void *a, const void *b)
-{
-    const struct nvtx_recorded *left = a, *right = b;
-    return ORDER(left->correlation, right->correlation) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_correlation, struct nvtx_recorded, correlation, order)
 
 int nvtx_close_names(struct nvtx *nvtx)
 {

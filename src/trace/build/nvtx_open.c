@@ -6,6 +6,7 @@
  * So a question takes O(log n) steps for each name that is kept, however many ranges are open.
  */
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/captures.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/operators.h"
@@ -20,11 +21,7 @@ static int add_started(struct nvtx *nvtx, uint32_t thread, uint32_t number)
     return ADD(file_vector_push, &nvtx->started_spans.items, span) ? 0 : -1;
 }
 
-static int by_thread_and_start(const void *left, const void *right)
-{
-    const struct nvtx_started_span *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->number, b->number);
-}
+ORDER_BY(by_thread_and_start, struct nvtx_started_span, thread, start, number)
 
 static int grow_tree(struct nvtx_started_spans *spans)
 {

@@ -2,6 +2,7 @@
  * NVTX ranges on the GPU.
  */
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 
 static int no_memory(void)
@@ -204,11 +205,7 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
     return 0;
 }
 
-static int by_range(const void *a, const void *b)
-{
-    const struct projection *left = a, *right = b;
-    return ORDER(left->range, right->range) ?: ORDER(left->track, right->track);
-}
+ORDER_BY(by_range, struct projection, range, track)
 
 /* Adds those of ranges that two threads have to the others, joined. */
 static int join_two(struct projections *projections)

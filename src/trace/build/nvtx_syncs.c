@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
@@ -34,11 +35,7 @@ int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 
 /* --- which step follows which --- */
 
-static int by_time(const void *a, const void *b)
-{
-    const struct nvtx_sync_step *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->thread, right->thread) ?: ORDER(left->what, right->what);
-}
+ORDER_BY(by_time, struct nvtx_sync_step, time, thread, what)
 
 /* Objects are numbered from 1, threads have 22 bits. */
 static uint64_t waiting_key(const struct nvtx_sync_step *step)

@@ -149,17 +149,8 @@ struct begun {
     struct nvtx_range *range;
 };
 
-static int by_self_and_start(const void *left, const void *right)
-{
-    const struct begun *a = left, *b = right;
-    return ORDER(a->self, b->self) ?: ORDER(a->time, b->time);
-}
-
-static int by_self_and_time(const void *left, const void *right)
-{
-    const struct operator_end *a = left, *b = right;
-    return ORDER(a->self, b->self) ?: ORDER(a->time, b->time);
-}
+ORDER_BY(by_self_and_start, struct begun, self, time)
+ORDER_BY(by_self_and_time, struct operator_end, self, time)
 
 int operators_match_ends(struct process *process)
 {
@@ -209,11 +200,7 @@ static int by_end(const void *left, const void *right)
     return ORDER(a->end, b->end) ?: ORDER(b->start, a->start) ?: ORDER(b->range, a->range);
 }
 
-static int by_range(const void *left, const void *right)
-{
-    const struct operator_link *a = left, *b = right;
-    return ORDER(a->range, b->range);
-}
+ORDER_BY(by_range, struct operator_link, range)
 
 struct linking {
     struct process *process;

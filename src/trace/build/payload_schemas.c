@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/payloads.h"
 
 static int no_memory(void)
@@ -32,11 +33,7 @@ int payload_schemas_index(struct payload_schemas *schemas, const struct event *e
     return ADD(array_push, &schemas->items, schema) ? 0 : no_memory();
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct payload_described *left = a, *right = b;
-    return ORDER(left->record->number, right->record->number);
-}
+ORDER_BY(by_number, struct payload_described, record->number)
 
 static struct payload_described *find_number(struct payload_schemas *schemas, uint32_t number)
 {
@@ -137,11 +134,7 @@ int payload_copies_index(struct payload_copies *copies, const struct event *even
     return ADD(file_vector_push, &copies->items, copy) ? 0 : error_no_memory("payloads");
 }
 
-static int by_number_and_order(const void *a, const void *b)
-{
-    const struct payload_copy *left = a, *right = b;
-    return ORDER(left->number, right->number) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_number_and_order, struct payload_copy, number, order)
 
 int payload_copies_close(struct payload_copies *copies)
 {

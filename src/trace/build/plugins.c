@@ -88,17 +88,8 @@ static int outer_first(const void *a, const void *b)
 }
 
 /* Of one time: as they lie in the spool. */
-static int by_time(const void *a, const void *b)
-{
-    const struct plugin_line *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->text.text, right->text.text);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct plugin *left = a, *right = b;
-    return left->number < right->number ? -1 : left->number > right->number;
-}
+ORDER_BY(by_time, struct plugin_line, time, text.text)
+ORDER_BY(by_number, struct plugin, number)
 
 #define SORT(array, order)  \
     if ((array)->count > 1) \

@@ -42,11 +42,7 @@ int pools_collect(struct pools *pools, const struct event *event)
     return 0;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct pool_step *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_time, struct pool_step, time, order)
 
 int pools_sort(struct pools *pools)
 {

@@ -77,11 +77,7 @@ int index_call_stack(struct process *process, const struct event *event)
     return stacks_use(stacks, record->stack, 1);
 }
 
-static int by_correlation(const void *left, const void *right)
-{
-    const struct call_stack *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->stack, b->stack);
-}
+ORDER_BY(by_correlation, struct call_stack, correlation, stack)
 
 int order_call_stacks(struct process *process)
 {

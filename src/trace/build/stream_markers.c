@@ -17,11 +17,7 @@ int stream_markers_add(struct stream_markers *markers, const struct stream_marke
     return ADD(file_vector_push, &markers->items, *marker) ? 0 : error_no_memory("device ranges");
 }
 
-static int by_correlation(const void *a, const void *b)
-{
-    const struct stream_marker *left = a, *right = b;
-    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
-}
+ORDER_BY(by_correlation, struct stream_marker, correlation)
 
 int stream_markers_list(struct stream_markers *markers)
 {

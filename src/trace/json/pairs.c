@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 
 #define HELD_MOST (PAIRS_OPEN_MOST + PAIRS_OPEN_MOST / 4)
 #define NO_PARTNER UINT32_MAX
@@ -24,21 +25,8 @@ void pairs_release(struct pairs *pairs)
     buffer_release(&pairs->bytes);
 }
 
-static int by_row_and_time(const void *left, const void *right)
-{
-    const struct pairs_event *a = left, *b = right;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-static int by_place(const void *left, const void *right)
-{
-    const struct pairs_event *a = left, *b = right;
-    return (a->at > b->at) - (a->at < b->at);
-}
+ORDER_BY(by_row_and_time, struct pairs_event, row, time, at)
+ORDER_BY(by_place, struct pairs_event, at)
 
 static bool is_end_of(const struct pairs_event *end, const struct pairs_event *begin)
 {

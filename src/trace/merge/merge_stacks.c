@@ -36,11 +36,7 @@ static bool read_number(struct json_text text, uint32_t *number)
     return fits;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const struct frame *a = left, *b = right;
-    return ORDER(a->number, b->number);
-}
+ORDER_BY(by_number, struct frame, number)
 
 static int read_frames(struct adding *adding, struct json_text tree)
 {

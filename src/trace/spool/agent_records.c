@@ -81,17 +81,16 @@ void agent_walk_at(struct agent_walk *walk, const void *record)
 
 /* --- decoders --- */
 
-static void decode_thread_name(struct event *event, const void *record)
-{
-    const struct spool_thread_name *name = record;
-    event->thread = name->thread;
-}
+/* Defines a decoder of `record`, a struct spool_STRUCTURE: assignments, separated by commas. */
+#define RECORD_DECODER(structure, ...)                                     \
+    static void decode_##structure(struct event *event, const void *bytes) \
+    {                                                                      \
+        const struct spool_##structure *record = bytes;                    \
+        __VA_ARGS__;                                                       \
+    }
 
-static void decode_capture(struct event *event, const void *record)
-{
-    const struct spool_capture *capture = record;
-    event->capture.on = capture->head.flags != 0;
-}
+RECORD_DECODER(thread_name, event->thread = record->thread)
+RECORD_DECODER(capture, event->capture.on = record->head.flags != 0)
 
 static void decode_context(struct event *event, const void *record)
 {
@@ -128,39 +127,12 @@ static void decode_memory(struct event *event, const void *record)
     event->memory.kind = memory->kind < SPOOL_MEMORY_KIND_COUNT ? memory->kind : (uint16_t)SPOOL_MEMORY_UNKNOWN;
 }
 
-static void decode_pool_level(struct event *event, const void *record)
-{
-    const struct spool_pool_level *level = record;
-    event->device = level->device;
-}
-
-static void decode_nvtx_domain(struct event *event, const void *record)
-{
-    const struct spool_nvtx_domain *domain = record;
-    event->nvtx_text.domain = domain->domain;
-}
-
-static void decode_nvtx_string(struct event *event, const void *record)
-{
-    const struct spool_nvtx_string *string = record;
-    event->nvtx_text.domain = string->domain;
-    event->nvtx_text.number = string->string;
-}
-
-static void decode_nvtx_category(struct event *event, const void *record)
-{
-    const struct spool_nvtx_category *category = record;
-    event->nvtx_text.domain = category->domain;
-    event->nvtx_text.number = category->category;
-}
-
-static void decode_nvtx_name(struct event *event, const void *record)
-{
-    const struct spool_nvtx_name *name = record;
-    event->stream = name->stream;
-    event->nvtx_name.object = name->object;
-    event->nvtx_name.what = name->what;
-}
+RECORD_DECODER(pool_level, event->device = record->device)
+RECORD_DECODER(nvtx_domain, event->nvtx_text.domain = record->domain)
+RECORD_DECODER(nvtx_string, event->nvtx_text.domain = record->domain, event->nvtx_text.number = record->string)
+RECORD_DECODER(nvtx_category, event->nvtx_text.domain = record->domain, event->nvtx_text.number = record->category)
+RECORD_DECODER(nvtx_name, event->stream = record->stream, event->nvtx_name.object = record->object,
+               event->nvtx_name.what = record->what)
 
 static void decode_nvtx_event(struct event *event, const void *record)
 {
@@ -176,13 +148,8 @@ static void decode_nvtx_event(struct event *event, const void *record)
     event->nvtx.payload = nvtx->payload;
 }
 
-static void decode_nvtx_plain(struct event *event, const void *record)
-{
-    const struct spool_nvtx_plain *nvtx = record;
-    event->nvtx.what = nvtx->head.flags;
-    event->nvtx.domain = nvtx->domain;
-    event->nvtx.string = nvtx->string;
-}
+RECORD_DECODER(nvtx_plain, event->nvtx.what = record->head.flags, event->nvtx.domain = record->domain,
+               event->nvtx.string = record->string)
 
 static void decode_nvtx_resource(struct event *event, const void *record)
 {
@@ -194,26 +161,10 @@ static void decode_nvtx_resource(struct event *event, const void *record)
     event->nvtx_resource.destroyed = resource->head.flags == SPOOL_DESTROYED;
 }
 
-static void decode_nvtx_recorded(struct event *event, const void *record)
-{
-    const struct spool_nvtx_recorded *recorded = record;
-    event->correlation = recorded->correlation;
-    event->nvtx_name.object = recorded->event;
-    event->nvtx_name.what = SPOOL_NVTX_CUDA_EVENT;
-}
-
-static void decode_phase(struct event *event, const void *record)
-{
-    const struct spool_phase *phase = record;
-    event->thread = phase->thread;
-    event->correlation = phase->correlation;
-}
-
-static void decode_plugin_window(struct event *event, const void *record)
-{
-    const struct spool_plugin_window *window = record;
-    event->end = window->end;
-}
+RECORD_DECODER(nvtx_recorded, event->correlation = record->correlation, event->nvtx_name.object = record->event,
+               event->nvtx_name.what = SPOOL_NVTX_CUDA_EVENT)
+RECORD_DECODER(phase, event->thread = record->thread, event->correlation = record->correlation)
+RECORD_DECODER(plugin_window, event->end = record->end)
 
 static void decode_plugin_event(struct event *event, const void *record)
 {
@@ -223,19 +174,9 @@ static void decode_plugin_event(struct event *event, const void *record)
         event->end = made->end;
 }
 
-static void decode_device_range(struct event *event, const void *record)
-{
-    const struct spool_device_range *range = record;
-    event->correlation = range->correlation;
-    event->device_range.number = range->range;
-    event->device_range.ended = range->head.flags == SPOOL_DEVICE_RANGE_END;
-}
-
-static void decode_crash(struct event *event, const void *record)
-{
-    const struct spool_crash *crash = record;
-    event->thread = crash->thread;
-}
+RECORD_DECODER(device_range, event->correlation = record->correlation, event->device_range.number = record->range,
+               event->device_range.ended = record->head.flags == SPOOL_DEVICE_RANGE_END)
+RECORD_DECODER(crash, event->thread = record->thread)
 
 /* The writer may still write it: only a finished one is read. */
 static void decode_open_call(struct event *event, const void *record)
@@ -249,17 +190,8 @@ static void decode_open_call(struct event *event, const void *record)
     event->correlation = call->correlation;
 }
 
-static void decode_launch_name(struct event *event, const void *record)
-{
-    const struct spool_launch_name *name = record;
-    event->correlation = name->correlation;
-}
-
-static void decode_function_name(struct event *event, const void *record)
-{
-    const struct spool_function_name *name = record;
-    event->graph_node.function = name->function;
-}
+RECORD_DECODER(launch_name, event->correlation = record->correlation)
+RECORD_DECODER(function_name, event->graph_node.function = record->function)
 
 static void decode_graph_node(struct event *event, const void *record)
 {
@@ -271,12 +203,7 @@ static void decode_graph_node(struct event *event, const void *record)
     event->graph_node.capturer = node->capturer;
 }
 
-static void decode_graph_launch(struct event *event, const void *record)
-{
-    const struct spool_graph_launch *launch = record;
-    event->correlation = launch->correlation;
-    event->graph.graph = launch->graph;
-}
+RECORD_DECODER(graph_launch, event->correlation = record->correlation, event->graph.graph = record->graph)
 
 static void decode_agent_sync(struct event *event, const void *record)
 {
@@ -296,17 +223,8 @@ static void decode_agent_sync(struct event *event, const void *record)
     event->sync.result = (uint32_t)sync->result;
 }
 
-static void decode_operator_text(struct event *event, const void *record)
-{
-    const struct spool_torch_text *text = record;
-    event->operator.text = text->number;
-}
-
-static void decode_operator_thread(struct event *event, const void *record)
-{
-    const struct spool_torch_thread *thread = record;
-    event->operator.forward = thread->number;
-}
+RECORD_DECODER(torch_text, event->operator.text = record->number)
+RECORD_DECODER(torch_thread, event->operator.forward = record->number)
 
 static void decode_operator(struct event *event, const void *record)
 {
@@ -319,18 +237,8 @@ static void decode_operator(struct event *event, const void *record)
     event->operator.forward =(uint32_t)(operator->sequence>> SPOOL_OPERATOR_SEQUENCE_BITS);
 }
 
-static void decode_operator_inputs(struct event *event, const void *record)
-{
-    const struct spool_torch_inputs *inputs = record;
-    event->operator.self = inputs->self;
-    event->operator.text = inputs->inputs;
-}
-
-static void decode_operator_end(struct event *event, const void *record)
-{
-    const struct spool_torch_end *end = record;
-    event->operator.self = end->self;
-}
+RECORD_DECODER(torch_inputs, event->operator.self = record->self, event->operator.text = record->inputs)
+RECORD_DECODER(torch_end, event->operator.self = record->self)
 
 /* When the GPU came to it is not known. */
 static void decode_event_record(struct event *event, const void *record)
@@ -343,12 +251,7 @@ static void decode_event_record(struct event *event, const void *record)
     event->cuda_event.event = recorded->event;
 }
 
-static void decode_cpu_sample(struct event *event, const void *record)
-{
-    const struct spool_cpu_sample *sample = record;
-    event->thread = sample->thread;
-    event->cpu.stack = sample->stack;
-}
+RECORD_DECODER(cpu_sample, event->thread = record->thread, event->cpu.stack = record->stack)
 
 static void decode_thread_state(struct event *event, const void *record)
 {

@@ -97,11 +97,11 @@
     X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)                         \
     X(CPU_SAMPLE, CPU_SAMPLE, decode_cpu_sample, index_cpu_sample, no_resolve, write_cpu_sample)                       \
     X(THREAD_STATE, THREAD_STATE, decode_thread_state, index_thread_state, no_resolve, write_thread_state)             \
-    X(TORCH_TEXT, OPERATOR_TEXT, decode_operator_text, index_operator_name, no_resolve, no_write)                      \
-    X(TORCH_THREAD, OPERATOR_THREAD, decode_operator_thread, index_operator_name, no_resolve, no_write)                \
+    X(TORCH_TEXT, OPERATOR_TEXT, decode_torch_text, index_operator_name, no_resolve, no_write)                         \
+    X(TORCH_THREAD, OPERATOR_THREAD, decode_torch_thread, index_operator_name, no_resolve, no_write)                   \
     X(TORCH_START, OPERATOR, decode_operator, index_operator, no_resolve, no_write) /* written with NVTX's ranges */   \
-    X(TORCH_INPUTS, OPERATOR_INPUTS, decode_operator_inputs, index_operator, no_resolve, no_write)                     \
-    X(TORCH_END, OPERATOR_END, decode_operator_end, index_operator, no_resolve, no_write)                              \
+    X(TORCH_INPUTS, OPERATOR_INPUTS, decode_torch_inputs, index_operator, no_resolve, no_write)                        \
+    X(TORCH_END, OPERATOR_END, decode_torch_end, index_operator, no_resolve, no_write)                                 \
     X(PYTHON_FRAME, PYTHON_FRAME, NULL, index_python_frame, no_resolve, no_write)                                      \
     X(GRAPH_NODE_STACK, GRAPH_NODE_STACK, NULL, index_graph_node_stack, no_resolve, no_write)                          \
     X(NCCL_COMMUNICATOR, NCCL, NULL, index_nccl, no_resolve, no_write)                                                 \
