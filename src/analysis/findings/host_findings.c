@@ -1,10 +1,10 @@
 #include "analysis/findings/host_findings.h"
-#include "analysis/base/cost_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 
 static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,
                       const struct host_question *question)
@@ -17,21 +17,31 @@ static bool is_wanted(const struct trace *trace, const struct idle *idle, const 
     return question->wanted == HOST_ANY || off == (question->wanted == HOST_OFF_PROCESSOR);
 }
 
-/* The doing that took most, over all threads that were waited for, and the activity that took most of it. */
-static void find_most(struct host_answer *answer, const struct idle *idle, const int64_t *sums)
+static uint32_t doing_of(const struct host_activities *host, size_t activity)
 {
-    const struct dense_map *known = &idle->host.known;
-    int64_t *doings = calloc(idle->host.sites.doings.count + 1, sizeof(*doings));
-    for (uint32_t i = 0; doings && i < known->count; i++)
-        sum_add(&doings[((const struct host_activity *)dense_map_row(known, i))->doing], sums[i]);
-    for (uint32_t i = 0; doings && i < known->count; i++) {
-        int64_t sum = doings[((const struct host_activity *)dense_map_row(known, i))->doing];
-        if (sums[i] > 0 && (sum > answer->most || (sum == answer->most && sums[i] > sums[answer->activity]))) {
-            answer->most = sum;
-            answer->activity = i;
-        }
+    return ((const struct host_activity *)dense_map_row(&host->known, activity))->doing;
+}
+
+/* The doing that took *MOST, over all threads that were waited for meanwhile. Returns the activity that took most of
+ * it; EVENT_NO_TEXT: none took LEAST ns. SUMS: of COUNT activities, by their numbers. */
+static uint32_t find_most(const struct host_activities *host, const int64_t *sums, size_t count, int64_t least,
+                          int64_t *most)
+{
+    int64_t *doings = calloc(host->sites.doings.count + 1, sizeof(*doings));
+    uint32_t found = EVENT_NO_TEXT;
+    *most = 0;
+    for (size_t i = 0; doings && i < count; i++)
+        sum_add(&doings[doing_of(host, i)], sums[i]);
+    for (uint32_t i = 0; doings && i < count; i++) {
+        int64_t sum = doings[doing_of(host, i)];
+        bool more = sum > *most || (sum == *most && found != EVENT_NO_TEXT && sums[i] > sums[found]);
+        if (sums[i] <= 0 || sum < least || !more)
+            continue;
+        *most = sum;
+        found = i;
     }
     free(doings);
+    return found;
 }
 
 struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question)
@@ -47,7 +57,7 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
         sum_add(&sums[row->what.activity], row->sum.total);
     }
     if (sums)
-        find_most(&answer, idle, sums);
+        answer.activity = find_most(&idle->host, sums, idle->host.known.count, 0, &answer.most);
     free(sums);
     return answer;
 }
@@ -110,4 +120,62 @@ struct finding_place host_gap_place(size_t device, const struct idle_gap *gap)
     struct finding_place place = gap ? finding_at_time(gap->thread, gap->start, gap->end) : finding_nowhere();
     place.device = (int64_t)device;
     return place;
+}
+
+/* --- times that a rule chooses --- */
+
+void host_times_release(struct host_times *times)
+{
+    host_activities_release(&times->host);
+    array_release(&times->sums);
+}
+
+bool host_times_known(const struct trace *trace)
+{
+    return host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples);
+}
+
+static int make(struct host_times *times, const struct trace *trace)
+{
+    bool made = times->made;
+    times->made = true;
+    return made || !host_times_known(trace) ? 0 : host_activities_init(&times->host, trace);
+}
+
+static int add_moment(struct host_times *times, const struct host_moment *moment, int64_t ns, enum host_stretch stretch)
+{
+    if (moment->activity == EVENT_NO_TEXT)
+        return 0;
+    struct host_time *time = array_at(&times->sums, moment->activity);
+    if (!time)
+        return -1;
+    sum_add(stretch == HOST_HERE ? &time->here : &time->others, ns);
+    return stretch == HOST_HERE ? host_activities_weigh(&times->host, moment, ns) : 0;
+}
+
+int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
+                   enum host_stretch stretch)
+{
+    struct host_moment moment;
+    if (make(times, trace) < 0)
+        return -1;
+    for (int64_t time = from; times->host.trace && time < to; time = moment.until) {
+        if (host_activities_at(&times->host, thread, time, &moment) < 0)
+            return -1;
+        moment.until = moment.until < to ? moment.until : to;
+        if (add_moment(times, &moment, moment.until - time, stretch) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t least)
+{
+    size_t count = times->sums.count;
+    int64_t *growth = count > 0 ? calloc(count, sizeof(*growth)) : NULL, most;
+    for (size_t i = 0; growth && i < count; i++)
+        growth[i] = times->sums.items[i].here - (others > 0 ? times->sums.items[i].others / others : 0);
+    uint32_t found = growth ? find_most(&times->host, growth, count, least, &most) : EVENT_NO_TEXT;
+    free(growth);
+    return found;
 }

@@ -1,5 +1,6 @@
 /*
- * What the host did while GPUs were idle, as findings name it. All of it is empty in a trace without samples.
+ * What the host did while GPUs were idle, and in stretches of time that a rule chooses, as findings name it. All of it
+ * is empty in a trace without samples.
  */
 #ifndef GPUTRACE_ANALYSIS_FINDINGS_HOST_FINDINGS_H
 #define GPUTRACE_ANALYSIS_FINDINGS_HOST_FINDINGS_H
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/array.h"
 #include "analysis/findings/findings.h"
 #include "analysis/idle/idle.h"
 
@@ -43,5 +45,33 @@ const char *host_advice(const struct host_activities *host, uint32_t activity);
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);
 /* GAP of DEVICE; NULL: nowhere but on DEVICE. */
 struct finding_place host_gap_place(size_t device, const struct idle_gap *gap);
+
+/* What threads did in stretches of time that a rule chooses, by the CPU samples and thread states of the trace. All
+ * zero is empty. */
+struct host_times {
+    struct host_activities host;
+    ARRAY(struct host_time {
+        int64_t here;   /* ns in the stretches that the finding is about … */
+        int64_t others; /* … and in those that these are compared with */
+    })
+    sums;      /* by number of activity */
+    bool made; /* whether HOST was made, if there are samples */
+};
+
+void host_times_release(struct host_times *times);
+
+/* Whether the trace has samples or states. */
+bool host_times_known(const struct trace *trace);
+
+enum host_stretch { HOST_HERE, HOST_OTHER };
+
+/* After the last event: what THREAD (index in trace.threads) did between FROM and TO counts. Returns 0, or -1: no
+ * memory. */
+int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
+                   enum host_stretch stretch);
+
+/* The activity that took most of the time here, beyond what the others have of it: of these there are OTHERS times as
+ * many (0: they do not count). EVENT_NO_TEXT: it took less than LEAST ns, or none is known. */
+uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t least);
 
 #endif

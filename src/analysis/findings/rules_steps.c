@@ -9,7 +9,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
-#include "analysis/findings/host_times.h"
 #include "analysis/idle/idle.h"
 #include "analysis/model/names.h"
 #include "analysis/model/section.h"

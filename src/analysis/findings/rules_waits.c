@@ -5,7 +5,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
-#include "analysis/findings/host_times.h"
 #include "analysis/findings/stalls.h"
 #include "analysis/names/name_facts.h"
 
