@@ -4,7 +4,6 @@
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
-#include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/model/section.h"
 #include "analysis/ranks/rank_times.h"

@@ -2,12 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/lookup.h"
-#include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/findings/slow_link_words.h"
+#include "analysis/ranks/slow_links.h"
 #include "analysis/ranks/stages.h"
 
 static int compare_times(const void *left, const void *right)
@@ -42,23 +40,12 @@ static int64_t blocked_of(const struct rank *rank)
     return rank->blocked;
 }
 
-static const struct {
-    rank_value *value;
-    const char *does, *advice; /* does: "its kernels take longer, …" */
-} reasons[STRAGGLER_REASON_COUNT] = {
-    [STRAGGLER_KERNELS] =
-        {compute_of, "kernels take longer,",
-         "Compare clocks and temperature of its GPU with the others (nvidia-smi -q), and the sizes of "
-         "its work: all ranks should get the same."},
-    [STRAGGLER_COPIES] = {copies_of, "copies take longer,",
-                          "Compare its link to the host with the others (nvidia-smi topo -m, PCIe generation and "
-                          "width), bind the process to the nearest processors, and use pinned memory."},
-    [STRAGGLER_LOADING] = {loading_of, "DataLoader is late, the GPU waits for it",
-                           "Give its DataLoader more workers and processors, and look at where its data lie; give all "
-                           "ranks batches of the same size."},
-    [STRAGGLER_HOST] = {rank_host_idle, "host launches late, the GPU waits",
-                        "Look at what its host does in these times, and whether other programs use its processors."},
-    [STRAGGLER_UNKNOWN] = {NULL, NULL, "Compare its trace with that of another rank: gputrace diff."},
+/* What a rank that is late for a reason does longer. */
+static rank_value *const reasons[STRAGGLER_UNKNOWN] = {
+    [STRAGGLER_KERNELS] = compute_of,
+    [STRAGGLER_COPIES] = copies_of,
+    [STRAGGLER_LOADING] = loading_of,
+    [STRAGGLER_HOST] = rank_host_idle,
 };
 
 /* --- typical ranks --- */
@@ -108,7 +95,7 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
     status = peers->of_stage ? 0 : -1;
     for (size_t stage = 0; stage < stages && status == 0; stage++)
         for (unsigned i = 0; i < TYPICAL_COUNT; i++) {
-            rank_value *value = i < TYPICAL_REASONS ? typical_values[i] : reasons[i - TYPICAL_REASONS].value;
+            rank_value *value = i < TYPICAL_REASONS ? typical_values[i] : reasons[i - TYPICAL_REASONS];
             peers->of_stage[stage][i] = typical(ranks, peers, stage, value, values);
         }
     free(values);
@@ -126,7 +113,7 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals, en
     int64_t most = straggler->cost / REASON_PART;
     straggler->reason = STRAGGLER_UNKNOWN;
     for (unsigned i = first; i < STRAGGLER_UNKNOWN; i++) {
-        int64_t own = reasons[i].value(straggler->rank), more = difference_of(own, typicals[TYPICAL_REASONS + i]);
+        int64_t own = reasons[i](straggler->rank), more = difference_of(own, typicals[TYPICAL_REASONS + i]);
         if (more <= most)
             continue;
         most = more;
@@ -171,75 +158,6 @@ int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank,
         return cost;
     int64_t rest = difference_of(difference_of(cost, waited < rank->waited ? waited : rank->waited), sum->linked);
     return rest > 0 ? rest : 0;
-}
-
-/* --- the kernel or copy that takes longer --- */
-
-struct named {
-    int64_t own, own_count, others, others_count; /* ns */
-};
-
-struct named_all {
-    struct dense_map ids; /* uint64_t: a text -> items */
-    ARRAY(struct named) items;
-};
-
-static int add_names(struct named_all *names, const struct ranks *ranks, const struct straggler *straggler)
-{
-    uint32_t rank = straggler->index;
-    bool copies = straggler->reason == STRAGGLER_COPIES;
-    for (size_t i = 0; i < ranks->names.count; i++) {
-        const struct rank_name *one = &ranks->names.items[i];
-        const uint64_t key = one->name;
-        if (one->rank != rank || one->copy != copies)
-            continue;
-        struct named *named = dense_map_item(&names->ids, &key, &names->items);
-        if (!named)
-            return -1;
-        sum_add(&named->own, one->total);
-        named->own_count += one->count;
-    }
-    for (size_t i = 0; i < ranks->names.count; i++) {
-        const struct rank_name *one = &ranks->names.items[i];
-        const uint64_t key = one->name;
-        uint32_t number = dense_map_lookup(&names->ids, &key, sizeof(key));
-        if (number == DENSE_MAP_NONE || straggler_has(straggler, one->rank))
-            continue;
-        sum_add(&names->items.items[number].others, one->total);
-        names->items.items[number].others_count += one->count;
-    }
-    return 0;
-}
-
-/* ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often, where that is what differs. */
-static void write_name(char *text, size_t size, const struct ranks *ranks, const struct named_all *names,
-                       int64_t others)
-{
-    int64_t most = 0;
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < names->items.count && others > 0; i++) {
-        const struct named *named = &names->items.items[i];
-        if (difference_of(named->own, named->others / others) > most) {
-            most = difference_of(named->own, named->others / others);
-            found = i;
-        }
-    }
-    *text = '\0';
-    if (found == SIZE_MAX)
-        return;
-    const struct named *named = &names->items.items[found];
-    uint32_t name = (uint32_t) * (const uint64_t *)dense_map_row(&names->ids, found);
-    const struct finding_name shown =
-        finding_name_of(interned(&ranks->texts, pretty_names_shown(&ranks->pretty, name)));
-    int64_t own = named->own / named->own_count, other = named->others_count ? named->others / named->others_count : 0;
-    if (named->others_count > 0 && named->own_count > named->others_count / others + named->own_count / 10)
-        snprintf(text, size, ", mostly %s: %s times, %s on other ranks", shown.text,
-                 amount_count(named->own_count).text, amount_count(named->others_count / others).text);
-    else if (named->others_count > 0)
-        snprintf(text, size, ", mostly %s: %s on average, %s on other ranks", shown.text, amount_time(own).text,
-                 amount_time(other).text);
-    else
-        snprintf(text, size, ", mostly %s, which other ranks do not run", shown.text);
 }
 
 /* --- what the host does outside CUDA --- */
@@ -295,101 +213,6 @@ int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
         if (rank->between == INTERN_NO_MEMORY)
             return -1;
     }
-    return 0;
-}
-
-/* --- sentences --- */
-
-/* ": host outside CUDA, mostly sleep() in load (a.py:9)" */
-static void write_host(char *text, size_t size, const struct ranks *ranks, const struct rank *rank)
-{
-    unsigned cause = rank_main_cause(rank);
-    *text = '\0';
-    if (cause == IDLE_CAUSE_COUNT)
-        return;
-    uint32_t mostly = rank->mostly[cause];
-    if (cause == IDLE_OUTSIDE && rank->between != EVENT_NO_TEXT)
-        snprintf(text, size, ": %.40s, mostly between %.160s",
-                 trace_said(ranks->trace, idle_cause_words[cause].text).text, interned(&ranks->texts, rank->between));
-    else if (mostly == EVENT_NO_TEXT)
-        snprintf(text, size, ": %.128s", trace_said(ranks->trace, idle_cause_words[cause].text).text);
-    else
-        snprintf(text, size, ": %.128s, mostly %s", trace_said(ranks->trace, idle_cause_words[cause].text).text,
-                 finding_name_of(interned(&ranks->texts, mostly)).text);
-}
-
-/* "4.0 of 25.0 ms of a step", or of the whole run where there are no steps. */
-static void write_part(char *text, size_t size, const struct rank *rank, int64_t time)
-{
-    struct amount part =
-        rank->steps > 0 ? amount_part(time / rank->steps, rank->step_total / rank->steps) : amount_time(time);
-    snprintf(text, size, "%s%s", part.text, rank->steps > 0 ? " of a step" : "");
-}
-
-void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
-{
-    char part[80];
-    write_part(part, sizeof(part), rank, rest);
-    snprintf(
-        text, size,
-        "Communication that nothing hides takes %s, once late ranks, slow links and other stages of a pipeline are "
-        "taken out",
-        part);
-}
-
-static int write_reason(char *text, size_t size, const struct ranks *ranks, const struct straggler *straggler)
-{
-    const char *its = straggler->ranks > 1 ? "their" : "its", *does = reasons[straggler->reason].does;
-    char more[FINDING_TEXT / 2] = "";
-    int status = 0;
-    if (straggler->reason == STRAGGLER_KERNELS || straggler->reason == STRAGGLER_COPIES) {
-        struct named_all names = {0};
-        status = add_names(&names, ranks, straggler);
-        if (status == 0)
-            write_name(more, sizeof(more), ranks, &names, (int64_t)ranks->items.count - straggler->ranks);
-        dense_map_release(&names.ids);
-        array_release(&names.items);
-    } else if (straggler->reason == STRAGGLER_HOST)
-        write_host(more, sizeof(more), ranks, straggler->rank);
-    int64_t steps = straggler->rank->steps;
-    if (does)
-        snprintf(text, size, "%s %s %s%s in place of %s%s", its, does, amount_time(straggler->own / (steps ?: 1)).text,
-                 steps > 0 ? " of a step" : "", amount_time(straggler->typical / (steps ?: 1)).text, more);
-    else
-        snprintf(text, size, "%s",
-                 straggler->rank->shares ? "it shares its GPU with another rank, whose kernels run at other times"
-                                         : "the trace does not show why");
-    return status;
-}
-
-static int describe(const struct ranks *ranks, struct straggler *straggler)
-{
-    const struct rank *rank = straggler->rank;
-    char why[FINDING_TEXT - 244], who[44], time[80];
-    bool several = straggler->ranks > 1;
-    int64_t *numbers = calloc((size_t)straggler->ranks, sizeof(*numbers));
-    int status = numbers ? write_reason(why, sizeof(why), ranks, straggler) : -1;
-    for (int64_t i = 0; numbers && i < straggler->ranks; i++)
-        numbers[i] = ranks->items.items[straggler->members[i]].rank;
-    if (numbers)
-        number_list_write(who, sizeof(who), numbers, (size_t)straggler->ranks);
-    free(numbers);
-    if (status < 0)
-        return status;
-    bool wait = straggler->gain >= straggler->cost / 2;
-    const char *noun = several ? "Ranks" : "Rank", *s = several ? "" : "s";
-    write_part(time, sizeof(time), rank, wait ? straggler->gain : straggler->cost);
-    if (wait)
-        snprintf(straggler->text, sizeof(straggler->text), "%s %s make%s the others wait %s: %s", noun, who, s, time,
-                 why);
-    else
-        snprintf(straggler->text, sizeof(straggler->text),
-                 "%s %s work%s longer than the others, by %s, of which these wait %s: %s", noun, who, s, time,
-                 amount_time(straggler->gain / (rank->steps ?: 1)).text, why);
-    bool shares = straggler->reason == STRAGGLER_UNKNOWN && rank->shares;
-    snprintf(straggler->advice, sizeof(straggler->advice), "%s",
-             shares ? "Give each rank a GPU of its own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)."
-                    : reasons[straggler->reason].advice);
     return 0;
 }
 
@@ -481,7 +304,7 @@ static int each_late(const struct ranks *ranks, int64_t least, straggler_each *e
     for (uint32_t i = 0; i < count && status == 0; i++)
         judge(&late, i);
     while (status == 0 && next_group(&late, &straggler))
-        status = describe(ranks, &straggler) ?: each(context, &straggler);
+        status = straggler_describe(&straggler, ranks) ?: each(context, &straggler);
     stages_release(&late.peers.stages);
     free(late.peers.of_stage);
     free(late.found);
@@ -502,8 +325,7 @@ static int each_link(const struct ranks *ranks, const struct slow_links *links, 
                                       .cost = link->cost,
                                       .gain = link->cost,
                                       .reason = STRAGGLER_LINK};
-        slow_link_describe(straggler.text, sizeof(straggler.text), ranks, link);
-        snprintf(straggler.advice, sizeof(straggler.advice), "%s", slow_link_advice);
+        straggler_describe_link(&straggler, ranks, link);
         if (link->cost >= least)
             status = each(context, &straggler);
     }

@@ -58,10 +58,29 @@ int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank,
 /* "Communication that nothing hides takes 0.3 of 25 ms of a step, once … are taken out" */
 void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest);
 
+/* straggler_words.c: set its text and advice. The first returns 0, or -1: no memory. */
+struct slow_link;
+int straggler_describe(struct straggler *straggler, const struct ranks *ranks);
+void straggler_describe_link(struct straggler *straggler, const struct ranks *ranks, const struct slow_link *link);
+
 typedef int straggler_each(void *context, const struct straggler *straggler);
 
 /* Calls EACH for all ranks that work longer than their peers by at least LEAST ns in all, and for slow links that cost
  * as much, until it returns non-zero. Returns that, or 0, or -1: no memory. */
 int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *each, void *context);
+
+/* A pipeline of which one stage computes longer than the others. */
+struct imbalance {
+    int64_t cost;   /* ns by which all steps together would be shorter; 0: the stages are balanced, or there are none */
+    int64_t ranks;  /* of the stage */
+    uint32_t index; /* of its first rank, in ranks.items */
+    int64_t steps;
+    char text[FINDING_TEXT]; /* a sentence */
+};
+
+extern const char imbalance_advice[];
+
+/* Returns 0, or -1: no memory. */
+int imbalance_find(struct imbalance *imbalance, const struct ranks *ranks);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job.h"
 #include "analysis/ranks/rank_times.h"
