@@ -165,6 +165,16 @@ struct cell fill_error(struct report_row *row, const struct column *column)
     return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(row->table, false, code);
 }
 
+struct cell fill_place(struct report_row *row, const struct column *column)
+{
+    return trace_place_cell(row->trace, row->table, row_integer(row, column));
+}
+
+struct cell fill_stack(struct report_row *row, const struct column *column)
+{
+    return trace_stack_cell(row->trace, row->table, row_integer(row, column));
+}
+
 struct cell fill_errors(struct report_row *row, const struct column *column)
 {
     return errors_cell(row_field(row, column), row->table);
@@ -173,6 +183,11 @@ struct cell fill_errors(struct report_row *row, const struct column *column)
 struct cell fill_cell(struct report_row *row, const struct column *column)
 {
     return *(const struct cell *)row_field(row, column);
+}
+
+struct cell row_said(const struct report_row *row, const char *text)
+{
+    return table_text(row->table, trace_said(row->trace, text).text);
 }
 
 /* For fewer calls and GPU operations, starting threads takes longer than the work. */

@@ -126,9 +126,14 @@ struct cell fill_name(struct report_row *row, const struct column *column); /* a
 struct cell fill_gpu(struct report_row *row, const struct column *column);  /* the id of a GPU by its index */
 struct cell fill_process(struct report_row *row, const struct column *column); /* empty where all is of one process */
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
+struct cell fill_place(struct report_row *row, const struct column *column);   /* the place of a call stack */
+struct cell fill_stack(struct report_row *row, const struct column *column);   /* the call stack */
 /* … from a struct errors, or from a struct cell, which is copied. */
 struct cell fill_errors(struct report_row *row, const struct column *column);
 struct cell fill_cell(struct report_row *row, const struct column *column);
+
+/* TEXT as trace_said() says it. */
+struct cell row_said(const struct report_row *row, const char *text);
 
 /* Columns of the struct series FIELD of an item. */
 #define COLUMN_SHARE(item, field)                                                    \

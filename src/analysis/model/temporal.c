@@ -103,15 +103,19 @@ static int add_op(struct state *state, const struct timeline_op *op)
     return 0;
 }
 
-int temporal_gather(struct temporal *temporal, const struct trace *trace)
+int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to)
 {
     struct state state = {.temporal = temporal, .trace = trace};
     struct sorter_walk walk;
     const struct timeline_op *op;
     int status = 0;
     sorter_walk_begin(&walk, &trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_op(&state, op);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        struct timeline_op part = *op;
+        part.start = op->start > from ? op->start : from;
+        part.end = op->end < to ? op->end : to;
+        status = part.start <= part.end ? add_op(&state, &part) : 0;
+    }
     temporal_lane_end(&state.lane);
     array_release(&state.names.communication);
     return sorter_walk_end(&walk) ?: status;

@@ -60,8 +60,8 @@ struct temporal {
     ARRAY(struct temporal_device) devices; /* by index in trace.devices */
 };
 
-/* After trace_finish(): 0, or -1: no memory, or after error(). TRACE has timeline. */
-int temporal_gather(struct temporal *temporal, const struct trace *trace);
+/* After trace_finish(): what ran from FROM to TO. Returns 0, or -1: no memory, or after error(). TRACE has timeline. */
+int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to);
 
 /* ns in which at least one of KINDS ran; nothing but KINDS; at least one of KINDS and at least one of OTHERS. */
 int64_t temporal_any(const struct temporal_device *device, unsigned kinds);

@@ -1,5 +1,6 @@
 /*
- * Why GPUs were idle (idle.h): the causes of each GPU, and the same by call, range and operator.
+ * Why GPUs were idle (idle.h): the causes of each GPU, the same by call, range and operator, and the
+ * largest gaps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,56 +43,25 @@ static int gather(void *context, const struct trace *trace)
 
 /* --- the tables --- */
 
-/* A row of either. */
+/* A row of any of them. */
 struct line {
-    const struct idle *idle;
-    const struct idle_sum *sum;
+    struct idle_sum sum;
     struct idle_what what;
+    struct cell of_run, of_idle, word, why, mostly, host, stream;
 };
 
-static struct cell fill_of_run(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return cell_share(line->sum->total, line->idle->run);
-}
-
-static struct cell fill_of_idle(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return cell_share(line->sum->total, line->idle->devices.items[line->what.device].idle);
-}
-
-static struct cell fill_sum(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return cell_integer(*(const int64_t *)((const char *)line->sum + column->at));
-}
-
-static struct cell fill_cause(struct report_row *row, const struct column *column)
-{
-    const struct idle_cause_words *words = &idle_cause_words[((const struct line *)row->item)->what.cause];
-    bool machine = column->flags & COLUMN_MACHINE;
-    return table_text(row->table, machine ? words->word : trace_said(row->trace, words->text).text);
-}
-
-static struct cell fill_stream(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return line->what.stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(line->what.stream);
-}
-
-#define SUM(field) .fill = fill_sum, .at = offsetof(struct idle_sum, field)
 #define WHAT(field) fill_name, FROM_ITEM(line, what.field)
 
-#define COLUMNS_IDLE                                                                                         \
-    {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                               \
-        {"of_idle", "Of idle", TYPE_PERCENT, 0, .fill = fill_of_idle, .importance = 60},                     \
-        {"total", "Total", TYPE_NS, COLUMN_APART, SUM(total)}, {"count", "Gaps", TYPE_COUNT, 0, SUM(count)}, \
-        {"max", "Max", TYPE_NS, 0, SUM(longest)},                                                            \
-        {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, what.device)},                              \
-        {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause},                                    \
-    {                                                                                                        \
-        "why", "Cause", TYPE_TEXT, 0, .fill = fill_cause                                                     \
+#define COLUMNS_IDLE                                                                                    \
+    {"share", "Of run", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, of_run)},                           \
+        {"of_idle", "Of idle", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, of_idle), .importance = 60}, \
+        {"total", "Total", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(line, sum.total)},             \
+        {"count", "Gaps", TYPE_COUNT, 0, fill_number, FROM_ITEM(line, sum.count)},                      \
+        {"max", "Max", TYPE_NS, 0, fill_number, FROM_ITEM(line, sum.longest)},                          \
+        {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, what.device)},                         \
+        {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(line, word)},                 \
+    {                                                                                                   \
+        "why", "Cause", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, why)                                   \
     }
 
 /* What the host did outside of calls. */
@@ -103,12 +73,6 @@ static struct cell activity_cell(struct report_row *row, const struct idle *idle
     buffer_init_memory(&text);
     host_activity_write(&text, &idle->host, activity);
     return table_sink(row->table, &text);
-}
-
-static struct cell fill_activity(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return activity_cell(row, line->idle, line->what.activity);
 }
 
 /* What is known of a row that `mostly` shows: the first of these. */
@@ -124,20 +88,30 @@ static enum shown shown_of(const struct idle_what *what, uint32_t *number)
     return i;
 }
 
-static struct cell fill_mostly(struct report_row *row, const struct column *column)
+static struct line line_of(struct report_row *row, const struct idle *idle, const struct idle_what *what,
+                           const struct idle_sum *sum)
 {
-    const struct line *line = row->item;
     uint32_t number;
-    switch (shown_of(&line->what, &number)) {
-    case SHOWN_ACTIVITY: return activity_cell(row, line->idle, number);
-    case SHOWN_STREAM: return table_format(row->table, "stream %u", number);
-    default: return trace_text_cell(row->trace, row->table, number);
-    }
+    enum shown shown = shown_of(what, &number);
+    struct line line = {
+        .sum = *sum,
+        .what = *what,
+        .of_run = cell_share(sum->total, idle->run),
+        .of_idle = cell_share(sum->total, idle->devices.items[what->device].idle),
+        .word = table_text(row->table, idle_cause_words[what->cause].word),
+        .why = row_said(row, idle_cause_words[what->cause].text),
+        .host = activity_cell(row, idle, what->activity),
+        .stream = what->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(what->stream),
+    };
+    line.mostly = shown == SHOWN_ACTIVITY ? line.host
+                  : shown == SHOWN_STREAM ? table_format(row->table, "stream %u", number)
+                                          : trace_text_cell(row->trace, row->table, number);
+    return line;
 }
 
 static const struct column columns[] = {
     COLUMNS_IDLE,
-    {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_mostly},
+    {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, mostly)},
 };
 
 /* Those with activities, where there are any. */
@@ -183,12 +157,10 @@ static int finish(struct report_row *row)
     struct most *most = calloc(idle->devices.count * IDLE_CAUSE_COUNT + 1, sizeof(*most));
     int status = most ? find_most(idle, most) : -1;
     for (size_t i = 0; status == 0 && i < idle->devices.count * IDLE_CAUSE_COUNT; i++) {
-        const struct idle_row *one = most[i].row;
-        struct line line = {.idle = idle};
-        if (!one)
+        const struct idle_what *what = most[i].row ? &most[i].row->what : NULL;
+        if (!what)
             continue;
-        line.what = one->what;
-        line.sum = &idle->devices.items[one->what.device].causes[one->what.cause];
+        const struct line line = line_of(row, idle, what, &idle->devices.items[what->device].causes[what->cause]);
         status = section_row(row, NULL, &line);
     }
     free(most);
@@ -220,8 +192,8 @@ static const struct column where_columns[] = {
     {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(call)},
     {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range), .importance = 86},
     {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(operation)},
-    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_activity},
-    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_stream},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, host)},
+    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, stream)},
 };
 
 static int finish_where(struct report_row *row)
@@ -229,7 +201,7 @@ static int finish_where(struct report_row *row)
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
     const struct idle_rows *rows = rows_of(idle);
     for (size_t i = 0; i < rows->count; i++) {
-        const struct line line = {idle, &rows->items[i].sum, rows->items[i].what};
+        const struct line line = line_of(row, idle, &rows->items[i].what, &rows->items[i].sum);
         if (section_row(row, NULL, &line) < 0)
             return -1;
     }
@@ -239,4 +211,65 @@ static int finish_where(struct report_row *row)
 const struct section section_idle_where = {
     SECTION_COLUMNS(where_columns),   .sources = {TRACE_GPU_WORK}, .parts = TRACE_GPU_WORK | TRACE_API, .sort = "total",
     .needs = REPORT_BIT(REPORT_IDLE), .finish = finish_where,
+};
+
+/* --- the largest gaps, with the operations before and after --- */
+
+struct gap_line {
+    struct line main; /* what took most of it */
+    struct idle_gap gap;
+    struct cell length, share, thread, before, after; /* the latter are streams */
+};
+
+static const struct column gap_columns[] = {
+    {"length", "Length", TYPE_NS, COLUMN_APART, fill_cell, FROM_ITEM(gap_line, length)},
+    {"start", "Start", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(gap_line, gap.start)},
+    {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(gap_line, gap.device)},
+    {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(line, word)},
+    {"why", "Mostly", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, why)},
+    {"share", "Of gap", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(gap_line, share)},
+    {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(call)},
+    {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range)},
+    {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(operation)},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, host)},
+    {"thread", "Thread", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(gap_line, thread)},
+    {"stream_before", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(gap_line, before)},
+    {"before", "After", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(gap_line, gap.before.name)},
+    {"stream_after", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(gap_line, after)},
+    {"after", "Before", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(gap_line, gap.after.name)},
+};
+
+static struct cell stream_cell(const struct trace *trace, const struct idle_neighbour *of)
+{
+    return of->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(trace_stream_id(trace, of->stream)->stream);
+}
+
+static int finish_gaps(struct report_row *row)
+{
+    const struct idle *idle = section_state(row->trace, REPORT_IDLE);
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        const struct idle_part *part = idle_main_part(gap);
+        struct idle_what what = part->what;
+        what.activity = gap->activity;
+        const struct gap_line line = {
+            .main = line_of(row, idle, &what, &(struct idle_sum){.total = part->total}),
+            .gap = *gap,
+            .length = cell_integer(gap->end - gap->start),
+            .share = cell_share(part->total, gap->end - gap->start),
+            .thread = gap->thread == LAUNCHED_NO_THREAD ? (struct cell){0}
+                                                        : trace_thread_cell(row->trace, row->table, gap->thread),
+            .before = stream_cell(row->trace, &gap->before),
+            .after = stream_cell(row->trace, &gap->after),
+        };
+        if (section_row(row, NULL, &line) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct section section_gaps = {
+    SECTION_COLUMNS(gap_columns),        .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API, .sort = "length",
+    .needs = REPORT_BIT(REPORT_IDLE),    .finish = finish_gaps,
 };

@@ -369,11 +369,6 @@ static struct cell fill_line(struct report_row *row, const struct column *column
     return table_sink(row->table, &buffer);
 }
 
-static struct cell fill_stack(struct report_row *row, const struct column *column)
-{
-    return trace_stack_cell(row->trace, row->table, row_integer(row, column));
-}
-
 /* Rows with GPU time come first, and those that only ask for memory last. */
 static struct cell fill_cost(struct report_row *row, const struct column *column)
 {

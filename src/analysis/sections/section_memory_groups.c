@@ -22,16 +22,6 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
                                      : trace_text_cell(row->trace, row->table, (uint32_t)id->kind);
 }
 
-static struct cell fill_place(struct report_row *row, const struct column *column)
-{
-    return trace_place_cell(row->trace, row->table, row_integer(row, column));
-}
-
-static struct cell fill_stack(struct report_row *row, const struct column *column)
-{
-    return trace_stack_cell(row->trace, row->table, row_integer(row, column));
-}
-
 static struct cell fill_size(struct report_row *row, const struct column *column)
 {
     bool before = ((const struct heap_group_id *)row->key)->stack == HEAP_BEFORE;

@@ -254,7 +254,7 @@ static int finish_temporal(struct report_row *row)
 
 static int gather_temporal(void *state, const struct trace *trace)
 {
-    return temporal_gather(state, trace);
+    return temporal_gather(state, trace, INT64_MIN, INT64_MAX);
 }
 
 static void release_temporal(void *state)

@@ -12,80 +12,16 @@
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };
 
 struct part {
-    unsigned number;
-    int64_t ns, whole; /* of a step, or of the run */
+    int64_t ns; /* of a step, or of the run */
+    struct cell word, text, share;
 };
-
-static const struct idle_cause_words *words_of(const struct part *part)
-{
-    static const struct idle_cause_words own[] = {
-        [COMPUTING] = {"computing", "computing"},
-        [COMMUNICATION] = {"communication", "communication that nothing hides"},
-        [COPIES] = {"copies", "copies and sets that nothing hides"},
-        [LOADING] = {"loading", "waiting for the DataLoader"},
-    };
-    return part->number < CAUSES ? &own[part->number] : &idle_cause_words[part->number - CAUSES];
-}
-
-static struct cell fill_word(struct report_row *row, const struct column *column)
-{
-    return table_text(row->table, words_of(row->item)->word);
-}
-
-static struct cell fill_text(struct report_row *row, const struct column *column)
-{
-    return table_text(row->table, trace_said(row->trace, words_of(row->item)->text).text);
-}
-
-static struct cell fill_part_share(struct report_row *row, const struct column *column)
-{
-    const struct part *part = row->item;
-    return cell_share(part->ns, part->whole);
-}
 
 static const struct column columns[] = {
-    {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_word},
+    {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(part, word)},
     {"time", "Time", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(part, ns)},
-    {"share", "Share", TYPE_PERCENT, COLUMN_SUM, .fill = fill_part_share},
-    {"part", "What", TYPE_TEXT, 0, .fill = fill_text},
+    {"share", "Share", TYPE_PERCENT, COLUMN_SUM, fill_cell, FROM_ITEM(part, share)},
+    {"part", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part, text)},
 };
-
-/* What each GPU ran of the window, as a struct temporal has it. */
-static int find_busy(struct temporal *busy, const struct trace *trace, const struct findings_window *window)
-{
-    struct temporal_names names = {0};
-    struct temporal_lane lane = {0};
-    struct sorter_walk walk;
-    const struct timeline_op *op;
-    int64_t device = EVENT_NONE;
-    int status = 0;
-    sorter_walk_begin(&walk, &trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk))) {
-        struct timeline_op part = *op;
-        part.start = op->start > window->from ? op->start : window->from;
-        part.end = op->end < window->to ? op->end : window->to;
-        if (part.end <= part.start)
-            continue;
-        unsigned kind = temporal_kind(&names, trace, op);
-        status = kind ? 0 : -1;
-        if (status == 0 && op->device != device) {
-            if (lane.to)
-                temporal_lane_end(&lane);
-            lane.to = NULL;
-            device = op->device;
-            struct temporal_device *to = array_at(&busy->devices, op->device);
-            status = to ? 0 : -1;
-            if (to)
-                temporal_lane_begin(&lane, to, &part);
-        }
-        if (status == 0)
-            temporal_lane_add(&lane, kind, &part);
-    }
-    if (lane.to)
-        temporal_lane_end(&lane);
-    array_release(&names.communication);
-    return sorter_walk_end(&walk) ?: status;
-}
 
 static void add_causes(struct part *parts, const struct trace *trace, const struct idle *idle, size_t device)
 {
@@ -104,13 +40,21 @@ static void add_causes(struct part *parts, const struct trace *trace, const stru
 
 static int add_rows(struct report_row *row, struct part *parts, int64_t steps)
 {
+    static const struct idle_cause_words own[] = {
+        [COMPUTING] = {"computing", "computing"},
+        [COMMUNICATION] = {"communication", "communication that nothing hides"},
+        [COPIES] = {"copies", "copies and sets that nothing hides"},
+        [LOADING] = {"loading", "waiting for the DataLoader"},
+    };
     int64_t whole = 0;
     for (unsigned i = 0; i < PART_COUNT; i++)
         sum_add(&whole, parts[i].ns);
     for (unsigned i = 0; i < PART_COUNT; i++) {
-        parts[i].number = i;
+        const struct idle_cause_words *words = i < CAUSES ? &own[i] : &idle_cause_words[i - CAUSES];
         parts[i].ns /= steps > 0 ? steps : 1;
-        parts[i].whole = whole / (steps > 0 ? steps : 1);
+        parts[i].share = cell_share(parts[i].ns, whole / (steps > 0 ? steps : 1));
+        parts[i].word = table_text(row->table, words->word);
+        parts[i].text = row_said(row, words->text);
         if (parts[i].ns > 0 && section_row(row, NULL, &parts[i]) < 0)
             return -1;
     }
@@ -124,7 +68,7 @@ static int finish(struct report_row *row)
     struct temporal busy = {0};
     struct part parts[PART_COUNT] = {0};
     size_t most = 0;
-    int status = findings ? find_busy(&busy, trace, &findings->window) : -1;
+    int status = findings ? temporal_gather(&busy, trace, findings->window.from, findings->window.to) : -1;
     for (size_t i = 1; i < busy.devices.count; i++)
         if (temporal_any(&busy.devices.items[i], TEMPORAL_ALL) > temporal_any(&busy.devices.items[most], TEMPORAL_ALL))
             most = i;
