@@ -191,9 +191,7 @@ static void release(void *state)
 #define LAST_CALLS 5u /* of each thread */
 
 struct crash_row {
-    event_id process;
-    const char *what;
-    struct cell where, name;
+    struct cell process, what, where, name;
     int64_t at, duration, held; /* EVENT_NONE: empty */
     struct cell detail;
 };
@@ -209,21 +207,9 @@ struct writer {
     event_id process;
 };
 
-static struct cell fill_process_of_crash(struct report_row *row, const struct column *column)
-{
-    bool several = row->trace->crashes.count > 1 || row->trace->host_processes > 1;
-    event_id process = (event_id)row_integer(row, column);
-    return several ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
-}
-
-static struct cell fill_what(struct report_row *row, const struct column *column)
-{
-    return table_text(row->table, ((const struct crash_row *)row->item)->what);
-}
-
 static const struct column columns[] = {
-    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process_of_crash, FROM_ITEM(crash_row, process)},
-    {"what", "What", TYPE_TEXT, 0, .fill = fill_what, .importance = 95},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, process)},
+    {"what", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(crash_row, what), .importance = 95},
     {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, where), .importance = 85},
     {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(crash_row, name), .importance = 90},
     {"at", "At", TYPE_NS, COLUMN_OPTIONAL | COLUMN_MOMENT, fill_time, FROM_ITEM(crash_row, at)},
@@ -232,12 +218,20 @@ static const struct column columns[] = {
     {"detail", "Detail", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, detail)},
 };
 
+static int put_row(const struct writer *writer, const char *what, struct crash_row row)
+{
+    const struct trace *trace = writer->trace;
+    if (trace->crashes.count > 1 || trace->host_processes > 1)
+        row.process = trace_process_cell(trace, writer->table, writer->process);
+    row.what = table_text(writer->table, what);
+    return section_row(writer->row, NULL, &row);
+}
+
 /* Times are EVENT_NONE where they are not known. */
 static int put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
                int64_t duration, struct cell detail)
 {
-    const struct crash_row row = {writer->process, what, where, name, at, duration, EVENT_NONE, detail};
-    return section_row(writer->row, NULL, &row);
+    return put_row(writer, what, (struct crash_row){none, none, where, name, at, duration, EVENT_NONE, detail});
 }
 
 static struct cell text_cell(const struct writer *writer, uint32_t text)
@@ -403,15 +397,13 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
         if (!is_of(writer, key->row))
             continue;
         const struct crash_row row = {
-            .process = writer->process,
-            .what = "Memory",
             .where =
                 gpu ? trace_stream_cell(writer->table, gpu->device, EVENT_NONE) : table_text(writer->table, "host"),
             .name = table_text(writer->table, trace_text(writer->trace, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
             .at = EVENT_NONE,
             .duration = EVENT_NONE,
             .held = ((const struct held *)seen->helds.items)[i].bytes};
-        if (section_row(writer->row, NULL, &row) < 0)
+        if (put_row(writer, "Memory", row) < 0)
             return -1;
     }
     return 0;

@@ -156,42 +156,28 @@ static int find_steps(struct steps_times *times, const struct critical_path *pat
 
 struct line {
     struct series slack;
-    struct cell step, slowest; /* empty where there are no steps */
+    struct cell share, step, slowest; /* the latter are empty where there are no steps */
+    struct cell word, what;
     int64_t on, off, count;
     int64_t most; /* on the path, of one name */
     struct in_steps in_steps;
-    int64_t run;
     uint32_t kind, name;
 };
 
-static struct cell fill_of_run(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return cell_share(line->on, line->run);
-}
-
-static struct cell fill_kind(struct report_row *row, const struct column *column)
-{
-    uint32_t kind = ((const struct line *)row->item)->kind;
-    bool machine = column->flags & COLUMN_MACHINE;
-    return table_text(row->table, machine ? critical_kind_words[kind].word
-                                          : trace_said(row->trace, critical_kind_words[kind].text).text);
-}
-
 #define COLUMNS_PATH                                                                                \
-    {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                      \
+    {"share", "Of run", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, share)},                        \
         {"total", "On path", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(line, on)},              \
         {"count", "Parts", TYPE_COUNT, 0, fill_number, FROM_ITEM(line, count)},                     \
         {"step", "Per step", TYPE_NS, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, step)},           \
         {"slowest_step", "Slowest", TYPE_NS, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, slowest)}, \
         {"off", "Off path", TYPE_NS, COLUMN_APART, fill_some, FROM_ITEM(line, off)},                \
     {                                                                                               \
-        "kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_kind                                \
+        "kind", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(line, word)                 \
     }
 
 static const struct column columns[] = {
     COLUMNS_PATH,
-    {"what", "What", TYPE_TEXT, 0, .fill = fill_kind},
+    {"what", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, what)},
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(line, name)},
 };
 
@@ -199,7 +185,6 @@ static const struct column columns[] = {
 static void add_name(struct line *line, const struct line *name)
 {
     line->kind = name->kind;
-    line->run = name->run;
     sum_add(&line->on, name->on);
     sum_add(&line->off, name->off);
     line->count += name->count;
@@ -215,6 +200,9 @@ static int add_line(struct report_row *row, struct line *line, int64_t steps)
         line->step = cell_integer(line->in_steps.all / steps);
         line->slowest = cell_integer(line->in_steps.slowest);
     }
+    line->share = cell_share(line->on, trace_span(row->trace));
+    line->word = table_text(row->table, critical_kind_words[line->kind].word);
+    line->what = row_said(row, critical_kind_words[line->kind].text);
     return section_row(row, NULL, line);
 }
 
@@ -233,7 +221,6 @@ static int finish(struct report_row *row)
                             .off = one->off,
                             .count = one->count,
                             .in_steps = times.rows.items[i],
-                            .run = trace_span(row->trace),
                             .kind = (uint32_t)key->kind,
                             .name = (uint32_t)key->name};
         if (row->state)
@@ -272,7 +259,7 @@ static const struct column name_columns[] = {
     COLUMNS_PATH,
     {"slack_min", "Slack min", TYPE_NS, 0, fill_min, FROM_ITEM(line, slack)},
     {"slack_med", "Slack med", TYPE_NS, 0, fill_median, FROM_ITEM(line, slack)},
-    {"what", "What", TYPE_TEXT, 0, .fill = fill_kind},
+    {"what", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, what)},
     {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(line, name)},
 };
 

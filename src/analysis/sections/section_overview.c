@@ -208,19 +208,13 @@ const struct section section_overview = {
 
 struct plugin_row {
     uint32_t name, text, stack;
-    event_id process;
-    bool has_process;
+    struct cell process;
     int64_t calls, ns;
 };
 
-static struct cell fill_plugin_process(struct report_row *row, const struct column *column)
-{
-    return ((const struct plugin_row *)row->item)->has_process ? fill_process(row, column) : (struct cell){0};
-}
-
 static const struct column plugin_columns[] = {
     {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name), .importance = 90},
-    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_plugin_process, FROM_ITEM(plugin_row, process)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(plugin_row, process)},
     {"calls", "Calls", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, calls)},
     {"time", "Time", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, ns)},
     {"line", "Line", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(plugin_row, text)},
@@ -230,13 +224,10 @@ static const struct column plugin_columns[] = {
 /* FIRST is the number of its first line. */
 static int write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
 {
-    struct plugin_row item = {.name = plugin->name,
-                              .process = event_id_number(plugin->pid),
-                              .has_process = plugin->pid != EVENT_NONE,
-                              .calls = plugin->calls,
-                              .ns = plugin->ns,
-                              .text = EVENT_NO_TEXT,
-                              .stack = EVENT_NO_TEXT};
+    struct plugin_row item = {
+        .name = plugin->name, .calls = plugin->calls, .ns = plugin->ns, .text = EVENT_NO_TEXT, .stack = EVENT_NO_TEXT};
+    if (plugin->pid != EVENT_NONE && row->trace->host_processes > 1)
+        item.process = trace_process_cell(row->trace, row->table, event_id_number(plugin->pid));
     for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
         if (i < plugin->lines) {
             item.text = row->trace->plugin_lines.items[first + i].text;

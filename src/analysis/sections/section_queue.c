@@ -111,62 +111,63 @@ static void release(void *context)
     array_release(&state->rows);
 }
 
-/* --- the tables: the row's number is the stream's --- */
+/* --- the tables --- */
 
-static struct cell fill_mean(struct report_row *row, const struct column *column)
-{
-    const struct stream_row *stream = row->item;
-    int64_t span = stream->time - stream->from;
-    return span > 0 ? cell_real((double)stream->queued / (double)span) : (struct cell){0};
-}
-
-static struct cell fill_at_limit(struct report_row *row, const struct column *column)
-{
-    const struct stream_row *stream = row->item;
-    return cell_share(stream->at_limit, stream->time - stream->from);
-}
-
-static struct cell fill_stream_gpu(struct report_row *row, const struct column *column)
-{
-    return cell_integer(trace_stream_id(row->trace, row->number)->device);
-}
-
-static struct cell fill_stream(struct report_row *row, const struct column *column)
-{
-    return cell_integer(trace_stream_id(row->trace, row->number)->stream);
-}
-
-static struct cell fill_idle(struct report_row *row, const struct column *column)
-{
-    const struct stream_row *stream = row->item;
-    return cell_integer(stream->host_wait + stream->kernel_wait + stream->other);
-}
-
-static struct cell fill_class_share(struct report_row *row, const struct column *column)
-{
-    const struct stream_row *stream = row->item;
-    int64_t idle = stream->host_wait + stream->kernel_wait + stream->other;
-    return idle > 0 ? cell_share(row_integer(row, column), idle) : (struct cell){0};
-}
+struct line {
+    struct stream_row stream;
+    int64_t gpu, number; /* of the stream */
+    struct cell mean, limit_share, idle, host_share, kernel_share, other_share;
+};
 
 static const struct column queue_columns[] = {
-    {"max", "Max", TYPE_COUNT, 0, fill_number, FROM_ITEM(stream_row, most)},
-    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(stream_row, most_at)},
-    {"mean", "Mean", TYPE_MEAN, 0, .fill = fill_mean},
-    {"at_limit", "At 1024", TYPE_NS, 0, fill_number, FROM_ITEM(stream_row, at_limit)},
-    {"limit_share", "Share", TYPE_PERCENT, 0, .fill = fill_at_limit},
-    {"launched", "Launched", TYPE_COUNT, 0, fill_number, FROM_ITEM(stream_row, launched)},
-    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_stream_gpu},
-    {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
+    {"max", "Max", TYPE_COUNT, 0, fill_number, FROM_ITEM(line, stream.most)},
+    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(line, stream.most_at)},
+    {"mean", "Mean", TYPE_MEAN, 0, fill_cell, FROM_ITEM(line, mean)},
+    {"at_limit", "At 1024", TYPE_NS, 0, fill_number, FROM_ITEM(line, stream.at_limit)},
+    {"limit_share", "Share", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, limit_share)},
+    {"launched", "Launched", TYPE_COUNT, 0, fill_number, FROM_ITEM(line, stream.launched)},
+    {"gpu", "GPU", TYPE_NUMBER, 0, fill_number, FROM_ITEM(line, gpu)},
+    {"stream", "Stream", TYPE_NUMBER, 0, fill_number, FROM_ITEM(line, number)},
 };
+
+static const struct column idle_columns[] = {
+    {"idle", "Idle", TYPE_NS, COLUMN_SUM, fill_cell, FROM_ITEM(line, idle)},
+    {"host_wait", "Host wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(line, stream.host_wait)},
+    {"kernel_wait", "Kernel wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(line, stream.kernel_wait)},
+    {"other", "Other", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(line, stream.other)},
+    {"host_wait_share", "Host wait", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, host_share)},
+    {"kernel_wait_share", "Kernel wait", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, kernel_share)},
+    {"other_share", "Other", TYPE_PERCENT, 0, fill_cell, FROM_ITEM(line, other_share)},
+    {"gpu", "GPU", TYPE_NUMBER, 0, fill_number, FROM_ITEM(line, gpu)},
+    {"stream", "Stream", TYPE_NUMBER, 0, fill_number, FROM_ITEM(line, number)},
+};
+
+/* Empty of nothing. */
+static struct cell part_cell(int64_t part, int64_t whole)
+{
+    return whole > 0 ? cell_share(part, whole) : (struct cell){0};
+}
 
 /* The queue has a state of its own, and rows where calls are known. */
 static int finish(struct report_row *row)
 {
     const struct state *state = section_state(row->trace, REPORT_QUEUE);
-    for (row->number = 0; row->number < state->rows.count; row->number++) {
-        const struct stream_row *stream = &state->rows.items[row->number];
-        if ((row->state ? stream->launched : stream->operations) > 0 && section_row(row, NULL, stream) < 0)
+    for (size_t i = 0; i < state->rows.count; i++) {
+        const struct stream_row *stream = &state->rows.items[i];
+        const struct trace_stream_id *id = trace_stream_id(row->trace, i);
+        int64_t span = stream->time - stream->from, idle = stream->host_wait + stream->kernel_wait + stream->other;
+        const struct line line = {
+            .stream = *stream,
+            .gpu = id->device,
+            .number = id->stream,
+            .mean = span > 0 ? cell_real((double)stream->queued / (double)span) : (struct cell){0},
+            .limit_share = cell_share(stream->at_limit, span),
+            .idle = cell_integer(idle),
+            .host_share = part_cell(stream->host_wait, idle),
+            .kernel_share = part_cell(stream->kernel_wait, idle),
+            .other_share = part_cell(stream->other, idle),
+        };
+        if ((row->state ? stream->launched : stream->operations) > 0 && section_row(row, NULL, &line) < 0)
             return -1;
     }
     return 0;
@@ -182,18 +183,6 @@ const struct section section_queue = {
     .gather = gather,
     .finish = finish,
     .release = release,
-};
-
-static const struct column idle_columns[] = {
-    {"idle", "Idle", TYPE_NS, COLUMN_SUM, .fill = fill_idle},
-    {"host_wait", "Host wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, host_wait)},
-    {"kernel_wait", "Kernel wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, kernel_wait)},
-    {"other", "Other", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, other)},
-    {"host_wait_share", "Host wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, host_wait)},
-    {"kernel_wait_share", "Kernel wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, kernel_wait)},
-    {"other_share", "Other", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, other)},
-    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_stream_gpu},
-    {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
 };
 
 const struct section section_idle_streams = {
