@@ -1,4 +1,5 @@
-#include "analysis/headline.h"
+/* The first line of a report. */
+#include "analysis/report.h"
 
 #include <string.h>
 

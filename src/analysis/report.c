@@ -10,7 +10,6 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "common/threads.h"
-#include "analysis/headline.h"
 #include "analysis/model/filter.h"
 #include "analysis/findings/findings.h"
 #include "analysis/base/heap.h"

@@ -12,6 +12,7 @@
 struct buffer;
 struct sections;
 struct table;
+struct trace;
 
 /* The columns of a table that --sort and --columns may name. */
 struct report_columns {
@@ -58,5 +59,9 @@ struct render report_render(const struct report_options *options, struct buffer 
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual);
 /* Writes a table that is sorted and cut: on the first screen it gets as many rows as there is space for. */
 void report_put_table(struct render *render, struct table *table);
+
+/* headline.c: writes what ran, on what, how long, how it ended, and how busy the GPUs were, of the finished trace of
+ * the file at PATH. TRACE has the section of findings. Returns 0, or -1: no memory, or after error(). */
+int headline_write(struct render *render, const struct trace *trace, const char *path);
 
 #endif

@@ -54,4 +54,9 @@ static inline bool collective_same_group(const struct collective *a, const struc
            a->target == b->target;
 }
 
+/* collective_exposed.c: sets `exposed` of COUNT operations. TRACE has timeline. Returns 0, or -1: no memory, or after
+ * error(). */
+struct trace;
+int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
+
 #endif

@@ -11,7 +11,6 @@
 #include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/model/collective_groups.h"
-#include "analysis/model/computing.h"
 #include "analysis/model/trace.h"
 
 enum side { SIDE_CALL, SIDE_KERNEL };
@@ -383,7 +382,6 @@ static int join(collective_array *same, const struct found *found)
 struct joined {
     struct sorter grouped; /* of collective_groups_init() */
     FILE_VECTOR(struct collective) items;
-    struct computing computing;
 };
 
 static int add_joined(void *context, const struct collective *one)
@@ -393,10 +391,7 @@ static int add_joined(void *context, const struct collective *one)
     if (!added)
         return -1;
     *added = *one;
-    if (one->start == EVENT_NONE || one->device == COLLECTIVE_NO_INDEX)
-        return 0;
-    return computing_add(&joined->computing, joined->items.count - 1, one->device, one->start,
-                         one->start + one->duration);
+    return 0;
 }
 
 static int give(collective_array *same, struct joined *joined)
@@ -431,22 +426,6 @@ static int join_all(const struct sorter *from, struct joined *joined)
     return status ? status : walked;
 }
 
-/* `exposed` holds what was computed by the start until the end is known. */
-static void set_exposed(void *context, uint64_t number, bool end, int64_t computed)
-{
-    struct collective *one = &((struct joined *)context)->items.items[number];
-    one->exposed = end ? one->duration - (computed - one->exposed) : computed;
-}
-
-static int finish(struct joined *joined, const struct trace *trace, struct sorter *all)
-{
-    const struct computing_answer answer = {joined, set_exposed};
-    int status = trace->wanted.timeline ? computing_gather(&joined->computing, trace, &answer) : 0;
-    for (size_t i = 0; i < joined->items.count && status == 0; i++)
-        status = sorter_add(all, &joined->items.items[i]);
-    return status;
-}
-
 int collectives_gather(struct collectives *collectives, const struct trace *trace)
 {
     struct sorter resolved, numbered;
@@ -454,7 +433,6 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
     sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
     collective_groups_init(&joined.grouped, trace->space);
-    computing_init(&joined.computing, trace->space);
     int status = sorter_ready(&collectives->found) ?: resolve_all(collectives, trace, &resolved);
     sorter_release(&collectives->found);
     status = status ?: number_all(&resolved, &numbered);
@@ -463,8 +441,10 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     sorter_release(&numbered);
     status = status ?: collective_groups_join(&joined.grouped, add_joined, &joined);
     sorter_release(&joined.grouped);
-    status = status ?: finish(&joined, trace, &collectives->all);
-    computing_release(&joined.computing);
+    if (status == 0 && trace->wanted.timeline)
+        status = collectives_expose(joined.items.items, joined.items.count, trace);
+    for (size_t i = 0; i < joined.items.count && status == 0; i++)
+        status = sorter_add(&collectives->all, &joined.items.items[i]);
     file_vector_release(&joined.items);
     return status ? status : sorter_ready(&collectives->all);
 }

@@ -101,72 +101,56 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
     return 0;
 }
 
+/* PyTorch's allocator has so many bytes after EVENT. Of what comes before the report's window the last level counts, at
+ * its start. */
+static int add_level(struct tally *uses, const struct trace *trace, const struct event_fields *event,
+                     enum memory_source source, int64_t bytes)
+{
+    struct memory_key key = {source, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = bytes == EVENT_NONE ? NULL : tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return bytes == EVENT_NONE ? 0 : -1;
+    if (event->phase == HEAP_OUTSIDE) {
+        bool later = !use->earlier || event->start >= use->earlier_at;
+        use->earlier_level = later ? bytes : use->earlier_level;
+        use->earlier_at = later ? event->start : use->earlier_at;
+        use->earlier = true;
+        return 0;
+    }
+    make_levels(use, trace, uses->count);
+    /* Until the first release, as much more was allocated. */
+    if (source == MEMORY_PYTORCH && !use->counted && event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX &&
+        bytes <= HEAP_SIZE_MAX)
+        set_level(use, bytes - event->bytes, event->start);
+    set_level(use, bytes, event->start);
+    return 0;
+}
+
+/* What is allocated, and what the allocator holds of CUDA's memory, which it does not report of the host's. */
+static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    int64_t reserved = event->device_type == HEAP_PYTORCH_CPU ? EVENT_NONE : event->total_reserved;
+    return add_level(uses, trace, event, MEMORY_PYTORCH, event->total_allocated)
+               ?: add_level(uses, trace, event, MEMORY_PYTORCH_RESERVED, reserved);
+}
+
 static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
-    if (!heap_is_pytorch(&trace->strings, event))
-        return 0;
     struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (!use)
         return -1;
     bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
     count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
-    if (event->total_allocated != EVENT_NONE) {
-        make_levels(use, trace, uses->count);
-        /* Until the first release, as much more was allocated. */
-        if (!use->counted && event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX &&
-            event->total_allocated <= HEAP_SIZE_MAX)
-            set_level(use, event->total_allocated - event->bytes, event->start);
-        set_level(use, event->total_allocated, event->start);
-    }
-    /* What the allocator holds of CUDA's memory. It does not report this of the host's. */
-    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
-        return 0;
-    key.source = MEMORY_PYTORCH_RESERVED;
-    use = tally_item(uses, &key, struct memory_use);
-    if (!use)
-        return -1;
-    make_levels(use, trace, uses->count);
-    set_level(use, event->total_reserved, event->start);
-    return 0;
-}
-
-static void set_earlier(struct memory_use *use, int64_t bytes, int64_t time)
-{
-    if (!use->earlier || time >= use->earlier_at) {
-        use->earlier_level = bytes;
-        use->earlier_at = time;
-        use->earlier = true;
-    }
-}
-
-/* Of what comes before the report's window the last level counts, at its start. */
-static int add_earlier(struct tally *uses, const struct trace *trace, const struct event_fields *event)
-{
-    if (event->start >= trace->window.first || !heap_is_pytorch(&trace->strings, event))
-        return 0;
-    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
-    if (event->total_allocated != EVENT_NONE) {
-        struct memory_use *use = tally_item(uses, &key, struct memory_use);
-        if (!use)
-            return -1;
-        set_earlier(use, event->total_allocated, event->start);
-    }
-    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
-        return 0;
-    key.source = MEMORY_PYTORCH_RESERVED;
-    struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (!use)
-        return -1;
-    set_earlier(use, event->total_reserved, event->start);
-    return 0;
+    return add_levels(uses, trace, event);
 }
 
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct tally *uses = state;
+    bool pytorch = heap_is_pytorch(&trace->strings, event);
     if (event->phase == HEAP_OUTSIDE)
-        return add_earlier(uses, trace, event);
+        return pytorch && event->start < trace->window.first ? add_levels(uses, trace, event) : 0;
     if (event->phase == 'C') {
         if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
             return 0;
@@ -184,7 +168,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         return 0;
     if (event->category == CATEGORY_MEMORY)
         return add_instant(uses, trace, event);
-    return event->category == CATEGORY_CPU_INSTANT_EVENT ? add_pytorch(uses, trace, event) : 0;
+    return pytorch ? add_pytorch(uses, trace, event) : 0;
 }
 
 /* --- the table --- */
@@ -223,11 +207,6 @@ static struct place place_of(const struct trace *trace, const struct memory_key 
     return (struct place){trace_event_device(&counter), false, 0};
 }
 
-static bool is_same(const struct place *a, const struct place *b)
-{
-    return a->device == b->device && (!a->owned || !b->owned || a->process == b->process);
-}
-
 /* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
  * least as much as the largest pool's most. When that was is not known. */
 static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
@@ -258,8 +237,9 @@ static void unite(struct tally *memory, const struct trace *trace, size_t instan
     struct place place = place_of(trace, key);
     for (size_t i = 0; i < memory->count; i++) {
         const struct memory_key *other = dense_map_row(&memory->keys, i);
-        struct place other_place = place_of(trace, other);
-        if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
+        struct place beside = place_of(trace, other);
+        if (other->source != MEMORY_COUNTER || place.device != beside.device ||
+            (place.owned && beside.owned && place.process != beside.process) ||
             strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
             continue;
         if (partner)
@@ -277,51 +257,50 @@ static void unite(struct tally *memory, const struct trace *trace, size_t instan
     use->shown = true;
 }
 
-static struct cell fill_counted(struct report_row *row, const struct column *column)
-{
-    return ((const struct memory_use *)row->item)->counted ? fill_number(row, column) : (struct cell){0};
-}
-
-static struct cell fill_peak_at(struct report_row *row, const struct column *column)
-{
-    return ((const struct memory_use *)row->item)->counted ? fill_time(row, column) : (struct cell){0};
-}
-
-static struct cell fill_steps(struct report_row *row, const struct column *column)
-{
-    return ((const struct memory_use *)row->item)->stepped ? fill_number(row, column) : (struct cell){0};
-}
-
-static struct cell fill_device(struct report_row *row, const struct column *column)
-{
-    return cell_integer(place_of(row->trace, row->key).device);
-}
-
-static struct cell fill_owner(struct report_row *row, const struct column *column)
-{
-    struct place place = place_of(row->trace, row->key);
-    bool is_shown = place.owned && row->trace->host_processes > 1;
-    return is_shown ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
-}
-
-static struct cell fill_kind(struct report_row *row, const struct column *column)
-{
-    return table_text(row->table, kind_of(row->trace, row->key));
-}
+struct memory_row {
+    struct cell peak, peak_at, end;              /* empty where they are not known, as are */
+    struct cell allocations, releases, failures; /* these */
+    int64_t doubles, unknown;
+    struct cell device, process, kind;
+};
 
 static const struct column columns[] = {
-    {"peak", "Peak", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, peak)},
-    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
-    {"end", "At the end", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, end)},
-    {"allocations", "Allocations", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, allocations)},
-    {"releases", "Releases", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, releases)},
-    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_steps, FROM_ITEM(memory_use, failures)},
-    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, doubles)},
-    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, unknown)},
-    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_device},
-    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_owner},
-    {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
+    {"peak", "Peak", TYPE_BYTES, 0, fill_cell, FROM_ITEM(memory_row, peak)},
+    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_cell, FROM_ITEM(memory_row, peak_at)},
+    {"end", "At the end", TYPE_BYTES, 0, fill_cell, FROM_ITEM(memory_row, end)},
+    {"allocations", "Allocations", TYPE_COUNT, 0, fill_cell, FROM_ITEM(memory_row, allocations)},
+    {"releases", "Releases", TYPE_COUNT, 0, fill_cell, FROM_ITEM(memory_row, releases)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_cell, FROM_ITEM(memory_row, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_row, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_row, unknown)},
+    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(memory_row, device)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(memory_row, process)},
+    {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(memory_row, kind)},
 };
+
+static int write_row(struct report_row *row, const struct memory_key *key, const struct memory_use *use)
+{
+    const struct place place = place_of(row->trace, key);
+    struct memory_row item = {
+        .doubles = use->doubles,
+        .unknown = use->unknown,
+        .device = cell_integer(place.device),
+        .kind = table_text(row->table, kind_of(row->trace, key)),
+    };
+    if (use->counted) {
+        item.peak = cell_integer(use->peak);
+        item.peak_at = cell_integer(use->peak_at == EVENT_NONE ? EVENT_NONE : use->peak_at - row->trace->start);
+        item.end = cell_integer(use->end);
+    }
+    if (use->stepped) {
+        item.allocations = cell_integer(use->allocations);
+        item.releases = cell_integer(use->releases);
+        item.failures = cell_integer(use->failures);
+    }
+    if (place.owned && row->trace->host_processes > 1)
+        item.process = trace_process_cell(row->trace, row->table, place.process);
+    return section_row(row, NULL, &item);
+}
 
 static int finish(struct report_row *row)
 {
@@ -336,7 +315,7 @@ static int finish(struct report_row *row)
     for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
         raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
     for (size_t i = 0; i < memory->count; i++)
-        if (!uses[i].shown && section_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
+        if (!uses[i].shown && write_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
             return -1;
     return 0;
 }

@@ -1,4 +1,8 @@
-#include "analysis/model/computing.h"
+/*
+ * What of communication no computation hides, of any number of operations and however they overlap: a walk over the GPU's
+ * timeline, with the points at which they begin and end.
+ */
+#include "analysis/model/collective.h"
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
@@ -17,17 +21,6 @@ static int by_device_and_time(const void *left, const void *right)
     const struct point *a = left, *b = right;
     return ORDER(a->device, b->device)
                ?: ORDER(a->time, b->time) ?: ORDER(a->number, b->number) ?: ORDER(a->end, b->end);
-}
-
-void computing_init(struct computing *computing, struct sorter_space *space)
-{
-    sorter_init(&computing->points, space, sizeof(struct point), by_device_and_time);
-}
-
-int computing_add(struct computing *computing, uint64_t number, uint32_t device, int64_t start, int64_t end)
-{
-    const struct point points[] = {{start, number, device, false}, {end, number, device, true}};
-    return sorter_add(&computing->points, &points[0]) ?: sorter_add(&computing->points, &points[1]);
 }
 
 /* Where the walk over the timeline is. */
@@ -74,19 +67,37 @@ static int64_t computed_by(struct state *state, uint32_t device, int64_t time)
     return state->total - (state->until > time ? state->until - time : 0);
 }
 
-int computing_gather(struct computing *computing, const struct trace *trace, const struct computing_answer *answer)
+int collectives_expose(struct collective *items, size_t count, const struct trace *trace)
 {
     struct state state = {.trace = trace};
+    struct sorter points;
     struct sorter_walk walk;
     const struct point *point;
-    if (sorter_ready(&computing->points) < 0)
-        return -1;
-    sorter_walk_begin(&state.walk, &trace->timeline);
-    sorter_walk_begin(&walk, &computing->points);
-    state.next = sorter_next(&state.walk);
-    while (!state.no_memory && (point = sorter_next(&walk)))
-        answer->take(answer->context, point->number, point->end, computed_by(&state, point->device, point->time));
-    array_release(&state.names.communication);
-    int points = sorter_walk_end(&walk), ops = sorter_walk_end(&state.walk);
-    return points || ops || state.no_memory ? -1 : 0;
+    int status = 0;
+    sorter_init(&points, trace->space, sizeof(struct point), by_device_and_time);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct collective *one = &items[i];
+        if (one->start == EVENT_NONE || one->device == COLLECTIVE_NO_INDEX)
+            continue;
+        const struct point ends[] = {{one->start, i, one->device, false},
+                                     {one->start + one->duration, i, one->device, true}};
+        status = sorter_add(&points, &ends[0]) ?: sorter_add(&points, &ends[1]);
+    }
+    status = status ?: sorter_ready(&points);
+    if (status == 0) {
+        sorter_walk_begin(&state.walk, &trace->timeline);
+        sorter_walk_begin(&walk, &points);
+        state.next = sorter_next(&state.walk);
+        while (!state.no_memory && (point = sorter_next(&walk))) {
+            struct collective *one = &items[point->number];
+            int64_t computed = computed_by(&state, point->device, point->time);
+            /* Until the end is known, `exposed` is what was computed by the start. */
+            one->exposed = point->end ? one->duration - (computed - one->exposed) : computed;
+        }
+        array_release(&state.names.communication);
+        int walked = sorter_walk_end(&walk), ops = sorter_walk_end(&state.walk);
+        status = walked || ops || state.no_memory ? -1 : 0;
+    }
+    sorter_release(&points);
+    return status;
 }
