@@ -272,12 +272,6 @@ static const struct hang_member *member_of(const struct flight_job *job, const s
     return NULL;
 }
 
-/* Its GPU runs something else that was launched before. */
-static bool is_queued(const struct collective *own, const struct hang_member *member)
-{
-    return member && member->gpu != EVENT_NO_TEXT && (own->called == EVENT_NONE || member->gpu_called <= own->called);
-}
-
 /* Of several calls in a group one has the kernel: the others ended if a later operation did. */
 static bool is_completed(const struct flight_job *job, const struct collective *own)
 {
@@ -298,5 +292,8 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     if (entry->finished != EVENT_NONE && member && member->last != EVENT_NONE &&
         member->last - entry->finished < HANG_LEAST_NS)
         return "completed";
-    return own->in_flight && !is_queued(own, member) ? "started" : "scheduled";
+    /* Its GPU runs something else that was launched before. */
+    bool queued =
+        member && member->gpu != EVENT_NO_TEXT && (own->called == EVENT_NONE || member->gpu_called <= own->called);
+    return own->in_flight && !queued ? "started" : "scheduled";
 }

@@ -234,8 +234,7 @@ static int sort_siblings(struct gpu_stacks *folded, const struct interner *names
     return 0;
 }
 
-static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, const struct trace *trace,
-                        const char *input)
+static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, const struct trace *trace)
 {
     struct shown shown;
     struct gpu_stacks folded = {0};
@@ -264,14 +263,6 @@ static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, 
 
 /* --- a trace --- */
 
-static int write_stacks(struct output *output, const char *path, const struct gpu_stacks *stacks,
-                        const struct trace *trace, const char *input)
-{
-    bool folded = file_format_of(path)->content == FILE_FOLDED;
-    int status = (folded ? write_folded : write_speedscope)(&output->buffer, stacks, trace, input);
-    return status < 0 ? error_no_memory("stacks") : 0;
-}
-
 int stack_files_convert(const char *input, const char *path, struct stack_files_summary *summary)
 {
     static const struct report_options options;
@@ -290,8 +281,10 @@ int stack_files_convert(const char *input, const char *path, struct stack_files_
     int status = sources_read_fields(input, &trace.strings, &receiver, &(struct sources_options){0});
     if (status == 0 && (trace_finish(&trace, 1) < 0 || gpu_stacks_gather(&stacks, &trace) < 0))
         status = error_no_memory("stacks");
-    if (status == 0)
-        status = write_stacks(&output, path, &stacks, &trace, input);
+    bool folded = file_format_of(path)->content == FILE_FOLDED;
+    if (status == 0 && (folded ? write_folded(&output.buffer, &stacks, &trace)
+                               : write_speedscope(&output.buffer, &stacks, &trace, input)) < 0)
+        status = error_no_memory("stacks");
     for (size_t i = 0; i < stacks.nodes.count; i++) {
         summary->gpu_ops += stacks.nodes.items[i].count;
         summary->stacks += has_own(&stacks.nodes.items[i]);

@@ -72,12 +72,6 @@ struct series_many {
 int series_add(struct series *series, int64_t value);
 void series_release(struct series *series);
 
-/* TOTAL and that of SERIES; of very large ones the most that there is. */
-static inline int64_t series_plus(int64_t total, const struct series *series)
-{
-    return __builtin_add_overflow(total, series->total, &total) ? INT64_MAX : total;
-}
-
 struct summary {
     int64_t count, total, min, max;
     double average, median;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 
 static const char *const type_units[] = {
 #define TYPE(name, unit) unit,
@@ -191,19 +192,13 @@ const char *table_cell_text(const struct table *table, const struct cell *cell)
     return interned(&table->texts, cell->text);
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 struct cell table_sum(const struct table *table, size_t column)
 {
     struct cell sum = {0};
     for (size_t row = 0; row < table->rows; row++) {
         const struct cell *cell = &table->cells.items[row * table->column_count + column];
         if (cell->kind == CELL_INTEGER)
-            sum = cell_integer(add_saturated(sum.kind == CELL_NONE ? 0 : sum.integer, cell->integer));
+            sum = cell_integer(sum_of(sum.kind == CELL_NONE ? 0 : sum.integer, cell->integer));
         else if (cell->kind == CELL_REAL)
             sum = cell_real(sum.kind == CELL_NONE ? cell->real : sum.real + cell->real);
     }

@@ -92,16 +92,10 @@ static bool fits(const char *name, const char *beginning)
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* Ascend's profiler writes the library before the function: "AscendCL@aclrtMalloc". */
-static const char *function_of(const char *name)
-{
-    const char *at = strchr(name, '@');
-    return at ? at + 1 : name;
-}
-
 enum call_kind call_kind_of(const char *name)
 {
-    const char *function = function_of(name), *text = function;
+    /* Ascend's profiler writes the library before the function: "AscendCL@aclrtMalloc". */
+    const char *at = strchr(name, '@'), *function = at ? at + 1 : name, *text = function;
     while (*text && !(*text >= 'A' && *text <= 'Z'))
         text++;
     if (strncmp(function, "aclnn", strlen("aclnn")) == 0) /* an operator: it launches kernels */

@@ -217,11 +217,6 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
     return sorter_add(gpu_ops, &op);
 }
 
-static uint32_t owner_of(const struct stream_owners *owners, uint32_t stream)
-{
-    return stream < owners->count ? owners->items[stream] : CALLS_ANY_PROCESS;
-}
-
 int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const struct stream_owners *owners,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context)
 {
@@ -233,7 +228,8 @@ int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const
     sorter_walk_begin(&walk, gpu_ops);
     while (status == 0 && (op = sorter_next(&walk))) {
         int64_t correlation = op->is_correlated ? (int64_t)op->correlation : -1;
-        status = each(context, op, calls_join_find_of(&found, correlation, op->start, owner_of(owners, op->stream)));
+        uint32_t owner = op->stream < owners->count ? owners->items[op->stream] : CALLS_ANY_PROCESS;
+        status = each(context, op, calls_join_find_of(&found, correlation, op->start, owner));
     }
     int walked = sorter_walk_end(&walk), joined = calls_join_end(&found);
     return status ? status : walked ? walked : joined;

@@ -46,15 +46,6 @@ static struct hang_thread *thread_of(struct hang_facts *facts, const struct even
     return thread;
 }
 
-static void take_call(struct hang_thread *thread, const struct event_fields *event)
-{
-    if (event->start <= thread->called)
-        return;
-    thread->call = event->name;
-    thread->called = event->start;
-    thread->returned = event->start + event->duration;
-}
-
 /* NCCL's ranges of calls that return when all ranks have called. */
 static bool is_init(const char *name)
 {
@@ -101,9 +92,11 @@ int hang_facts_event(struct hang_facts *facts, const struct interner *strings, c
     struct hang_thread *thread = thread_of(facts, event);
     if (!thread)
         return -1;
-    if (category_in(event->category, CATEGORIES_API) && slice)
-        take_call(thread, event);
-    else if (range)
+    if (category_in(event->category, CATEGORIES_API) && slice && event->start > thread->called) {
+        thread->call = event->name;
+        thread->called = event->start;
+        thread->returned = event->start + event->duration;
+    } else if (range)
         take_range(thread, strings, event);
     if (event->stack != EVENT_NONE && event->start >= thread->stack_time) {
         thread->stack = event->stack;

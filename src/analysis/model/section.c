@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/threads.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/errors.h"
 
 /* --- rows --- */
@@ -41,7 +42,7 @@ int section_rows(struct report_row *row, const struct dense_map *keys, const voi
     int64_t whole = 0;
     for (size_t i = 0; i < row->table->column_count; i++)
         for (size_t k = 0; row->table->columns[i].fill == fill_share && k < count; k++)
-            whole = series_plus(whole, (const void *)(items + k * size + row->table->columns[i].at));
+            sum_add(&whole, ((const struct series *)(items + k * size + row->table->columns[i].at))->total);
     row->table->whole = whole;
     for (row->number = 0; row->number < count; row->number++) {
         const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
@@ -233,20 +234,18 @@ static int add_gpu_ops(void *context, const struct event_fields *events, size_t 
     return 0;
 }
 
-/* Sections about slices see slices alone; in the others an event's phase says what it is. */
-static bool is_for(const struct section *section, const struct event_fields *event)
-{
-    bool slices_only =
-        category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC));
-    return category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
-}
-
 static int add_to_section(void *context, const struct event_fields *events, size_t count)
 {
     const struct sections_one *one = context;
-    for (size_t i = 0; i < count; i++)
-        if (is_for(one->section, &events[i]) && one->section->event(one->state, one->trace, &events[i]) < 0)
+    const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
+    for (size_t i = 0; i < count; i++) {
+        const struct event_fields *event = &events[i];
+        /* Sections about slices see slices alone; in the others an event's phase says what it is. */
+        if (category_in(event->category, one->section->categories) &&
+            (event->phase == 'X' || !category_in(event->category, sliced)) &&
+            one->section->event(one->state, one->trace, event) < 0)
             return -1;
+    }
     return 0;
 }
 

@@ -22,16 +22,12 @@ void gpu_stacks_release(struct gpu_stacks *stacks)
 #define KIND_BITS 4
 #define DEVICE_BITS 28 /* of a GPU's place, which has no parent */
 
-static bool is_leaf(enum stack_kind kind)
-{
-    return kind == STACK_CALL || kind == STACK_KERNEL || kind == STACK_COPY;
-}
-
 uint32_t gpu_stacks_node(struct gpu_stacks *stacks, uint32_t parent, enum stack_kind kind, uint32_t name,
                          uint32_t process)
 {
     struct gpu_stack_node outer = parent ? stacks->nodes.items[parent - 1] : (struct gpu_stack_node){0};
-    if (parent && (outer.kind == STACK_OTHERS || (outer.depth >= STACKS_DEPTH && !is_leaf(kind))))
+    bool leaf = kind == STACK_CALL || kind == STACK_KERNEL || kind == STACK_COPY;
+    if (parent && (outer.kind == STACK_OTHERS || (outer.depth >= STACKS_DEPTH && !leaf)))
         return parent;
     uint64_t above = kind == STACK_GPU ? (uint64_t)process << DEVICE_BITS : (uint64_t)parent << NAME_BITS;
     uint64_t key = (above | name) << KIND_BITS | kind;

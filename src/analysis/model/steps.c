@@ -83,24 +83,20 @@ static int add_ops(struct steps *steps, const struct trace *trace, const struct 
     return sorter_walk_end(&walk) ?: status;
 }
 
-static int add_call(struct steps *steps, const struct trace *trace, const struct host_call *call)
-{
-    const struct steps_process *process = steps_process(steps, trace->threads.items[call->thread].process);
-    int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
-    if (index < 0)
-        return 0;
-    const struct step_part_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
-    return add_part(steps, &key, (size_t)index == process->slowest, call->end - call->start);
-}
-
 static int add_calls(struct steps *steps, const struct trace *trace)
 {
     struct host_calls_walk walk;
     const struct host_call *call;
     int status = 0;
     host_calls_walk_begin(&walk, &trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk)))
-        status = add_call(steps, trace, call);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        const struct steps_process *process = steps_process(steps, trace->threads.items[call->thread].process);
+        int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
+        if (index < 0)
+            continue;
+        const struct step_part_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
+        status = add_part(steps, &key, (size_t)index == process->slowest, call->end - call->start);
+    }
     return host_calls_walk_end(&walk) ?: status;
 }
 
@@ -134,22 +130,19 @@ int64_t step_part_difference(const struct steps_process *process, const struct s
     return others > 0 ? part->slowest - (part->total - part->slowest) / others : 0;
 }
 
-static void find_slowest(struct steps_process *process)
-{
-    const struct step *items = process->items.items;
-    for (size_t i = 1; i < process->items.count; i++)
-        if (items[i].end - items[i].start > items[process->slowest].end - items[process->slowest].start)
-            process->slowest = i;
-}
-
 /* LAUNCHED: by thread and call. */
 static int gather(struct steps *steps, const struct trace *trace, const struct sorter *launched)
 {
     int status = 0;
     if (steps->processes.count == 0)
         status = steps_find_periods(steps, trace, launched);
-    for (size_t i = 0; i < steps->processes.count; i++)
-        find_slowest(&steps->processes.items[i]);
+    for (size_t i = 0; i < steps->processes.count; i++) {
+        struct steps_process *process = &steps->processes.items[i];
+        const struct step *items = process->items.items;
+        for (size_t k = 1; k < process->items.count; k++)
+            if (items[k].end - items[k].start > items[process->slowest].end - items[process->slowest].start)
+                process->slowest = k;
+    }
     if (status == 0 && steps->processes.count > 0)
         status = add_ops(steps, trace, launched) ?: add_calls(steps, trace);
     return status ? status : add_outside(steps);

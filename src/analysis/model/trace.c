@@ -324,19 +324,15 @@ static int flow(struct trace *trace, const struct event_fields *event)
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
 }
 
-static int count_kind(struct trace *trace, uint64_t kind)
-{
-    uint64_t *count = dense_map_item(&trace->kind_ids, &kind, &trace->kinds);
-    if (count)
-        ++*count;
-    return count ? 0 : -1;
-}
-
 static int slice(struct trace *trace, const struct event_fields *event)
 {
     trace->counts[event->category]++;
-    if (event->category == CATEGORY_OTHER && count_kind(trace, event->label) < 0)
-        return -1;
+    if (event->category == CATEGORY_OTHER) {
+        uint64_t kind = event->label, *count = dense_map_item(&trace->kind_ids, &kind, &trace->kinds);
+        if (!count)
+            return -1;
+        ++*count;
+    }
     if (event->category == CATEGORY_TRACE_SPAN || event->category == CATEGORY_PLUGIN) /* not of the program */
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
@@ -358,12 +354,6 @@ static int slice(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_PYTHON_FUNCTION)
         return trace->wanted.stacks ? frame(trace, &trace->python, event) : 0;
     return category_in(event->category, CATEGORIES_API) ? api_call(trace, event) : 0;
-}
-
-static int in_flight(struct trace *trace, const struct event_fields *event)
-{
-    trace->counts[CATEGORY_GPU_IN_FLIGHT]++;
-    return event->name == EVENT_NO_TEXT ? 0 : pretty_names_add(&trace->names_in_flight, event->name);
 }
 
 int trace_event(struct trace *trace, const struct event_fields *event)
@@ -391,7 +381,9 @@ int trace_event(struct trace *trace, const struct event_fields *event)
         trace->marks += event->category == CATEGORY_USER_ANNOTATION;
         if (event->category == CATEGORY_USER_ANNOTATION && host_event(trace, event) < 0)
             return -1;
-        if (event->category == CATEGORY_GPU_IN_FLIGHT && in_flight(trace, event) < 0)
+        trace->counts[CATEGORY_GPU_IN_FLIGHT] += event->category == CATEGORY_GPU_IN_FLIGHT;
+        if (event->category == CATEGORY_GPU_IN_FLIGHT && event->name != EVENT_NO_TEXT &&
+            pretty_names_add(&trace->names_in_flight, event->name) < 0)
             return -1;
         trace_times_widen(&trace->times, event->start, event->start);
         if (event->category == CATEGORY_CPU_SAMPLE)

@@ -69,11 +69,6 @@ static bool is_number(const struct writer *w, struct span span)
     return at > first && at == span.end;
 }
 
-static bool is_truth(const struct writer *w, struct span span)
-{
-    return scan_span_is(&w->scan, span, "true") || scan_span_is(&w->scan, span, "false");
-}
-
 /* The word alone, as it is usually read. */
 static void write_word(struct writer *w, struct span span, bool library)
 {
@@ -123,7 +118,8 @@ static bool says_little(const struct writer *w, struct span argument, const stru
     if (rule && rule->rule == PRETTY_OF_FUNCTORS && w->scan.name[argument.end - 1] != '>')
         return true;
     bool repeated = scan_span_length(state->last) > 0 && scan_span_equal(&w->scan, argument, state->last);
-    return repeated && !is_number(w, argument) && !is_truth(w, argument);
+    return repeated && !is_number(w, argument) && !scan_span_is(&w->scan, argument, "true") &&
+           !scan_span_is(&w->scan, argument, "false");
 }
 
 static void write_list(struct writer *w, struct span list, const struct pretty_word *rule, struct argument_list *state)
@@ -238,11 +234,6 @@ static void write_component(struct writer *w, const struct component *component,
     w->of_functors &= !functor;
 }
 
-static bool is_call(const struct writer *w, const struct component *component)
-{
-    return component->brace || scan_span_is(&w->scan, component->word, "operator()");
-}
-
 /* A functor that is a lambda in a function of a library: the function, and what tells its lambdas apart. */
 static void write_lambda(struct writer *w, const struct component *chain, size_t subject, size_t count)
 {
@@ -267,7 +258,8 @@ static void write_chain(struct writer *w, const struct component *chain, size_t 
 {
     bool library = scan_is_of_library(&w->scan, chain, count);
     size_t subject = count - 1, first = 0;
-    while (subject > 0 && (is_call(w, &chain[subject]) || chain[subject].unnamed))
+    while (subject > 0 && (chain[subject].brace || chain[subject].unnamed ||
+                           scan_span_is(&w->scan, chain[subject].word, "operator()")))
         subject--;
     if (library && !w->plain && subject + 1 < count && chain[count - 1].brace) {
         write_lambda(w, chain, subject, count);

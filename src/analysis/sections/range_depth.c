@@ -56,11 +56,6 @@ static size_t end_of(const struct range_depth *depth, uint32_t thread, int64_t l
     return last == INT64_MAX ? find(depth, thread + 1, INT64_MIN) : find(depth, thread, last + 1);
 }
 
-static uint64_t count_operations(const struct range_depth *depth, const struct range_depth_span *span)
-{
-    return end_of(depth, span->thread, span->last) - find(depth, span->thread, span->first);
-}
-
 /* --- spans become questions, or others --- */
 
 static int by_row(const void *a, const void *b)
@@ -123,17 +118,6 @@ static int by_gpu(const void *a, const void *b)
     return ORDER(left->gpu, right->gpu) ?: ORDER(left->called, right->called) ?: ORDER(left->start, right->start);
 }
 
-static int answer_on_gpu(struct range_busy *busy, const struct cover_operation *operations, size_t count,
-                         struct cover_question *questions, size_t question_count)
-{
-    if (cover_answer(operations, count, questions, question_count) < 0)
-        return -1;
-    for (size_t i = 0; i < question_count; i++)
-        if (questions[i].length > 0 && range_busy_put(busy, questions[i].row, operations->gpu, questions[i].length) < 0)
-            return -1;
-    return 0;
-}
-
 /* Adds up what SORTED, by GPU, has for each GPU. */
 static int answer_group(struct range_busy *busy, const struct cover_operation *sorted, size_t count,
                         struct cover_question *questions, size_t question_count)
@@ -141,8 +125,12 @@ static int answer_group(struct range_busy *busy, const struct cover_operation *s
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && sorted[end].gpu == sorted[i].gpu;)
             end++;
-        if (answer_on_gpu(busy, &sorted[i], end - i, questions, question_count) < 0)
+        if (cover_answer(&sorted[i], end - i, questions, question_count) < 0)
             return -1;
+        for (size_t k = 0; k < question_count; k++)
+            if (questions[k].length > 0 &&
+                range_busy_put(busy, questions[k].row, sorted[i].gpu, questions[k].length) < 0)
+                return -1;
     }
     return 0;
 }
@@ -337,9 +325,11 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
     if (status == 0) {
         /* In empty spans nothing was launched. */
         size_t kept = 0;
-        for (size_t i = 0; i < depth->spans.count; i++)
-            if (count_operations(depth, &depth->spans.items[i]) > 0)
-                depth->spans.items[kept++] = depth->spans.items[i];
+        for (size_t i = 0; i < depth->spans.count; i++) {
+            const struct range_depth_span *span = &depth->spans.items[i];
+            if (end_of(depth, span->thread, span->last) > find(depth, span->thread, span->first))
+                depth->spans.items[kept++] = *span;
+        }
         depth->spans.count = kept;
         status = file_vector_sort(&depth->spans, by_row);
     }

@@ -99,13 +99,6 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 
 /* --- operations and calls --- */
 
-static void widen_run(struct findings *findings, int64_t from, int64_t to)
-{
-    bool any = findings->from != EVENT_NONE;
-    findings->from = !any || from < findings->from ? from : findings->from;
-    findings->to = !any || to > findings->to ? to : findings->to;
-}
-
 /* Asynchronous copies of pageable memory wait, too, and launches where too many are queued: a call that takes so long.
  */
 #define LONG_CALL_NS 50000
@@ -135,7 +128,8 @@ static int show_calls(struct state *state, const struct trace *trace)
 static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
-    state->findings.from = state->findings.to = state->last_call = EVENT_NONE;
+    struct findings *findings = &state->findings;
+    findings->from = findings->to = state->last_call = EVENT_NONE;
     for (size_t i = 0; i < trace->python_sums.count; i++) {
         const struct named_stack *key = dense_map_row(&trace->python_calls, i);
         int64_t *count = dense_map_item(&state->stacks, key, &state->stack_counts);
@@ -149,14 +143,15 @@ static int gather(void *context, const struct trace *trace)
         const struct timeline_op *op;
         sorter_walk_begin(&walk, &trace->timeline);
         while (status == 0 && (op = sorter_next(&walk))) {
-            widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
-                      op->end);
+            int64_t from = op->called != EVENT_NONE && op->called < op->start ? op->called : op->start;
+            bool any = findings->from != EVENT_NONE;
+            findings->from = !any || from < findings->from ? from : findings->from;
+            findings->to = !any || op->end > findings->to ? op->end : findings->to;
             for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
                 status = state->of_op[i].op(state->of_op[i].state, trace, op);
         }
         status = sorter_walk_end(&walk) ?: status;
     }
-    struct findings *findings = &state->findings;
     findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
     bool any_call = state->last_call != EVENT_NONE;
     findings->waits = any_call && findings->to > state->last_call ? findings->to - state->last_call : 0;
@@ -298,22 +293,17 @@ const struct findings *findings_of(const struct trace *trace)
     return prepare(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
 }
 
-static void find_idled(struct findings *findings)
-{
-    int64_t least = findings->run;
-    for (size_t i = 0; i < findings->trace->devices.count; i++) {
-        const struct trace_device *device = &findings->trace->devices.items[i];
-        least = device->used && device->busy.total < least ? device->busy.total : least;
-    }
-    findings->idled = findings->run - least;
-}
-
 static int finish(struct report_row *row)
 {
     struct state *state = row->state;
     struct findings *findings = &state->findings;
     int status = prepare(state);
-    find_idled(findings);
+    int64_t least = findings->run; /* that a GPU was busy */
+    for (size_t i = 0; i < findings->trace->devices.count; i++) {
+        const struct trace_device *device = &findings->trace->devices.items[i];
+        least = device->used && device->busy.total < least ? device->busy.total : least;
+    }
+    findings->idled = findings->run - least;
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!findings_is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)

@@ -75,15 +75,11 @@ static void add_sum(struct lines_sum *sum, const struct lines_sum *more)
     sum->count += more->count;
 }
 
-static int64_t digits_of(int64_t bytes)
-{
-    return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
-}
-
 static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
 {
     bool backward = op->stack & GPU_OP_BACKWARD;
-    const struct lines_launched launched = {op->name, op->kernel ? op->size : digits_of(op->size), backward};
+    int64_t digits = op->size > 0 ? 64 - __builtin_clzll((unsigned long long)op->size) : 0;
+    const struct lines_launched launched = {op->name, op->kernel ? op->size : digits, backward};
     struct lines_all *all = dense_map_item(&lines->launched, &launched, &lines->launched_sums);
     if (!all)
         return -1;
@@ -305,9 +301,6 @@ static const char *pass_brackets(const char *at, char open, char close)
     }
     return at;
 }
-
-#define WITHOUT_NAME "(anonymous namespace)"
-#define OPERATOR "operator"
 
 /* Where what stands at AT and belongs to the name ends, though it has brackets: "operator()", "operator<",
  * "(anonymous namespace)". AT: there is nothing of that kind. */

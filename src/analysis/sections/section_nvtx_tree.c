@@ -134,13 +134,6 @@ static const struct column columns[] = {
     [COLUMN_RANGE] = {"name", "Name", TYPE_TEXT, 0, .fill = fill_indented},
 };
 
-static int write_branch(struct report_row *row, uint32_t number)
-{
-    const struct tree *tree = row->state;
-    row->number = number;
-    return section_row(row, &tree->forest.nodes.items[number], branch_of(tree, number));
-}
-
 static int write_outside(struct report_row *row)
 {
     const struct tree *tree = row->state;
@@ -160,7 +153,8 @@ static int finish(struct report_row *row)
         return -1;
     uint32_t at = tree->first;
     while (at) {
-        if (write_branch(row, at - 1) < 0)
+        row->number = at - 1;
+        if (section_row(row, &tree->forest.nodes.items[at - 1], branch_of(tree, at - 1)) < 0)
             return -1;
         uint32_t next = branch_of(tree, at - 1)->inner;
         for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)

@@ -66,10 +66,15 @@ static int add_figures(struct operators *operators, uint32_t name, uint32_t shap
     return row ? 0 : -1;
 }
 
+static struct open_operator *innermost(struct operators *operators)
+{
+    return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
+}
+
 static int close_one(struct operators *operators)
 {
     const struct open_operator *closed = &operators->open.items[--operators->open.count];
-    struct open_operator *outer = operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
+    struct open_operator *outer = innermost(operators);
     /* An operator whose only child has its own name is one call with it. */
     int64_t host = closed->range.end - closed->range.start;
     struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
@@ -111,38 +116,6 @@ static int close_ended(struct operators *operators, uint32_t thread, int64_t tim
     return 0;
 }
 
-static struct open_operator *innermost(struct operators *operators)
-{
-    return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
-}
-
-static int open_range(struct operators *operators, const struct range *range)
-{
-    struct open_operator *opened = array_push(&operators->open);
-    if (opened)
-        opened->range = *range;
-    return opened ? 0 : -1;
-}
-
-static void add_call(struct operators *operators, const struct host_call *call)
-{
-    struct open_operator *around = innermost(operators);
-    if (!around)
-        return;
-    sum_add(&around->within, call->end - call->start);
-    around->children++;
-}
-
-static void add_op(struct operators *operators, const struct launched_op *op)
-{
-    struct open_operator *around = innermost(operators);
-    if (!around)
-        return;
-    sum_add(&around->gpu, op->duration);
-    sum_add(&around->own_gpu, op->duration);
-    around->launches++;
-}
-
 static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int64_t other_time)
 {
     return thread != other_thread ? thread < other_thread : time <= other_time;
@@ -173,15 +146,28 @@ static int add_all(struct operators *operators, const struct trace *trace)
     struct next next = {sorter_next(&ranges), host_calls_next(&calls), sorter_next(&ops)};
     while (status == 0 && (next.range || operators->open.count > 0) && (next.range || next.call || next.op)) {
         if (range_is_first(&next)) {
-            status = close_ended(operators, next.range->thread, next.range->start) ?: open_range(operators, next.range);
+            status = close_ended(operators, next.range->thread, next.range->start);
+            struct open_operator *opened = status == 0 ? array_push(&operators->open) : NULL;
+            if (opened)
+                opened->range = *next.range;
+            status = opened ? 0 : -1;
             next.range = sorter_next(&ranges);
         } else if (call_is_first(&next)) {
             status = close_ended(operators, next.call->thread, next.call->start);
-            add_call(operators, next.call);
+            struct open_operator *around = innermost(operators);
+            if (around) {
+                sum_add(&around->within, next.call->end - next.call->start);
+                around->children++;
+            }
             next.call = host_calls_next(&calls);
         } else {
             status = close_ended(operators, next.op->thread, next.op->called);
-            add_op(operators, next.op);
+            struct open_operator *around = innermost(operators);
+            if (around) {
+                sum_add(&around->gpu, next.op->duration);
+                sum_add(&around->own_gpu, next.op->duration);
+                around->launches++;
+            }
             next.op = sorter_next(&ops);
         }
     }

@@ -154,16 +154,6 @@ static void write_losses(struct table *table, const struct trace *trace)
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
-static void write_filters(struct table *table, const struct trace *trace)
-{
-    struct buffer words;
-    if (!filter_wanted(&trace->options->filter))
-        return;
-    buffer_init_memory(&words);
-    filter_write(&words, &trace->options->filter);
-    put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
-}
-
 static int finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
@@ -182,7 +172,12 @@ static int finish(struct report_row *row)
     write_text(table, trace, "Warning", trace->missed);
     if (trace->missed != EVENT_NO_TEXT)
         mark_bad(table);
-    write_filters(table, trace);
+    if (filter_wanted(&trace->options->filter)) {
+        struct buffer words;
+        buffer_init_memory(&words);
+        filter_write(&words, &trace->options->filter);
+        put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
+    }
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
     write_devices(table, trace);
     write_compilation(table, trace);
