@@ -167,9 +167,8 @@ static int add_entries(struct flight_job *job)
     }
     status = collectives_walk_end(&walk) ?: status;
     hang_fronts_end(&job->fronts);
-    if (status == 0)
-        status = hang_facts_tell(&job->facts, &job->trace, &job->fronts);
-    return status ? status : sorter_ready(&job->entries);
+    status = status ?: hang_facts_tell(&job->facts, &job->trace, &job->fronts);
+    return status ?: sorter_ready(&job->entries);
 }
 
 /* --- ranks that did nothing in a group --- */

@@ -66,8 +66,7 @@ static int learn(struct filter *filter, struct sections *sections, const char *p
     trace_init(&first, options);
     filter_want(&options->filter, &first);
     int status = read_first(options, path, &first);
-    if (status == 0)
-        status = filter_learn(filter, &first, path);
+    status = status ?: filter_learn(filter, &first, path);
     int64_t start = trace->window.any ? trace->window.first : first.start;
     if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))
         trace->heap->asked_at = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
@@ -210,8 +209,7 @@ int report_write_table(struct render *render, struct table *table, const char *s
         column = table_find_column(table->columns, table->column_count, sort);
     size_t top = options->usual && usual ? usual : REPORT_TOP_FOR_PEOPLE;
     int status = table->no_memory ? -1 : table_sort(table, column, options->top != REPORT_TOP_OWN ? options->top : top);
-    if (status == 0)
-        status = table_choose(table, options->columns);
+    status = status ?: table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
     if (check_chosen(table, options) < 0)
@@ -330,8 +328,7 @@ static int report_file(const struct report_options *options, const char *path, s
             warning("'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end", path, end,
                     time);
     }
-    if (status == 0)
-        status = write_report(&sections, path, render);
+    status = status ?: write_report(&sections, path, render);
     if (status == 0 && options->fail_on)
         status = check_findings(&sections, options->fail_on);
     sections_release(&sections);

@@ -239,10 +239,8 @@ static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, 
     struct shown shown;
     struct gpu_stacks folded = {0};
     int status = shown_init(&shown, stacks, trace, clean_name);
-    if (status == 0)
-        status = fold(&folded, &shown);
-    if (status == 0)
-        status = sort_siblings(&folded, &shown.names);
+    status = status ?: fold(&folded, &shown);
+    status = status ?: sort_siblings(&folded, &shown.names);
     for (uint32_t node = status == 0 ? folded.first : 0; node; node = gpu_stacks_next(&folded, node))
         if (has_own(&folded.nodes.items[node - 1])) {
             uint32_t path[STACKS_DEPTH + 4];

@@ -193,8 +193,7 @@ int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool asc
         status = cut_text(&texts[i], &cut, family.mark);
         cut_ones[cut_count++] = &texts[i];
     }
-    if (status == 0)
-        status = tell_all_apart(cut_ones, cut_count, &family);
+    status = status ?: tell_all_apart(cut_ones, cut_count, &family);
     free(cut_ones);
     return status;
 }

@@ -105,9 +105,8 @@ static int make_links(struct autograd *autograd)
     int walked = sorter_walk_end(&walk);
     sorter_release(&autograd->flows);
     sorter_release(&autograd->operators);
-    if (status == 0)
-        status = walked;
-    return status ? status : sorter_ready(&autograd->links);
+    status = status ?: walked;
+    return status ?: sorter_ready(&autograd->links);
 }
 
 /* --- GPU operations --- */
@@ -176,12 +175,9 @@ int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, s
     sorter_init(&to.moved, gpu_ops->space, sizeof(struct moved_op), launched_ops_order);
     sorter_init(&to.placed, gpu_ops->space, sizeof(struct launched_op), launched_ops_order);
     status = move_all(autograd, &to, ranges, gpu_ops);
-    if (status == 0)
-        status = sorter_ready(&to.moved);
-    if (status == 0)
-        status = range_walk_ops(ranges, false, &to.moved, place, NULL, &to);
-    if (status == 0)
-        status = sorter_ready(&to.placed);
+    status = status ?: sorter_ready(&to.moved);
+    status = status ?: range_walk_ops(ranges, false, &to.moved, place, NULL, &to);
+    status = status ?: sorter_ready(&to.placed);
     sorter_release(&to.moved);
     sorter_release(gpu_ops);
     *gpu_ops = to.placed;

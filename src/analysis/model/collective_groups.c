@@ -170,11 +170,11 @@ int collective_groups_join(struct sorter *grouped, collective_receiver *give, vo
         if (another)
             group.calls.count = group.leader = 0;
         given = given && last.called == EVENT_NONE;
-        status = status ? status : give_grouped(&group, &last);
+        status = status ?: give_grouped(&group, &last);
     }
     if (status == 0 && !given)
         status = give_calls(&group);
     int walked = sorter_walk_end(&walk);
     array_release(&group.calls);
-    return status ? status : walked;
+    return status ?: walked;
 }

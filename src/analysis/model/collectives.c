@@ -417,13 +417,12 @@ static int join_all(const struct sorter *from, struct joined *joined)
         if (same.count > 0 && !again)
             status = give(&same, joined);
         last = *next;
-        status = status ? status : join(&same, next);
+        status = status ?: join(&same, next);
     }
-    if (status == 0)
-        status = give(&same, joined);
+    status = status ?: give(&same, joined);
     int walked = sorter_walk_end(&walk);
     array_release(&same);
-    return status ? status : walked;
+    return status ?: walked;
 }
 
 int collectives_gather(struct collectives *collectives, const struct trace *trace)
@@ -446,7 +445,7 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     for (size_t i = 0; i < joined.items.count && status == 0; i++)
         status = sorter_add(&collectives->all, &joined.items.items[i]);
     file_vector_release(&joined.items);
-    return status ? status : sorter_ready(&collectives->all);
+    return status ?: sorter_ready(&collectives->all);
 }
 
 /* --- walks --- */

@@ -268,5 +268,5 @@ int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, c
                         const struct stream_owners *owners)
 {
     int status = gpu_ops_each(gpu_ops, calls, owners, add_called, launched);
-    return status ? status : sorter_ready(launched);
+    return status ?: sorter_ready(launched);
 }

@@ -385,8 +385,7 @@ int sections_finish(struct sections *sections)
         }
         status = tasks_run(tasks, count, workers);
     }
-    if (status == 0)
-        status = make_names(trace);
+    status = status ?: make_names(trace);
     return status < 0 ? error_no_memory("a report") : 0;
 }
 

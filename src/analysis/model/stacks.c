@@ -218,10 +218,8 @@ int gpu_stacks_gather(struct gpu_stacks *stacks, const struct trace *trace)
     struct gathering gathering = {.stacks = stacks, .trace = trace};
     sorter_init(&gathering.ops, trace->space, sizeof(struct based_op), launched_ops_order);
     int status = range_walk_ops(&trace->ranges, false, &trace->launched_ops, find_base, NULL, &gathering);
-    if (status == 0)
-        status = sorter_ready(&gathering.ops);
-    if (status == 0)
-        status = range_walk_ops(&trace->host_frames, false, &gathering.ops, add_op, NULL, &gathering);
+    status = status ?: sorter_ready(&gathering.ops);
+    status = status ?: range_walk_ops(&trace->host_frames, false, &gathering.ops, add_op, NULL, &gathering);
     sorter_release(&gathering.ops);
     map_release(&gathering.last);
     gpu_stacks_link(stacks);

@@ -145,7 +145,7 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
     }
     if (status == 0 && steps->processes.count > 0)
         status = add_ops(steps, trace, launched) ?: add_calls(steps, trace);
-    return status ? status : add_outside(steps);
+    return status ?: add_outside(steps);
 }
 
 int steps_gather(struct steps *steps, const struct trace *trace)
@@ -156,8 +156,7 @@ int steps_gather(struct steps *steps, const struct trace *trace)
     struct sorter launched; /* the trace has these only where it has ranges */
     launched_ops_init(&launched, trace->space);
     status = launched_ops_gather(&launched, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
-    if (status == 0)
-        status = gather(steps, trace, &launched);
+    status = status ?: gather(steps, trace, &launched);
     sorter_release(&launched);
     return status;
 }

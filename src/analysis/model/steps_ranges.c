@@ -165,8 +165,7 @@ static int visit_ranges(struct finder *finder, range_visit visit)
     while (status >= 0 && (open = range_walk_open(&walk, LAUNCHED_NO_THREAD, INT64_MAX))) {
         status = key_of(finder, &walk, open, &key);
         open->node = NOT_A_CANDIDATE;
-        if (status == 0)
-            status = visit(finder, &walk, open, &key);
+        status = status ?: visit(finder, &walk, open, &key);
     }
     int walked = range_walk_end(&walk);
     return status < 0 ? status : walked;
@@ -310,8 +309,9 @@ static int find_in_ranges(struct finder *finder)
         if (!array_push(&finder->best))
             return -1;
     int status = visit_ranges(finder, count_range);
-    if (status == 0)
-        status = range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
+    status =
+        status
+            ?: range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
     if (status != 0)
         return status;
     /* Finds the best repetition of each process. */

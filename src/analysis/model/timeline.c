@@ -46,7 +46,7 @@ int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts)
 {
     struct gathering gathering = {timeline, parts};
     int status = gpu_ops_each(parts->gpu_ops, parts->calls, parts->owners, add_op, &gathering);
-    return status ? status : sorter_ready(timeline);
+    return status ?: sorter_ready(timeline);
 }
 
 /* --- */

@@ -292,8 +292,7 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
     if (depth->others.count == 0)
         return 0;
     int status = file_vector_sort(&depth->others, earliest_first);
-    if (status == 0)
-        status = begin_changes(&change);
+    status = status ?: begin_changes(&change);
     for (size_t i = 0; i < depth->others.count && status == 0; i++)
         status = measure_other(&change, busy, &depth->others.items[i], left_out);
     for (size_t i = 0; i < change.coverages.count; i++)
@@ -335,12 +334,9 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
     }
     depth->steps =
         STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
-    if (status == 0)
-        status = part_rows(depth);
-    if (status == 0)
-        status = answer_questions(depth, busy, &left_out);
-    if (status == 0)
-        status = measure_others(depth, busy, &left_out);
+    status = status ?: part_rows(depth);
+    status = status ?: answer_questions(depth, busy, &left_out);
+    status = status ?: measure_others(depth, busy, &left_out);
     if (left_out > 0)
         warning("the GPU busy time of %" PRIu64 " row%s of NVTX ranges is left out: too many ranges are open at once",
                 left_out, left_out == 1 ? "" : "s");

@@ -148,10 +148,8 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     range_busy_init(&gathering.inside, trace->space);
     range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
-    if (status == 0)
-        status = write_all(busy, &gathering.outside);
-    if (status == 0)
-        status = write_all(busy, &gathering.captured);
+    status = status ?: write_all(busy, &gathering.outside);
+    status = status ?: write_all(busy, &gathering.captured);
     if (status == 0 && !gathering.too_deep)
         status = write_all(busy, &gathering.inside);
     else if (status == 0)

@@ -80,15 +80,15 @@ static int gather(void *context, const struct trace *trace)
     struct critical_graph graph = {0};
     path->parts.memory.directory = path->outside.memory.directory = temporary_directory();
     int status = critical_syncs_finish(&state->syncs, trace);
-    status = status ? status : critical_graph_load(&graph, trace);
-    status = status ? status : critical_graph_decide(&graph, &state->syncs);
+    status = status ?: critical_graph_load(&graph, trace);
+    status = status ?: critical_graph_decide(&graph, &state->syncs);
     if (status == 0) {
         const struct critical_end end = critical_find_end(&graph);
         status = critical_walk(&graph, end, path);
-        status = status ? status : critical_slack(&graph, end);
+        status = status ?: critical_slack(&graph, end);
     }
-    status = status ? status : critical_path_divide(path, trace);
-    status = status ? status : add_rows(path, &graph);
+    status = status ?: critical_path_divide(path, trace);
+    status = status ?: add_rows(path, &graph);
     critical_graph_release(&graph);
     return status;
 }

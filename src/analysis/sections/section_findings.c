@@ -310,10 +310,8 @@ static int finish(struct report_row *row)
             status = finding_rules[i]->find(state_of(state, finding_rules[i]), findings);
     }
     status = findings->no_memory ? -1 : status;
-    if (status == 0)
-        status = find_places(state);
-    if (status == 0)
-        status = findings_show_unknown(row);
+    status = status ?: find_places(state);
+    status = status ?: findings_show_unknown(row);
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
         bool before = findings->window.steps > 0 && finding->place.time != EVENT_NONE &&

@@ -37,10 +37,8 @@ const struct hangs *hangs_found(const struct trace *trace)
             status = hang_fronts_operation(&hangs->fronts, ranks, count);
         status = collectives_walk_end(&walk) ?: status;
     }
-    if (status == 0)
-        status = hang_facts_tell(&state->facts, trace, &hangs->fronts);
-    if (status == 0)
-        status = hangs_finish(hangs);
+    status = status ?: hang_facts_tell(&state->facts, trace, &hangs->fronts);
+    status = status ?: hangs_finish(hangs);
     return status == 0 ? hangs : NULL;
 }
 

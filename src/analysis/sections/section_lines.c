@@ -121,7 +121,7 @@ static int gather_python(struct lines *lines, const struct trace *trace)
         if (waits)
             add_sum(waits, &(struct lines_sum){sum->ns, sum->count});
     }
-    return status ? status : walked;
+    return status ?: walked;
 }
 
 /* In a trace without stacks there is nothing to do. */

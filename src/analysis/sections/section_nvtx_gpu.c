@@ -219,7 +219,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
     if (dense_map_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
         return -1;
     int status = range_rows_gather(&rows, &gpu->busy);
-    return status ? status : extents_each(&gpu->extents, add_part, gpu);
+    return status ?: extents_each(&gpu->extents, add_part, gpu);
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -235,8 +235,7 @@ static int gather(void *state, const struct trace *trace)
     int status = gather_parts(gpu, trace);
     extents_release(&gpu->extents);
     file_vector_release(&gpu->kinds_of_ranges);
-    if (status == 0)
-        status = sorter_ready(&gpu->parts);
+    status = status ?: sorter_ready(&gpu->parts);
     if (status == 0) {
         struct span span = {0};
         struct sorter_walk walk;
@@ -244,8 +243,7 @@ static int gather(void *state, const struct trace *trace)
         sorter_walk_begin(&walk, &gpu->parts);
         while (status == 0 && (part = sorter_next(&walk)))
             status = join_part(gpu, trace, part, &span);
-        if (status == 0)
-            status = end_span(gpu, &span);
+        status = status ?: end_span(gpu, &span);
         status = sorter_walk_end(&walk) ?: status;
     }
     sorter_release(&gpu->parts);

@@ -239,7 +239,7 @@ static int gather_kernels(void *state, const struct trace *trace)
     kernels->trace = trace;
     range_busy_init(&kernels->busy, trace->space);
     int status = range_walk_ops(&trace->ranges, true, &trace->launched_ops, add_op, NULL, kernels);
-    return status ? status : range_busy_finish(&kernels->busy);
+    return status ?: range_busy_finish(&kernels->busy);
 }
 
 static struct cell fill_kernel_busy(struct report_row *row, const struct column *column)

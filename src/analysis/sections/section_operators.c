@@ -171,8 +171,7 @@ static int add_all(struct operators *operators, const struct trace *trace)
             next.op = sorter_next(&ops);
         }
     }
-    if (status == 0)
-        status = close_ended(operators, LAUNCHED_NO_THREAD, INT64_MAX);
+    status = status ?: close_ended(operators, LAUNCHED_NO_THREAD, INT64_MAX);
     int walked_ranges = sorter_walk_end(&ranges), walked_ops = sorter_walk_end(&ops);
     int walked_calls = host_calls_walk_end(&calls);
     return status ? status : walked_ranges ? walked_ranges : walked_ops ? walked_ops : walked_calls;

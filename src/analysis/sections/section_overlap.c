@@ -98,8 +98,7 @@ static int gather(void *state, const struct trace *trace)
     sorter_walk_begin(&ops, &trace->timeline);
     while (status == 0 && trace->streams.count > 1 && (op = sorter_next(&ops)))
         status = add_op(&walk, op);
-    if (status == 0)
-        status = pass(&walk, INT64_MAX);
+    status = status ?: pass(&walk, INT64_MAX);
     return sorter_walk_end(&ops) ?: status;
 }
 
