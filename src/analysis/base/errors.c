@@ -7,6 +7,7 @@
 
 #include "common/buffer.h"
 #include "trace/spool/cuda_names.h"
+#include "common/lookup.h"
 
 #define NO_BINARY 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 #define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY and hipErrorNotReady */
@@ -91,11 +92,7 @@ static void write_error(struct buffer *text, bool of_runtime, int64_t code)
 static int by_count(const void *left, const void *right)
 {
     const struct error_kind *a = left, *b = right;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    if (a->code != b->code)
-        return a->code < b->code ? -1 : 1;
-    return b->of_runtime - a->of_runtime;
+    return ORDER(b->count, a->count) ?: ORDER(a->code, b->code) ?: ORDER(b->of_runtime, a->of_runtime);
 }
 
 struct cell errors_cell(const struct errors *errors, struct table *table)

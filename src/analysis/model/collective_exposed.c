@@ -1,6 +1,6 @@
 /*
- * What of communication no computation hides, of any number of operations and however they overlap: a walk over the GPU's
- * timeline, with the points at which they begin and end.
+ * What of communication no computation hides, of any number of operations and however they overlap: a walk over the
+ * GPU's timeline, with the points at which they begin and end.
  */
 #include "analysis/model/collective.h"
 

@@ -269,18 +269,14 @@ static int add_section(struct sections *sections, unsigned number)
     *one = (struct sections_one){
         .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
     section = one->section;
-    trace->heap = section->heap ? &sections->heap : trace->heap;
-    trace->wanted.stacks |= section->heap || section->stacks || section->samples;
-    trace->wanted.samples |= section->samples;
-    trace->wanted.ranges |= section->ranges;
-    trace->wanted.launched_ops |= section->launched_ops;
-    trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;
-    trace->wanted.calls |= section->calls || section->gpu_op || section->launched_ops;
-    trace->wanted.operators |= section->operators;
-    trace->wanted.timeline |= section->timeline;
-    trace->wanted.gpu_ops |= section->timeline;
-    trace->wanted.calls |= section->timeline;
-    trace->wanted.host_calls |= section->host_calls;
+    struct trace_wanted *wanted = &trace->wanted;
+    for (size_t i = 0; i < sizeof(*wanted); i++)
+        ((bool *)wanted)[i] |= ((const bool *)&section->looks_at)[i];
+    bool joins = section->gpu_op || wanted->launched_ops || wanted->timeline;
+    wanted->gpu_ops |= joins;
+    wanted->calls |= joins;
+    wanted->stacks |= wanted->heap || wanted->samples;
+    trace->heap = wanted->heap ? &sections->heap : NULL;
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     sections->states[number] = one->state;

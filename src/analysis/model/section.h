@@ -199,15 +199,7 @@ struct section {
      * many struct series. */
     size_t item_size;
     unsigned series;
-    bool heap;         /* it looks at trace.heap */
-    bool stacks;       /* it looks at call stacks; sections that look at trace.heap get them without asking */
-    bool ranges;       /* it looks at trace.ranges */
-    bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
-    bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
-    bool operators;    /* it looks at trace.operators */
-    bool timeline;     /* it looks at trace.timeline */
-    bool samples;      /* it looks at trace.samples, and their stacks */
-    bool host_calls;   /* it looks at trace.host_calls */
+    struct trace_wanted looks_at;
     /* Sections whose states finish() looks at, by section_state(): REPORT_BIT() of each. They are gathered, and not
      * shown unless they are wanted. */
     uint64_t needs;

@@ -66,14 +66,22 @@ struct trace_clock {
     int64_t error_us;     /* it is wrong by at most this, as the system says */
 };
 
+/* What somebody looks at of a trace, by the names of its members. */
+struct trace_wanted {
+    bool ranges, operators, host_frames;
+    bool calls, gpu_ops;         /* sections with gpu_op() get them without asking, as do those that look at … */
+    bool launched_ops, timeline; /* … these; where there are no ranges or captures, launched_ops are not made */
+    bool host_calls;
+    bool stacks;        /* call stacks: who looks at one of the next gets them without asking */
+    bool heap, samples; /* samples: with their stacks */
+};
+
 struct trace {
     const struct report_options *options;
     const void *const *states; /* of the sections, by enum report_section; NULL: neither wanted nor needed */
     struct interner strings;
 
-    struct {
-        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks, samples;
-    } wanted;                  /* what sections look at */
+    struct trace_wanted wanted;
     int64_t base;              /* of its times: ns since 1970; 0: not known */
     int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
     bool any;                  /* there was one */

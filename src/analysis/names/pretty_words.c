@@ -23,56 +23,17 @@ static bool ends(const char *word, size_t length, const char *known)
 
 bool pretty_is_library(const char *word, size_t length)
 {
-    static const char *const libraries[] = {
-        "at",
-        "at_cuda_detail",
-        "c10",
-        "c10d",
-        "caffe2",
-        "torch",
-        "std",
-        "thrust",
-        "cub",
-        "cuda",
-        "cutlass",
-        "cutlass3x",
-        "cute",
-        "nvcuda",
-        "cudnn",
-        "cudnn_ops",
-        "cask",
-        "cask_cudnn",
-        "cask_cudnn_v9",
-        "cask_plugin",
-        "cublas",
-        "cublasLt",
-        "cufft",
-        "curand",
-        "cusparse",
-        "cusolver",
-        "flash",
-        "pytorch_flash",
-        "nccl",
-        "apex",
-        "fbgemm_gpu",
-        "raft",
-        "rmm",
-        "Eigen",
-        "tensorflow",
-        "stream_executor",
-        "xla",
-        "jax",
-        "__gnu_cxx",
-        "libcudacxx",
-        "internal",
-        "transformer_engine",
-        "gemm_kernel",
-        "nvinfer1",
-        "_V2",
-    };
-    for (size_t i = 0; i < COUNT(libraries); i++)
-        if (is(word, length, libraries[i]))
+    static const char libraries[] =
+        "at at_cuda_detail c10 c10d caffe2 torch std thrust cub cuda cutlass cutlass3x cute nvcuda cudnn "
+        "cudnn_ops cask cask_cudnn cask_cudnn_v9 cask_plugin cublas cublasLt cufft curand cusparse cusolver "
+        "flash pytorch_flash nccl apex fbgemm_gpu raft rmm Eigen tensorflow stream_executor xla jax "
+        "__gnu_cxx libcudacxx internal transformer_engine gemm_kernel nvinfer1 _V2";
+    for (const char *at = libraries; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        if (size == length && memcmp(at, word, size) == 0)
             return true;
+        at += size;
+    }
     return false;
 }
 

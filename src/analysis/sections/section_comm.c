@@ -45,7 +45,7 @@ const struct section section_comm = {
     .parts = TRACE_KERNEL,
     .sort = COMM_SORT,
     .categories = COLLECTIVE_CATEGORIES,
-    .timeline = true,
+    .looks_at = {.timeline = true},
     .init = init,
     .event = event,
     .gather = gather,

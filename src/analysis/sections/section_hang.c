@@ -55,7 +55,7 @@ const struct section section_hang = {
     .paragraphs = true,
     .categories = HANG_FACTS_CATEGORIES,
     .state_size = sizeof(struct hang_state),
-    .stacks = true,
+    .looks_at = {.stacks = true},
     .needs = REPORT_BIT(REPORT_COMM), /* all operations */
     .event = event,
     .finish = finish,

@@ -78,7 +78,8 @@ static int finish_peak(struct report_row *row)
 }
 
 const struct section section_memory_peak = {
-    SECTION_COLUMNS(peak_columns), .sources = {TRACE_MEMORY}, .heap = true, .sort = "total", .finish = finish_peak,
+    SECTION_COLUMNS(peak_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_peak,
 };
 
 /*
@@ -169,11 +170,13 @@ static int finish_at_time(struct report_row *row)
 }
 
 const struct section section_memory_leaks = {
-    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .heap = true, .sort = "total", .finish = finish_at_end,
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_at_end,
 };
 
 const struct section section_memory_snapshot = {
-    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .heap = true, .sort = "total", .finish = finish_at_time,
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_at_time,
 };
 
 /*
@@ -220,7 +223,8 @@ static int finish_churn(struct report_row *row)
 }
 
 const struct section section_memory_churn = {
-    SECTION_COLUMNS(churn_columns), .sources = {TRACE_MEMORY}, .heap = true, .sort = "count", .finish = finish_churn,
+    SECTION_COLUMNS(churn_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "count",
+    .finish = finish_churn,
 };
 
 /*
@@ -250,6 +254,6 @@ static int finish_failures(struct report_row *row)
 const struct section section_memory_failures = {
     SECTION_COLUMNS(failure_columns),
     .sources = {TRACE_MEMORY},
-    .heap = true,
+    .looks_at = {.heap = true},
     .finish = finish_failures,
 };

@@ -213,8 +213,7 @@ const struct section section_nvtx = {
     .sort = "total",
     .categories =
         CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORIES_OTHER,
-    .ranges = true,
-    .launched_ops = true,
+    .looks_at = {.ranges = true, .launched_ops = true},
     .event = event,
     .gather = gather,
     .finish = finish,

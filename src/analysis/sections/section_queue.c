@@ -179,7 +179,7 @@ const struct section section_queue = {
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .sort = "max",
-    .timeline = true,
+    .looks_at = {.timeline = true},
     .gather = gather,
     .finish = finish,
     .release = release,

@@ -28,7 +28,7 @@ const struct section section_ranks = {
     .state_size = sizeof(struct rank_times),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .timeline = true,
+    .looks_at = {.timeline = true},
     .needs = REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
     .gather = gather,
     .finish = finish,
@@ -48,7 +48,7 @@ const struct section section_stages = {
     .column_count = STAGES_COLUMNS,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .timeline = true,
+    .looks_at = {.timeline = true},
     .needs = REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
     .finish = finish_stages,
 };

@@ -73,10 +73,7 @@ static const struct column columns[] = {
 const struct section section_steps = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct steps),
-    .calls = true,
-    .ranges = true,
-    .launched_ops = true,
-    .host_calls = true,
+    .looks_at = {.calls = true, .ranges = true, .launched_ops = true, .host_calls = true},
     .gather = gather,
     .finish = finish,
     .release = release,

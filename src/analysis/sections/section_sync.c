@@ -188,7 +188,7 @@ const struct section section_sync = {
         {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
-    .calls = true,
+    .looks_at = {.calls = true},
     .init = init,
     .event = event,
     .gather = gather,

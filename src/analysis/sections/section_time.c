@@ -95,7 +95,7 @@ const struct section section_time = {
     .usual = 5,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .timeline = true,
+    .looks_at = {.timeline = true},
     .needs = REPORT_BIT(REPORT_FINDINGS),
     .finish = finish,
 };
