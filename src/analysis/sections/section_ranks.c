@@ -16,7 +16,10 @@ static void release(void *state)
 static int finish(struct report_row *row)
 {
     struct ranks ranks = {0};
-    int status = ranks_of_trace(&ranks, row->trace) ?: ranks_fill(row, &ranks);
+    int status = ranks_of_trace(&ranks, row->trace);
+    bool alone = row->trace->options->usual && ranks.items.count < 2; /* the first screen compares it with nobody */
+    if (status == 0 && !alone)
+        status = ranks_fill(row, &ranks);
     ranks_release(&ranks);
     return status;
 }
