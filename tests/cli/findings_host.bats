@@ -308,3 +308,36 @@ waits() { # CALL LINE...
     "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[] | select(.id == "host-work")
         | .start_ns >= 1000000000 and (.stack | startswith("load_batch (/app/train.c:41)"))'
 }
+
+# Thirty steps of 10 ms, in which the host is outside CUDA for 6 ms before it copies the batch. One line of the program,
+# train.py:30, calls all of it, as with Lightning. FRAME: what launches the copy.
+steps_of_a_library() { # FRAME FILE
+    jq -n --arg frame "$1" --arg file "$2" "$words"'
+        def frame($name; $file; $line; $parent): {name: $name, file: $file, line: $line, category: "python", parent: $parent};
+        "/v/lib/python3.12/site-packages" as $site | {
+            stackFrames: {"1": frame("train"; "/w/train.py"; 30; null), "2": frame("Trainer.fit"; $site + "/lightning/trainer.py"; 500; 1),
+                "3": frame("SGD.step"; $site + "/torch/optim/sgd.py"; 80; 2), "4": frame($frame; $site + $file; 270; 2),
+                "5": frame("to"; $site + "/lightning/apply_func.py"; 76; 4)},
+            traceEvents: [range(30) | . as $i | (10000 * $i) as $t
+                | call("cudaMemcpyAsync"; $t; 10; 2 * $i), (copy("Memcpy HtoD (Pinned -> Device)"; 7; $t + 10; 100; 2 * $i; 100000) | .args.stack = 5),
+                  (launched(7; $t + 20; $t + 110; 3890; 2 * $i + 1) | if .cat == "kernel" then .args.stack = 3 else . end)]}' >trace.json
+}
+
+@test "where one line of the program calls a library, its functions around the gap are named, and who gets a batch" {
+    steps_of_a_library Strategy.batch_to_device /lightning/strategy.py
+    run found
+    assert_output 'data-loading 174000000 174000000 29'
+    run text data-loading
+    assert_output --partial 'the longest between SGD.step (sgd.py:80) and to (apply_func.py:76), where it gets the next batch ('
+    run advice data-loading
+    assert_output --partial 'DataLoader(num_workers=4'
+    "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0].where | startswith("train (train.py:30)")'
+    for frame in _BaseDataLoaderIter.__next__ __next__; do
+        steps_of_a_library $frame /torch/utils/data/dataloader.py
+        run found
+        assert_output 'data-loading 174000000 174000000 29'
+    done
+    steps_of_a_library Writer.save /writer.py
+    run text host-work
+    assert_output --partial 'the longest between SGD.step (sgd.py:80) and to (apply_func.py:76) ('
+}

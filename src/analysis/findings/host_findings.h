@@ -41,6 +41,19 @@ struct host_phrase host_phrase(const struct host_activities *host, uint32_t acti
 /* What helps against an activity; NULL for EVENT_NO_TEXT. */
 const char *host_advice(const struct host_activities *host, uint32_t activity);
 
+/* Whether PyTorch's DataLoader gets the next batch in a call stack, or Lightning, Accelerate or Transformers moves it
+ * to the GPU. */
+bool host_gets_batch(const struct trace *trace, int64_t stack);
+
+/* What the host launched before and after GAP: "load (train.py:31) and forward (train.py:27)", or functions of
+ * libraries where one line of the program called both; and the operations, where no stack is known. "": both are the
+ * same. */
+struct host_between {
+    char text[2 * FINDING_NAME + 48];
+    bool loads; /* it got the next batch in the gap: the text says so */
+};
+struct host_between host_between(const struct trace *trace, const struct idle_gap *gap);
+
 /* The largest gap of DEVICE that ACTIVITY took most of. NULL: none is known. */
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);
 /* GAP of DEVICE; NULL: nowhere but on DEVICE. */

@@ -93,16 +93,25 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
     bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
     if (!finding)
         return 0;
+    struct host_between between = {.loads = false};
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
+        between.loads = host_gets_batch(findings->trace, finding->place.stack);
+    } else if (gap && !named && gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT) {
+        between = host_between(findings->trace, gap);
     }
-    return finding_say(finding,
-                       "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
-                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
-                       amount_time(outside->longest).text, named ? ", mostly in the range " : "",
-                       named ? finding_name(findings->trace, outside->range).text : "", sampled ? ": " : "",
-                       host_phrase(&idle->host, outside->activity).text);
+    if (between.loads) {
+        finding->rule = &rule_data_loading;
+        finding_advise(finding, "Load data in more processes of their own, and ahead of the need: "
+                                "DataLoader(num_workers=4, pin_memory=True, prefetch_factor=4).");
+    }
+    return finding_say(
+        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s%s%s",
+        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+        amount_time(outside->longest).text, named ? ", mostly in the range " : "",
+        named ? finding_name(findings->trace, outside->range).text : "", *between.text ? ", the longest between " : "",
+        between.text, sampled ? ": " : "", host_phrase(&idle->host, outside->activity).text);
 }
 
 static int host_find(void *state, struct findings *findings)

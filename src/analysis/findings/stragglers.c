@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/findings/host_findings.h"
 #include "analysis/ranks/slow_links.h"
 #include "analysis/ranks/stages.h"
 
@@ -189,14 +191,6 @@ static const struct idle_gap *usual_gap(const struct idle *idle, const struct tr
     return found;
 }
 
-/* "forward (train.py:27)" where operations of this name are launched, or the name. */
-static struct finding_name name_launch(const struct trace *trace, uint32_t name)
-{
-    const struct trace_frame *place =
-        trace_stack_place(trace, findings_stack(section_state(trace, REPORT_FINDINGS), name));
-    return place ? finding_name_of(trace_text(trace, place->place)) : finding_name(trace, name);
-}
-
 int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
 {
     const struct findings *findings = findings_of(trace); /* gaps before the steps are others */
@@ -204,12 +198,10 @@ int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
     for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
         struct rank *rank = &ranks->items.items[i];
         const struct idle_gap *gap = usual_gap(idle, trace, rank);
-        char text[2 * FINDING_NAME + 16];
-        if (!gap)
+        const struct host_between between = gap ? host_between(trace, gap) : (struct host_between){.text = ""};
+        if (!*between.text)
             continue;
-        int length = snprintf(text, sizeof(text), "%s and %s", name_launch(trace, gap->before.name).text,
-                              name_launch(trace, gap->after.name).text);
-        rank->between = intern(&ranks->texts, text, (size_t)length);
+        rank->between = intern(&ranks->texts, between.text, strlen(between.text));
         if (rank->between == INTERN_NO_MEMORY)
             return -1;
     }

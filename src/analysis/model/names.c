@@ -116,5 +116,5 @@ int name_change(struct trace *trace, struct event_fields *event)
 
 bool name_is_data_loader(const char *name)
 {
-    return strstr(name, "DataLoader") && strstr(name, "__next__");
+    return strstr(name, "__next__") && (strstr(name, "DataLoader") || strstr(name, "(dataloader.py"));
 }

@@ -29,7 +29,7 @@ bool names_are_changed(const struct report_options *options);
 /* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
 int name_change(struct trace *trace, struct event_fields *event);
 
-/* Whether a range or an operator of this name is PyTorch's DataLoader, which gets the next batch. */
+/* Whether a range, an operator or a frame of this name is PyTorch's DataLoader, which gets the next batch. */
 bool name_is_data_loader(const char *name);
 
 #endif
