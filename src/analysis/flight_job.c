@@ -28,12 +28,7 @@ const char *flight_word(enum collective_kind kind)
     return words[kind];
 }
 
-static int by_rank_and_time(const void *left, const void *right)
-{
-    const struct flight_entry *a = left, *b = right;
-    return ORDER(a->rank, b->rank)
-               ?: ORDER(a->time, b->time) ?: ORDER(a->group, b->group) ?: ORDER(a->own.sequence, b->own.sequence);
-}
+ORDER_BY(by_rank_and_time, struct flight_entry, rank, time, group, own.sequence)
 
 void flight_job_init(struct flight_job *job)
 {

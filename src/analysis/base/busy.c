@@ -3,11 +3,7 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 
-static int by_start(const void *left, const void *right)
-{
-    const struct busy_piece *a = left, *b = right;
-    return ORDER(a->start, b->start);
-}
+ORDER_BY(by_start, struct busy_piece, start)
 
 void busy_init(struct busy *busy, struct sorter_space *space)
 {

@@ -1,5 +1,6 @@
 #include "analysis/base/cover.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 
 #include <stdbool.h>
@@ -65,8 +66,7 @@ static void put(struct cover *cover, struct part part, size_t first, size_t end,
 
 static int by_time(const void *a, const void *b)
 {
-    const int64_t *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
+    return ORDER(*(const int64_t *)a, *(const int64_t *)b);
 }
 
 /* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
@@ -95,20 +95,6 @@ static size_t find_time(const int64_t *times, size_t count, int64_t time)
     return (size_t)(found - times);
 }
 
-/* How many operations are called before TIME. */
-static size_t called_before(const struct cover_operation *operations, size_t count, int64_t time)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (operations[middle].called < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static int make(struct cover *cover, const struct cover_operation *operations, size_t count)
 {
     *cover = (struct cover){.operations = count,
@@ -135,7 +121,8 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
                 if (operations[done].end > operations[done].start)
                     put(&cover, all, find_time(cover.times, cover.count, operations[done].start),
                         find_time(cover.times, cover.count, operations[done].end), (uint32_t)done + 1);
-            questions[i].length = cover.total - sum(&cover, called_before(operations, done, questions[i].first));
+            size_t before = COUNT_BEFORE(done, k, operations[k].called < questions[i].first);
+            questions[i].length = cover.total - sum(&cover, before);
         }
     }
     free(cover.times);

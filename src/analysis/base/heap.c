@@ -195,15 +195,14 @@ static struct heap_space *space_at(struct heap *heap, enum heap_source source, e
 
 static int fail(struct heap *heap, const struct event_fields *event, const struct heap_group_id *asked, int64_t held)
 {
-    struct heap_failure *failure = array_push(&heap->failures);
-    if (!failure)
-        return -1;
-    *failure = (struct heap_failure){.asked = *asked,
+    return ADD(array_push, &heap->failures,
+               (struct heap_failure){.asked = *asked,
                                      .time = event->start,
                                      .held = held,
                                      .result = event->return_value,
-                                     .held_by_kind = event->held_by_kind};
-    return 0;
+                                     .held_by_kind = event->held_by_kind})
+               ? 0
+               : -1;
 }
 
 static bool starts_with(const struct heap *heap, uint32_t text, const char *start)
@@ -259,26 +258,21 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
         return outside ? 0 : fail(heap, event, &id, event->total_allocated);
     if (event->address == EVENT_NONE || event->bytes == EVENT_NONE)
         return 0;
-    struct heap_step *step = array_push(&heap->steps);
-    if (!step)
-        return -1;
-    *step = (struct heap_step){.time = event->start,
-                               .bytes = event->bytes,
-                               .device = id.device,
-                               .type = event->device_type,
-                               .total = event->total_allocated,
-                               .address = (uint64_t)event->address,
-                               .process = event->process,
-                               .order = heap->steps.count,
-                               .outside = outside};
-    return 0;
+    return ADD(array_push, &heap->steps,
+               (struct heap_step){.time = event->start,
+                                  .bytes = event->bytes,
+                                  .device = id.device,
+                                  .type = event->device_type,
+                                  .total = event->total_allocated,
+                                  .address = (uint64_t)event->address,
+                                  .process = event->process,
+                                  .order = heap->steps.count,
+                                  .outside = outside})
+               ? 0
+               : -1;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct heap_step *left = a, *right = b;
-    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
-}
+ORDER_BY(by_time, struct heap_step, time, order)
 
 /* What a place has from before the trace. NULL: no memory. */
 static struct heap_group *group_before(struct heap *heap, const struct heap_step *step)
@@ -337,11 +331,7 @@ int heap_event(struct heap *heap, const struct event_fields *event)
     return heap_is_pytorch(heap->strings, event) ? pytorch_event(heap, event) : 0;
 }
 
-static int by_failure(const void *a, const void *b)
-{
-    const struct heap_failure *left = a, *right = b;
-    return ORDER(left->time, right->time);
-}
+ORDER_BY(by_failure, struct heap_failure, time)
 
 int heap_finish(struct heap *heap)
 {

@@ -1,5 +1,7 @@
 #include "analysis/base/series.h"
 
+#include "common/lookup.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,11 +68,7 @@ static int keep(struct series *series, int64_t value)
         return -1;
     if (series->many)
         return add_to_many(series->many, value);
-    int64_t *place = array_push(&series->values);
-    if (!place)
-        return -1;
-    *place = value;
-    return 0;
+    return ADD(array_push, &series->values, value) ? 0 : -1;
 }
 
 int series_add(struct series *series, int64_t value)
@@ -244,8 +242,7 @@ static void trim_add(struct trimming *trimming, double value, int64_t count)
 
 static int compare_values(const void *left, const void *right)
 {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 struct trimmed series_trimmed(struct series *series)

@@ -1,5 +1,7 @@
 #include "analysis/base/shorten.h"
 
+#include "common/lookup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ static int by_shortened(const void *left, const void *right)
 {
     const struct shorten_text *a = *(struct shorten_text *const *)left, *b = *(struct shorten_text *const *)right;
     int order = strcmp(a->shortened, b->shortened);
-    return order ? order : a < b ? -1 : a > b;
+    return order ?: ORDER(a, b);
 }
 
 static bool is_same(const struct shorten_text *a, const struct shorten_text *b)
@@ -150,7 +152,7 @@ static int by_text(const void *left, const void *right)
 {
     const struct shorten_text *a = *(struct shorten_text *const *)left, *b = *(struct shorten_text *const *)right;
     int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
-    return order ? order : (a->length > b->length) - (a->length < b->length);
+    return order ?: ORDER(a->length, b->length);
 }
 
 #define ROUNDS 4

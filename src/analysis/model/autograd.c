@@ -20,17 +20,9 @@ struct moved_op {
     int64_t forward_time;
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct end *a = left, *b = right;
-    return ORDER(a->process, b->process) ?: ORDER(a->key, b->key) ?: ORDER(a->time, b->time) ?: ORDER(a->backward, b->backward) ?: ORDER(a->thread, b->thread);
-}
+ORDER_BY(by_key, struct end, process, key, time, backward, thread)
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct link *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time) ?: ORDER(a->forward_time, b->forward_time);
-}
+ORDER_BY(by_thread_and_time, struct link, thread, time, forward_time)
 
 void autograd_init(struct autograd *autograd, struct sorter_space *space)
 {

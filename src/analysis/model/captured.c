@@ -1,5 +1,7 @@
 #include "analysis/model/captured.h"
 
+#include "common/lookup.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -43,12 +45,8 @@ static int add_name(struct captured *captured, struct captured_path *path, struc
         return -1;
     if (is_known(captured, path, name))
         return 0;
-    uint32_t *place = array_push(&captured->names);
-    if (!place)
-        return -1;
-    *place = name;
     path->count++;
-    return 0;
+    return ADD(array_push, &captured->names, name) ? 0 : -1;
 }
 
 static int split(struct captured *captured, struct captured_path *path, struct interner *strings)

@@ -16,12 +16,7 @@ struct point {
     bool end;
 };
 
-static int by_device_and_time(const void *left, const void *right)
-{
-    const struct point *a = left, *b = right;
-    return ORDER(a->device, b->device)
-               ?: ORDER(a->time, b->time) ?: ORDER(a->number, b->number) ?: ORDER(a->end, b->end);
-}
+ORDER_BY(by_device_and_time, struct point, device, time, number, end)
 
 /* Where the walk over the timeline is. */
 struct state {

@@ -137,12 +137,8 @@ static int give_calls(struct group *group)
 
 static int give_grouped(struct group *group, const struct collective *next)
 {
-    if (next->called != EVENT_NONE) {
-        struct collective *added = array_push(&group->calls);
-        if (added)
-            *added = *next;
-        return added ? 0 : -1;
-    }
+    if (next->called != EVENT_NONE)
+        return ADD(array_push, &group->calls, *next) ? 0 : -1;
     bool replay = group->leader < group->calls.count;
     if (!replay)
         return group->give(group->context, next);

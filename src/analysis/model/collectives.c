@@ -26,11 +26,7 @@ struct found {
     bool named; /* by its arguments, else by the name of the kernel */
 };
 
-static int by_order(const void *left, const void *right)
-{
-    const struct found *a = left, *b = right;
-    return ORDER(a->order, b->order);
-}
+ORDER_BY(by_order, struct found, order)
 
 /* Sends, receives, and all others. */
 static unsigned pairwise_kind(const struct collective *one)
@@ -370,12 +366,9 @@ static int join(collective_array *same, const struct found *found)
         collective_add_kernel(call, &found->one);
         return 0;
     }
-    struct collective *added = array_push(same);
-    if (!added)
-        return -1;
-    *added = found->one;
-    added->part += (uint32_t)same->count - 1;
-    return 0;
+    struct collective another = found->one;
+    another.part += (uint32_t)same->count;
+    return ADD(array_push, same, another) ? 0 : -1;
 }
 
 /* Joined, but not in order. */
@@ -387,11 +380,7 @@ struct joined {
 static int add_joined(void *context, const struct collective *one)
 {
     struct joined *joined = context;
-    struct collective *added = file_vector_push(&joined->items);
-    if (!added)
-        return -1;
-    *added = *one;
-    return 0;
+    return ADD(file_vector_push, &joined->items, *one) ? 0 : -1;
 }
 
 static int give(collective_array *same, struct joined *joined)
@@ -465,10 +454,7 @@ size_t collectives_next(struct collectives_walk *walk, const struct collective *
     walk->ranks.count = 0;
     while (walk->any && !walk->no_memory &&
            (walk->ranks.count == 0 || collective_compare_operation(&walk->ranks.items[0], &walk->next) == 0)) {
-        struct collective *added = array_push(&walk->ranks);
-        walk->no_memory = !added;
-        if (added)
-            *added = walk->next;
+        walk->no_memory = !ADD(array_push, &walk->ranks, walk->next);
         next = sorter_next(&walk->walk);
         walk->any = next;
         walk->next = next ? *next : walk->next;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/text.h"
 #include "analysis/model/filter.h"
 #include "analysis/base/heap.h"
@@ -209,12 +210,9 @@ static int find_calls(struct filter *filter, const struct trace *first)
 
 static int find_rows(struct filter *filter, const struct trace *first)
 {
-    for (size_t i = 0; i < first->gpu_rows.count; i++) {
-        struct trace_gpu_row *row = array_push(&filter->gpu_rows);
-        if (!row)
+    for (size_t i = 0; i < first->gpu_rows.count; i++)
+        if (!ADD(array_push, &filter->gpu_rows, first->gpu_rows.items[i]))
             return error_no_memory("the trace's rows");
-        *row = first->gpu_rows.items[i];
-    }
     for (size_t i = 0; i < first->processes.count && first->host_processes == 1; i++)
         if (first->processes.items[i].host)
             filter->only_process = *(const event_id *)dense_map_row(&first->process_ids, i);

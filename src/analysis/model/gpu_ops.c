@@ -76,45 +76,26 @@ static int by_time(const void *left, const void *right, void *context)
 
 static int sort_by_time(struct calls_join *join)
 {
-    while (join->by_time.count < join->same.count) {
-        uint32_t *number = array_push(&join->by_time);
-        if (!number)
+    while (join->by_time.count < join->same.count)
+        if (!ADD(array_push, &join->by_time, (uint32_t)join->by_time.count - 1))
             return -1;
-        *number = (uint32_t)join->by_time.count - 1;
-    }
     qsort_r(join->by_time.items, join->by_time.count, sizeof(uint32_t), by_time, join->same.items);
     return 0;
-}
-
-struct start_wanted {
-    const struct calls_join_call *same;
-    int64_t time;
-};
-
-static int until_time(const void *item, const void *wanted)
-{
-    const struct start_wanted *start = wanted;
-    return start->same[*(const uint32_t *)item].call.start <= start->time ? -1 : 0;
 }
 
 /* Of several processes. */
 static struct calls_join_call *find_by_time(struct calls_join *join, int64_t time)
 {
-    const struct start_wanted start = {join->same.items, time};
+    const struct calls_join_call *same = join->same.items;
     if (join->by_time.count == 0 && sort_by_time(join) < 0)
         join->no_memory = true;
-    size_t after = array_before(join->by_time.items, join->by_time.count, sizeof(uint32_t), &start, until_time);
+    size_t after = COUNT_BEFORE(join->by_time.count, i, same[join->by_time.items[i]].call.start <= time);
     return &join->same.items[after > 0 ? join->by_time.items[after - 1] : 0];
-}
-
-static int before_process(const void *item, const void *process)
-{
-    return ((const struct calls_join_call *)item)->call.process < *(const uint32_t *)process ? -1 : 0;
 }
 
 static struct calls_join_call *find_by_process(struct calls_join *join, uint32_t process)
 {
-    size_t at = array_before(join->same.items, join->same.count, sizeof(*join->same.items), &process, before_process);
+    size_t at = COUNT_BEFORE(join->same.count, i, join->same.items[i].call.process < process);
     return at < join->same.count && join->same.items[at].call.process == process ? &join->same.items[at] : NULL;
 }
 
@@ -128,10 +109,8 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
         for (; join->next && join->next->correlation < correlation; join->next = calls_next(&join->walk))
             miss(join, join->next);
         for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
-            struct calls_join_call *added = array_push(&join->same);
-            join->no_memory |= !added;
-            if (added)
-                added->call = *join->next;
+            const struct calls_join_call added = {.call = *join->next};
+            join->no_memory |= !ADD(array_push, &join->same, added);
         }
     }
     if (join->same.count == 0)
@@ -159,11 +138,7 @@ int calls_join_end(struct calls_join *join)
     return join->no_memory ? -1 : status;
 }
 
-static int by_correlation(const void *left, const void *right)
-{
-    const struct gpu_op *a = left, *b = right;
-    return ORDER(a->is_correlated, b->is_correlated) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->order, b->order);
-}
+ORDER_BY(by_correlation, struct gpu_op, is_correlated, correlation, order)
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space)
 {

@@ -343,11 +343,7 @@ static int finish_init(struct hangs *hangs)
         return 0;
     }
     qsort_r(parts, hang.part_count, sizeof(*parts), by_rank, hangs);
-    struct hang *added = array_push(&hangs->items);
-    if (!added)
-        return -1;
-    *added = hang;
-    return 0;
+    return ADD(array_push, &hangs->items, hang) ? 0 : -1;
 }
 
 static int finish_groups(struct hangs *hangs)

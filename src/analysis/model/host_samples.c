@@ -16,17 +16,9 @@ struct unsorted_state {
     uint32_t thread;
 };
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct unsorted_sample *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time) ?: ORDER(a->site, b->site);
-}
+ORDER_BY(by_thread_and_time, struct unsorted_sample, thread, time, site)
 
-static int by_thread_and_start(const void *left, const void *right)
-{
-    const struct unsorted_state *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->state.start, b->state.start) ?: ORDER(a->state.end, b->state.end) ?: ORDER(a->state.site, b->state.site);
-}
+ORDER_BY(by_thread_and_start, struct unsorted_state, thread, state.start, state.end, state.site)
 
 void host_samples_init(struct host_samples *samples, struct sorter_space *space)
 {
@@ -167,30 +159,16 @@ struct host_thread host_samples_thread(const struct host_samples *samples, uint3
     return thread < samples->threads.count ? samples->threads.items[thread] : (struct host_thread){0};
 }
 
-static int before_time(const void *item, const void *wanted)
-{
-    return ((const struct host_sample *)item)->time < *(const int64_t *)wanted ? -1 : 0;
-}
-
-static int ends_before(const void *item, const void *wanted)
-{
-    return ((const struct host_state *)item)->end <= *(const int64_t *)wanted ? -1 : 0;
-}
-
 size_t host_samples_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time)
 {
-    if (thread->samples == 0)
-        return thread->first_sample;
-    return thread->first_sample + array_before(samples->samples.items + thread->first_sample, thread->samples,
-                                               sizeof(struct host_sample), &time, before_time);
+    size_t first = thread->first_sample;
+    return first + COUNT_BEFORE(thread->samples, i, samples->samples.items[first + i].time < time);
 }
 
 size_t host_samples_state_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time)
 {
-    if (thread->states == 0)
-        return thread->first_state;
-    return thread->first_state + array_before(samples->states.items + thread->first_state, thread->states,
-                                              sizeof(struct host_state), &time, ends_before);
+    size_t first = thread->first_state;
+    return first + COUNT_BEFORE(thread->states, i, samples->states.items[first + i].end <= time);
 }
 
 void host_samples_evict(const struct host_samples *samples)

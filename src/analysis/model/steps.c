@@ -1,5 +1,6 @@
 #include "analysis/model/steps.h"
 
+#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 
 struct steps_process *steps_process(const struct steps *steps, uint32_t process)
@@ -33,15 +34,10 @@ int steps_add(struct steps_process *process, const struct step *one)
 
 /* --- what is in the steps --- */
 
-static int before_end(const void *item, const void *time)
-{
-    return ((const struct step *)item)->to <= *(const int64_t *)time ? -1 : 0;
-}
-
 /* The step of PROCESS in which the host did something at TIME; its index, or -1. */
 static int64_t step_at(const struct steps_process *process, int64_t time)
 {
-    size_t index = array_before(process->items.items, process->items.count, sizeof(struct step), &time, before_end);
+    size_t index = COUNT_BEFORE(process->items.count, i, process->items.items[i].to <= time);
     return index < process->items.count && process->items.items[index].from <= time ? (int64_t)index : -1;
 }
 

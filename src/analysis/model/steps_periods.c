@@ -1,6 +1,8 @@
 /* Steps by the sequence of GPU operations that a thread launches: the longest periods that repeat regularly. */
 #include "analysis/model/steps.h"
 
+#include "common/lookup.h"
+
 #define SEQUENCE_MOST (1u << 20) /* operations that are looked at */
 #define CANDIDATES 8             /* operations that may begin a period */
 #define PERIOD_LEAST 3           /* operations of a period */
@@ -96,15 +98,11 @@ static uint32_t anchor_of(const struct sequence *sequence)
 
 static int add_launch(struct sequence *sequence, const struct launched_op *op)
 {
-    while (sequence->counts.count <= op->name)
-        if (!array_push(&sequence->counts))
-            return -1;
-    struct launch *launch = array_push(&sequence->items);
-    if (!launch)
+    uint32_t *count = array_at(&sequence->counts, op->name);
+    if (!count)
         return -1;
-    *launch = (struct launch){op->called, op->start, op->name};
-    sequence->counts.items[op->name]++;
-    return 0;
+    ++*count;
+    return ADD(array_push, &sequence->items, (struct launch){op->called, op->start, op->name}) ? 0 : -1;
 }
 
 static int add_periods(struct steps *steps, const struct trace *trace, const struct sequence *sequence, uint32_t thread)

@@ -90,10 +90,10 @@ static int add_op(struct state *state, const struct timeline_op *op)
     struct temporal *temporal = state->temporal;
     if (!state->lane.to || op->device != state->device) {
         temporal_lane_end(&state->lane);
-        while (temporal->devices.count <= op->device)
-            if (!array_push(&temporal->devices))
-                return -1;
-        temporal_lane_begin(&state->lane, &temporal->devices.items[op->device], op);
+        struct temporal_device *to = array_at(&temporal->devices, op->device);
+        if (!to)
+            return -1;
+        temporal_lane_begin(&state->lane, to, op);
         state->device = op->device;
     }
     unsigned kind = temporal_kind(&state->names, state->trace, op);

@@ -3,11 +3,7 @@
 #include "common/lookup.h"
 #include "trace/event_fields.h"
 
-static int by_device_and_time(const void *left, const void *right)
-{
-    const struct timeline_op *a = left, *b = right;
-    return ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->order, b->order);
-}
+ORDER_BY(by_device_and_time, struct timeline_op, device, start, end, order)
 
 void timeline_init(struct sorter *timeline, struct sorter_space *space)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/table.h"
+#include "common/lookup.h"
 #include "analysis/model/trace.h"
 
 struct trace_rank *trace_add_rank(struct trace *trace, event_id process)
@@ -52,10 +53,8 @@ int trace_own_streams(struct trace *trace)
 {
     for (size_t i = 0; i < trace->streams.count; i++) {
         const struct trace_gpu_row *row = trace_gpu_row(trace, trace_stream_id(trace, i)->process);
-        uint32_t *owner = array_push(&trace->stream_owners);
-        if (!owner)
+        if (!ADD(array_push, &trace->stream_owners, row ? process_index(trace, row->process) : CALLS_ANY_PROCESS))
             return -1;
-        *owner = row ? process_index(trace, row->process) : CALLS_ANY_PROCESS;
     }
     return 0;
 }

@@ -20,15 +20,10 @@ void pretty_names_release(struct pretty_names *names);
 /* Kernels are called NAME. Returns 0, or -1: no memory. */
 static inline int pretty_names_add(struct pretty_names *names, uint32_t name)
 {
-    if (name < names->is_kernel.count) {
-        names->is_kernel.items[name] = 1;
-        return 0;
-    }
-    while (names->is_kernel.count <= name)
-        if (!array_push(&names->is_kernel))
-            return -1;
-    names->is_kernel.items[name] = 1;
-    return 0;
+    char *known = array_at(&names->is_kernel, name);
+    if (known)
+        *known = 1;
+    return known ? 0 : -1;
 }
 
 /* Makes the pretty names, as further texts of STRINGS. The names do not depend on the order in which kernels were

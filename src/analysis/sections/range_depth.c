@@ -26,11 +26,9 @@ void range_depth_release(struct range_depth *depth)
 
 int range_depth_span(struct range_depth *depth, uint32_t row, const struct range *range)
 {
-    struct range_depth_span *span = file_vector_push(&depth->spans);
-    if (!span)
-        return -1;
-    *span = (struct range_depth_span){range->start, range->end, row, range->thread};
-    return 0;
+    return ADD(file_vector_push, &depth->spans, (struct range_depth_span){range->start, range->end, row, range->thread})
+               ? 0
+               : -1;
 }
 
 /* --- operations, by thread and call --- */
@@ -39,16 +37,8 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 static size_t find(const struct range_depth *depth, uint32_t thread, int64_t time)
 {
     const struct cover_operation *operations = depth->operations.items;
-    size_t low = 0, high = depth->operations.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct cover_operation *one = &operations[middle];
-        if (one->thread < thread || (one->thread == thread && one->called < time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return COUNT_BEFORE(depth->operations.count, i,
+                        (ORDER(operations[i].thread, thread) ?: ORDER(operations[i].called, time)) < 0);
 }
 
 static size_t end_of(const struct range_depth *depth, uint32_t thread, int64_t last)
@@ -58,20 +48,15 @@ static size_t end_of(const struct range_depth *depth, uint32_t thread, int64_t l
 
 /* --- spans become questions, or others --- */
 
-static int by_row(const void *a, const void *b)
-{
-    const struct range_depth_span *left = a, *right = b;
-    return ORDER(left->row, right->row) ?: ORDER(left->thread, right->thread) ?: ORDER(left->first, right->first);
-}
+ORDER_BY(by_row, struct range_depth_span, row, thread, first)
 
 static int ask(struct range_depth *depth, const struct range_depth_span *span, uint32_t other)
 {
-    struct cover_question *question = file_vector_push(&depth->questions);
-    if (!question)
-        return -1;
-    *question = (struct cover_question){
-        .first = span->first, .last = span->last, .row = span->row, .thread = span->thread, .other = other};
-    return 0;
+    return ADD(file_vector_push, &depth->questions,
+               (struct cover_question){
+                   .first = span->first, .last = span->last, .row = span->row, .thread = span->thread, .other = other})
+               ? 0
+               : -1;
 }
 
 static int add_other(struct range_depth *depth, size_t first, size_t count)
@@ -106,17 +91,9 @@ static int part_rows(struct range_depth *depth)
 
 /* --- questions, those about the same threads at a time --- */
 
-static int by_threads(const void *a, const void *b)
-{
-    const struct cover_question *left = a, *right = b;
-    return ORDER(left->thread, right->thread) ?: ORDER(left->other, right->other) ?: ORDER(left->last, right->last);
-}
+ORDER_BY(by_threads, struct cover_question, thread, other, last)
 
-static int by_gpu(const void *a, const void *b)
-{
-    const struct cover_operation *left = a, *right = b;
-    return ORDER(left->gpu, right->gpu) ?: ORDER(left->called, right->called) ?: ORDER(left->start, right->start);
-}
+ORDER_BY(by_gpu, struct cover_operation, gpu, called, start)
 
 /* Adds up what SORTED, by GPU, has for each GPU. */
 static int answer_group(struct range_busy *busy, const struct cover_operation *sorted, size_t count,
@@ -203,11 +180,7 @@ struct change {
     const struct range_depth_row *from;
 };
 
-static int earliest_first(const void *a, const void *b)
-{
-    const struct range_depth_row *left = a, *right = b;
-    return ORDER(left->earliest, right->earliest) ?: ORDER(left->row, right->row);
-}
+ORDER_BY(earliest_first, struct range_depth_row, earliest, row)
 
 static int make_coverages(struct change *change, const struct copied *sorted)
 {
@@ -215,10 +188,8 @@ static int make_coverages(struct change *change, const struct copied *sorted)
         uint32_t gpu = sorted->operations[i].gpu;
         for (end = i + 1; end < sorted->count && sorted->operations[end].gpu == gpu;)
             end++;
-        while (change->coverages.count <= gpu)
-            if (!array_push(&change->coverages))
-                return -1;
-        if (coverage_init(&change->coverages.items[gpu], &sorted->operations[i], end - i) < 0)
+        struct coverage *coverage = array_at(&change->coverages, gpu);
+        if (!coverage || coverage_init(coverage, &sorted->operations[i], end - i) < 0)
             return -1;
     }
     return 0;
@@ -311,14 +282,12 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
     int status = 0;
     sorter_walk_begin(&walk, &rows->trace->launched_ops);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
-        struct cover_operation *operation = file_vector_push(&depth->operations);
-        status = operation ? 0 : -1;
-        if (operation)
-            *operation = (struct cover_operation){.called = op->called,
+        const struct cover_operation operation = {.called = op->called,
                                                   .start = op->start,
                                                   .end = op->start + op->duration,
                                                   .thread = op->thread,
                                                   .gpu = range_rows_gpu(rows, op)};
+        status = ADD(file_vector_push, &depth->operations, operation) ? 0 : -1;
     }
     status = sorter_walk_end(&walk) ?: status;
     if (status == 0) {

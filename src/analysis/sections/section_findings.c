@@ -163,11 +163,7 @@ static int gather(void *context, const struct trace *trace)
 
 /* --- the ranges around the places --- */
 
-static int by_walked_and_call(const void *left, const void *right)
-{
-    const struct finding *a = left, *b = right;
-    return ORDER(a->walked, b->walked) ?: ORDER(a->place.called, b->place.called);
-}
+ORDER_BY(by_walked_and_call, struct finding, walked, place.called)
 
 static int by_cost(const void *left, const void *right)
 {

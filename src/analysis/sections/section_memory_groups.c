@@ -111,11 +111,7 @@ static const struct column live_columns[] = {
     GROUP_COLUMNS{"addresses", "Addresses", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_addresses},
 };
 
-static int by_group(const void *a, const void *b)
-{
-    const struct heap_live *left = a, *right = b;
-    return ORDER(left->group, right->group) ?: ORDER(left->time, right->time) ?: ORDER(left->address, right->address);
-}
+ORDER_BY(by_group, struct heap_live, group, time, address)
 
 /* Sorts LIVES, and adds a row for each of their groups. */
 static int write_groups(struct report_row *row, struct heap_live *lives, size_t count)

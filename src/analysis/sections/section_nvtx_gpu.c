@@ -70,11 +70,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
 
 /* --- the parts of ranges --- */
 
-static int by_range_and_stream(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    return ORDER(a->range, b->range) ?: ORDER(a->stream, b->stream) ?: ORDER(a->start, b->start);
-}
+ORDER_BY(by_range_and_stream, struct part, range, stream, start)
 
 static uint32_t row_of(void *state, struct range_walk *walk)
 {

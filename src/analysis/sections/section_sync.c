@@ -37,11 +37,7 @@ struct sync {
     struct call_kinds kinds;
 };
 
-static int by_correlation(const void *left, const void *right)
-{
-    const struct sync_record *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->start, b->start) ?: ORDER(a->duration, b->duration);
-}
+ORDER_BY(by_correlation, struct sync_record, correlation, start, duration)
 
 static void init(void *state, const struct trace *trace)
 {
