@@ -67,6 +67,29 @@ END
     [ "$(of '.use, .flame')" = $'null\nnull' ]
 }
 
+@test "the moment of a late rank is when others waited longest, in its own trace and clock; a finding of a trace has its place" {
+    made noise=0 slow=3:1000000 per_host=2 offset=50000000 rank%r.json
+    page rank?.json
+    # Steps take 1.72 ms. The kernel begins 90 us after the step and ends 1.5 ms later, when the others have waited for 1 ms;
+    # waiting counts from the second step on. 250 us around that are shown.
+    of '.windows[0] | (.rows[] | select(.stream == 20) | .ops[0] | [t(.[2])[0:8], .[0]]), [.until - .from, .until - .at]' >rows
+    jq -se '.[0] == ["ncclDevK", .[1][0]] and .[1][1] == 1000000' rows
+    diff - <(of '[.windows[0].rows[] | .gpu] | unique') <<<'[3]'
+    diff - <(of '.windows[0] | .until, (.rows[] | select(.stream == 7) | [t(.ops[0][2]), .ops[0][1]])') \
+        <<<$'3310000\n["gemm",1250000]'
+    diff - <(of '.windows[1].rows | map(select(.thread != null) | [t(.thread), t(.ops[0][2])])[]') <<<'["thread 1000","cudaLaunchKernel"]'
+    "$gputrace" report --partial -o rank3.gpr rank3.json
+    rm rank3.json
+    page rank?.json rank3.gpr
+    [ "$(of '.windows | map(. != null)[0:2]')" = "[false,true]" ]
+}
+
+@test "the moment of a hang is the time that ranks wait" {
+    "$build/make_job" -n 4 -H 2 -s 6 -x 3:4 job >/dev/null
+    page job/rank*
+    of '.windows[0] | .until - .at, .to - .from, (.rows | length)' | jq -se '.[0] > 4.9e9 and .[1] < 5.2e9 and .[2] == 2'
+}
+
 @test "the parts of a job give the page that its traces give" {
     made slow=1:1000000 rank%r.json
     page rank?.json

@@ -68,6 +68,7 @@ static int hang_find(void *state, struct findings *findings)
     if (!hang)
         return hangs ? 0 : -1;
     place.time = hang->since;
+    place.until = hang->since == EVENT_NONE ? EVENT_NONE : hang->since + hang->waited;
     struct finding *finding = finding_add(findings, 0, 0, (int64_t)hang->counts[HANG_WAITS], &place);
     return finding ? finding_say_hang(finding->text, finding->advice, hangs, hang) : 0;
 }

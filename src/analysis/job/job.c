@@ -31,6 +31,7 @@ void job_release(struct job_whole *job)
     dense_map_release(&job->row_keys);
     array_release(&job->rows);
     array_release(&job->findings);
+    array_release(&job->paths);
 }
 
 /* --- a part --- */
@@ -86,6 +87,7 @@ static int add_ranks(struct adding *adding)
             rank.mostly[cause] = translated(adding->of_ranks, rank.mostly[cause]);
         rank.between = translated(adding->of_ranks, rank.between);
         if (!ADD(array_push, &ranks->items, rank) ||
+            !ADD(array_push, &adding->job->paths, adding->of_trace[adding->part->info.path]) ||
             dense_map_number(&adding->job->numbers, &number, sizeof(number)) == DENSE_MAP_NONE)
             return -1;
     }
@@ -171,7 +173,7 @@ static int add_findings(struct adding *adding)
     for (size_t i = 0; i < part->findings.count; i++) {
         const struct part_finding *one = &part->findings.items[i];
         const struct job_finding added = {.rule = one->rule,
-                                          .part = (uint32_t)adding->job->parts,
+                                          .part = adding->base,
                                           .rank = one->rank == RANK_NONE ? RANK_NONE : one->rank + adding->base,
                                           .ranks = (int64_t)part->ranks.items.count,
                                           .cost = one->cost,

@@ -32,12 +32,19 @@ struct job_row_key {
 /* A finding of a trace. */
 struct job_finding {
     uint32_t rule;
-    uint32_t part;      /* its number */
+    uint32_t part;      /* index of ranks.items of the first rank of the trace */
     uint32_t rank;      /* index of ranks.items; RANK_NONE: one of several, which is not known */
     int64_t ranks;      /* of the trace */
     int64_t cost, gain; /* ns */
     int64_t run;        /* ns, that COST is a share of */
     uint32_t text, advice, where;
+};
+
+/* Where a finding of the job can be seen: at the place of the finding of this rule in the trace of a rank, or, where
+ * that has none, when others waited longest for the rank. */
+struct job_moment {
+    unsigned rule;
+    uint32_t rank; /* index of ranks.items; RANK_NONE: not known */
 };
 
 struct job_whole {
@@ -55,8 +62,10 @@ struct job_whole {
     struct dense_map row_keys; /* struct job_row_key */
     ARRAY(struct job_row) rows;
     ARRAY(struct job_finding) findings;
-    int64_t parts, world_size; /* world_size: EVENT_NONE: not known */
-    int64_t run;               /* ns: the longest of a trace */
+    ARRAY(uint32_t) paths;      /* of the traces of ranks.items: texts of trace */
+    struct job_moment *moments; /* of the findings that are shown, FINDING_MOST; NULL: not wanted */
+    int64_t parts, world_size;  /* world_size: EVENT_NONE: not known */
+    int64_t run;                /* ns: the longest of a trace */
     uint64_t sections, unrecorded;
 };
 

@@ -255,6 +255,14 @@ static void show_line(struct table *table, struct cell *cells, const struct job_
     cells[MORE] = rule->section ? table_text(table, rule->section) : (struct cell){0};
 }
 
+static struct job_moment moment_of(const struct job_whole *job, const struct job_line *line)
+{
+    const struct job_finding *own = line->finding;
+    for (size_t i = 0; !own && line->rank == RANK_NONE && i < job->findings.count; i++)
+        own = job->findings.items[i].rule == line->rule ? &job->findings.items[i] : NULL;
+    return (struct job_moment){own ? own->rule : line->rule, own ? own->part : line->rank};
+}
+
 static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows)
 {
     for (size_t i = 0; i < rows->count && i < FINDING_MOST; i++) {
@@ -262,6 +270,8 @@ static int show_all(struct table *table, const struct job_whole *job, const stru
         if (!cells)
             return -1;
         show_line(table, cells, job, &rows->items[i]);
+        if (job->moments)
+            job->moments[i] = moment_of(job, &rows->items[i]);
     }
     return 0;
 }

@@ -10,10 +10,14 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/threads.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/job/job_tables.h"
 #include "analysis/model/filter.h"
+#include "analysis/ranks/rank_times.h"
+#include "analysis/render/profile.h"
 #include "analysis/report.h"
 
 /* Traces that are read at once, each in bounded memory of its own. */
@@ -31,6 +35,13 @@ struct reducing {
     bool any_part; /* a file is a part: it cannot be reported otherwise */
     bool other;    /* a file is not of this job */
 };
+
+/* Standard input and pipes can be read only once. */
+static bool is_read_once(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
 
 /* --- parts --- */
 
@@ -128,6 +139,71 @@ static int add_all(struct reducing *reducing, size_t count)
     return status;
 }
 
+/* --- the moments of the findings, for a page --- */
+
+/* In TRACE, which is that of a rank. */
+static struct finding_place place_of(const struct job_whole *job, const struct job_moment *moment,
+                                     const struct trace *trace)
+{
+    const struct findings *findings = section_state(trace, REPORT_FINDINGS);
+    const struct rank *rank = &job->ranks.items.items[moment->rank];
+    const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[moment->rank]];
+    struct finding_place place = finding_nowhere();
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].rule == finding_rules[moment->rule])
+            return findings->items.items[i].place;
+    if (rank->worst_at == EVENT_NONE)
+        return place;
+    /* The clock's correction is small: what it is at the corrected time is what it was before. */
+    place.until = difference_of(2 * rank->worst_at, job_clock_correct(clock, rank->worst_at));
+    place.until = difference_of(place.until, trace->base > 0 && job->base > 0 ? trace->base - job->base : 0);
+    place.time = difference_of(place.until, rank->worst);
+    for (size_t i = 0; i < trace->devices.count; i++)
+        if (trace_device_id(trace, i) == rank->device)
+            place.device = (int64_t)i;
+    return place;
+}
+
+/* Reads the trace of the rank once more: it may be gone since the part was made. */
+static void write_window(struct page *page, const struct job_whole *job, const struct job_moment *moment)
+{
+    struct report_options own = *job->trace.options;
+    struct table unseen = {.columns = section_findings.columns, .column_count = section_findings.column_count};
+    struct sections sections;
+    struct profile profile = {0};
+    const char *path = moment->rank == RANK_NONE ? "-" : trace_text(&job->trace, job->paths.items[moment->rank]);
+    enum log_level level = log_level();
+    if (is_read_once(path)) {
+        json_string(&page->json, NULL);
+        return;
+    }
+    own.sections = REPORT_BIT(REPORT_FINDINGS);
+    own.of_job = true;
+    log_set_level(LOG_QUIET);
+    int status = report_read(&sections, &own, path) ?: sections_fill(&sections, REPORT_FINDINGS, &unseen);
+    if (status == 0) {
+        const struct finding_place place = place_of(job, moment, &sections.trace);
+        status = profile_gather(&profile, &sections.trace, &place);
+    }
+    log_set_level(level);
+    if (status == 0)
+        page_window(page, &profile, &profile.windows[0]);
+    else
+        json_string(&page->json, NULL);
+    profile_release(&profile);
+    table_release(&unseen);
+    sections_release(&sections);
+}
+
+static void write_windows(void *context, struct page *page)
+{
+    const struct job_whole *job = context;
+    json_key_array(&page->json, "windows");
+    for (size_t i = 0; i < FINDING_MOST; i++)
+        write_window(page, job, &job->moments[i]);
+    json_end(&page->json);
+}
+
 /* --- the report --- */
 
 /* Without a choice, tables for people have the sections that a report has, and those that a job is about. */
@@ -148,6 +224,10 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     render.trace = &reducing->job.trace;
     render.ranks = &reducing->job.ranks;
     render.late = job_findings_least(&reducing->job);
+    struct job_moment moments[FINDING_MOST] = {[0 ... FINDING_MOST - 1] = {.rank = RANK_NONE}};
+    reducing->job.moments = moments;
+    render.windows = write_windows;
+    render.job = &reducing->job;
     if (render.format->begin)
         render.format->begin(&render);
     if (render.format->trace_begin)
@@ -163,13 +243,6 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
         return status;
     int included = job_tables_include(&reducing->job, options->fail_on);
     return included < 0 ? error_no_memory("findings") : included ? REPORT_FAILED_ON : 0;
-}
-
-/* Standard input and pipes can be read only once. */
-static bool is_read_once(const char *path)
-{
-    struct stat status;
-    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
 /* Whether they may be traces of a job, or parts. */

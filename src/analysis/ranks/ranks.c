@@ -255,17 +255,23 @@ static int by_rank(const void *left, const void *right)
     return ORDER((*a)->rank, (*b)->rank) ?: ORDER(*a, *b);
 }
 
-int ranks_fill(struct report_row *row, const struct ranks *ranks)
+const struct rank **ranks_by_number(const struct ranks *ranks)
 {
     size_t count = ranks->items.count;
     const struct rank **order = calloc(count + 1, sizeof(*order));
-    int status = order ? 0 : -1;
     for (size_t i = 0; order && i < count; i++)
         order[i] = &ranks->items.items[i];
     if (count > 1 && order)
         qsort(order, count, sizeof(*order), by_rank);
+    return order;
+}
+
+int ranks_fill(struct report_row *row, const struct ranks *ranks)
+{
+    const struct rank **order = ranks_by_number(ranks);
+    int status = order ? 0 : -1;
     row->state = (void *)(uintptr_t)ranks;
-    for (size_t i = 0; i < count && status == 0; i++)
+    for (size_t i = 0; i < ranks->items.count && status == 0; i++)
         status = section_row(row, NULL, order[i]);
     free(order);
     return status;

@@ -106,6 +106,9 @@ int64_t rank_host_idle(const struct rank *rank);
 #define RANKS_COLUMNS 15
 extern const struct column ranks_columns[RANKS_COLUMNS];
 #define RANKS_SORT "rank"
+/* The items of RANKS by number, which the caller frees. NULL: no memory. */
+const struct rank **ranks_by_number(const struct ranks *ranks);
+
 /* Adds a row for each rank, by number, to ROW's table, which has these columns. Returns 0, or -1: no memory. */
 int ranks_fill(struct report_row *row, const struct ranks *ranks);
 

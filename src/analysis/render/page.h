@@ -10,7 +10,7 @@
  *     tables        word, title, none, rows (of how many, …), columns [word, title, type, flags], cells [row [cell]],
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
- *     use, windows, kernels, flame, memory: page_charts.c; a job has none of them
+ *     use, windows, kernels, flame, memory: page_charts.c; a job has windows alone
  *     heat          page_ranks.c; of several ranks with steps
  *     before, after, lines: of a comparison, instead of all but version, tables and strings: the files, and the
  *                   sentences above the tables (diff_write.c)
@@ -31,6 +31,8 @@
 #define PAGE_ROWS_LEAST 20      /* … so many rows */
 #define PAGE_NAME_BYTES 1200    /* of a text */
 
+struct profile;
+struct profile_window;
 struct ranks;
 struct trace;
 
@@ -59,6 +61,9 @@ void page_end(struct page *page, struct buffer *out);
 /* page_charts.c: writes what is drawn, in two threads where WORKERS is above 1. Returns 0, or -1: no memory, or after
  * error(). */
 int page_charts(struct page *page, const struct trace *trace, unsigned workers);
+
+/* page_charts.c: writes one of `windows`, of PROFILE. */
+void page_window(struct page *page, const struct profile *profile, const struct profile_window *window);
 
 /* page_ranks.c: writes the steps of all RANKS, if there are several, and marks those that are later than a typical one
  * by LEAST ns. Returns 0, or -1: no memory. */

@@ -84,7 +84,7 @@ static void write_row(struct page *page, const struct profile *profile, const st
     json_end(json);
 }
 
-static void write_window(struct page *page, const struct profile *profile, const struct profile_window *window)
+void page_window(struct page *page, const struct profile *profile, const struct profile_window *window)
 {
     struct json_out *json = &page->json;
     int64_t start = profile->trace->start;
@@ -274,7 +274,7 @@ struct gathering {
 static int gather_profile(void *context)
 {
     struct gathering *gathering = context;
-    return profile_gather(&gathering->profile, gathering->trace);
+    return profile_gather(&gathering->profile, gathering->trace, NULL);
 }
 
 static int gather_stacks(void *context)
@@ -308,7 +308,7 @@ int page_charts(struct page *page, const struct trace *trace, unsigned workers)
         json_end(json);
         json_key_array(&page->json, "windows");
         for (size_t i = 0; i < gathering->profile.window_count; i++)
-            write_window(page, &gathering->profile, &gathering->profile.windows[i]);
+            page_window(page, &gathering->profile, &gathering->profile.windows[i]);
         json_end(&page->json);
         write_memory(page, trace);
         status = write_kernels(page, trace);

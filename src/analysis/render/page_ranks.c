@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/ranks/ranks.h"
 #include "analysis/render/page.h"
@@ -38,8 +37,8 @@ static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other 
 
 struct heat {
     const struct ranks *ranks;
-    uint32_t *order; /* indices of ranks.items, by rank */
-    uint32_t *row;   /* by index in ranks.items */
+    const struct rank **order; /* by number */
+    uint32_t *row;             /* by index in ranks.items */
     size_t steps, rows, per_row, columns, per_column;
     double *cells[FIGURES];
 };
@@ -50,38 +49,16 @@ struct sums {
 
 /* --- which cells there are --- */
 
-struct numbered {
-    int64_t rank;
-    uint32_t index;
-};
-
-static int by_rank(const void *left, const void *right)
-{
-    const struct numbered *a = left, *b = right;
-    return ORDER(a->rank, b->rank) ?: ORDER(a->index, b->index);
-}
-
 static int place_ranks(struct heat *heat)
 {
     size_t count = heat->ranks->items.count;
-    struct numbered *numbers = calloc(count + 1, sizeof(*numbers));
-    heat->order = calloc(count + 1, sizeof(*heat->order));
+    heat->order = ranks_by_number(heat->ranks);
     heat->row = calloc(count + 1, sizeof(*heat->row));
-    if (!numbers || !heat->order || !heat->row) {
-        free(numbers);
-        return -1;
-    }
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = (struct numbered){heat->ranks->items.items[i].rank, (uint32_t)i};
-    qsort(numbers, count, sizeof(*numbers), by_rank);
     heat->per_row = (count + ROWS - 1) / ROWS;
     heat->rows = (count + heat->per_row - 1) / heat->per_row;
-    for (size_t i = 0; i < count; i++) {
-        heat->order[i] = numbers[i].index;
-        heat->row[numbers[i].index] = (uint32_t)(i / heat->per_row);
-    }
-    free(numbers);
-    return 0;
+    for (size_t i = 0; heat->order && heat->row && i < count; i++)
+        heat->row[heat->order[i] - heat->ranks->items.items] = (uint32_t)(i / heat->per_row);
+    return heat->order && heat->row ? 0 : -1;
 }
 
 static int make_cells(struct heat *heat)
@@ -193,7 +170,7 @@ static int write_heat(struct page *page, const struct heat *heat, int64_t least)
     json_key_object(json, "heat");
     json_key_array(json, "ranks");
     for (size_t i = 0; i < heat->ranks->items.count; i += heat->per_row)
-        json_i64(json, heat->ranks->items.items[heat->order[i]].rank);
+        json_i64(json, heat->order[i]->rank);
     json_end(json);
     json_put_u64(json, "per_row", heat->per_row);
     json_put_u64(json, "steps", heat->steps);

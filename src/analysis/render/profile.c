@@ -202,15 +202,12 @@ static int walk_ops(struct profile *profile)
     return sorter_walk_end(&walk) ?: status;
 }
 
-const struct findings *profile_findings(const struct trace *trace)
+int profile_gather(struct profile *profile, const struct trace *trace, const struct finding_place *place)
 {
-    return section_state(trace, REPORT_FINDINGS);
-}
-
-int profile_gather(struct profile *profile, const struct trace *trace)
-{
-    const struct findings *findings = profile_findings(trace);
-    *profile = (struct profile){.trace = trace};
+    const struct findings *findings = place ? NULL : section_state(trace, REPORT_FINDINGS);
+    *profile = (struct profile){.trace = trace, .window_count = place ? 1 : 0};
+    if (place)
+        place_window(&profile->windows[0], trace, place);
     for (size_t i = 0; findings && i < findings->items.count && i < FINDING_MOST; i++)
         place_window(&profile->windows[profile->window_count++], trace, &findings->items.items[i].place);
     if (choose_lines(profile) < 0 || walk_ops(profile) < 0)

@@ -70,12 +70,10 @@ struct profile {
     struct temporal_names names;
 };
 
-/* The findings of a trace, in the order of their rows, after section_findings' finish(). NULL: they were not wanted. */
-const struct findings *profile_findings(const struct trace *trace);
-
-/* After all tables were filled: walks over the timeline and the calls of TRACE, in two threads where WORKERS is
- * above 1. Returns 0, or -1: no memory, or after error(). The caller releases PROFILE either way. */
-int profile_gather(struct profile *profile, const struct trace *trace);
+/* After all tables were filled: walks over the timeline and the calls of TRACE. PLACE: the only window; NULL: there is
+ * one for each finding, in the order of their rows. Returns 0, or -1: no memory, or after error(). The caller releases
+ * PROFILE either way. */
+int profile_gather(struct profile *profile, const struct trace *trace, const struct finding_place *place);
 void profile_release(struct profile *profile);
 
 #endif

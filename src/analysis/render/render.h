@@ -33,6 +33,8 @@ struct render {
     struct page page;                    /* of the format html */
     const struct ranks *ranks;           /* of a job, which has these instead of a trace; NULL: a trace is written */
     int64_t late;                        /* of `ranks`: ns that a rank is late at least to be marked */
+    void (*windows)(void *job, struct page *page); /* of `ranks`: writes the windows of the findings */
+    void *job;                                     /* which that gets */
 };
 
 struct renderer {

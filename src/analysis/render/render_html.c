@@ -74,9 +74,9 @@ static void trace_begin(struct render *render, const char *path, const char *mis
 /* "count", as JSON has a column's type. */
 static const char *type_word(enum column_type type)
 {
-    static const char *const words[] = {
-        [TYPE_TEXT] = "text",   [TYPE_COUNT] = "count",     [TYPE_NUMBER] = "number", [TYPE_NS] = "ns",
-        [TYPE_BYTES] = "bytes", [TYPE_PERCENT] = "percent", [TYPE_RATE] = "rate",     [TYPE_ANY] = "any"};
+    static const char *const words[] = {[TYPE_MEAN] = "count",      [TYPE_TEXT] = "text", [TYPE_COUNT] = "count",
+                                        [TYPE_NUMBER] = "number",   [TYPE_NS] = "ns",     [TYPE_BYTES] = "bytes",
+                                        [TYPE_PERCENT] = "percent", [TYPE_RATE] = "rate", [TYPE_ANY] = "any"};
     return words[type];
 }
 
@@ -189,6 +189,8 @@ static int write_ranks(struct page *page, const struct trace *trace)
 static int write_charts(struct render *render)
 {
     unsigned workers = ordered_loop_workers(render->options->workers, 2);
+    if (render->windows)
+        render->windows(render->job, &render->page);
     return render->ranks ? page_ranks(&render->page, render->ranks, render->late)
                          : page_charts(&render->page, render->trace, workers)
                                ?: write_ranks(&render->page, render->trace);

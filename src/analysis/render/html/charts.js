@@ -12,6 +12,10 @@ function responsive(draw) {
     box.replaceChildren(draw(width));
     if (focused) box.firstChild.focus();
   };
+  box.redraw = () => {
+    width = 0;
+    update();
+  };
   new ResizeObserver(() => requestAnimationFrame(update)).observe(box);
   return box;
 }
@@ -233,6 +237,8 @@ function momentChart(chapter, moment) {
           body.append(svg("text", { class: "on", x: box.x + 5, y: y + 13, "pointer-events": "none" }, shortened(chapter.texts[op[2]], (box.width - 8) / 7)));
       }
     });
+    if (moment.until === moment.at) /* nothing shows it below an operation */
+      body.append(svg("line", { class: "cursor", x1: left(moment.at - moment.from), x2: left(moment.at - moment.from), y1: 0, y2: bottom, "pointer-events": "none" }));
     const root = svg("svg", { viewBox: `0 0 ${whole} ${bottom + 22}`, role: "group", tabindex: 0,
       "aria-label": `Timeline from ${asTime(moment.from)} to ${asTime(moment.to)}, ${all.length} operations and calls. Left and right arrow keys read them.` },
       ink.defs, body, timeAxis(moment.from, moment.to, x, width, bottom, 0));
@@ -280,37 +286,7 @@ function pickable(root, shapes, describe, move) {
   });
 }
 
-/* --- idle causes, kernels, memory --- */
-
-function idleBars(table) {
-  const gpus = new Map();
-  for (const row of table.rows) {
-    const cells = named(table, row);
-    const list = gpus.get(cells.gpu.text) || gpus.set(cells.gpu.text, []).get(cells.gpu.text);
-    list.push(cells);
-  }
-  const most = Math.max(...[...gpus.values()].flat().map((cells) => cells.total.value), 1);
-  return [...gpus].sort(([a], [b]) => Number(a) - Number(b)).map(([gpu, list]) => {
-    return html("figure", {}, gpus.size > 1 ? html("figcaption", {}, `GPU ${gpu}`) : null,
-      barList(asTime(most), list.filter((cells) => cells.total.value > 0).map((cells) =>
-        ({ name: cells.why.text, part: cells.total.value / most, value: `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}` }))));
-  });
-}
-
-function copyBars(table) {
-  const list = table.rows.map((row) => named(table, row));
-  const most = Math.max(...list.map((cells) => cells.total.value), 1);
-  return html("figure", {}, html("figcaption", {}, "Bytes, the bandwidth while they were copied or set, and how many operations that took."),
-    barList(asBytes(most), list.map((cells) => ({ name: cells.name.text, part: cells.total.value / most,
-      value: [cells.total.text, cells.bandwidth.text, `${cells.count.text}\u00a0×`].filter(Boolean).join(" · ") }))));
-}
-
-/* MOST: what the longest bar stands for. */
-function barList(most, bars) {
-  return html("div", { class: "bars" }, bars.map(({ name, part, value }) => html("div", {},
-    html("span", {}, name), meter(100 * part), html("span", { class: "value" }, value))),
-    html("div", { "aria-hidden": "true" }, html("span", {}), html("span", { class: "ends axis" }, html("span", {}, "0"), html("span", {}, most))));
-}
+/* --- kernels, memory --- */
 
 function meter(percent, gain) {
   const part = (value, name) => {
@@ -408,5 +384,6 @@ function differenceBars(table) {
         html("span", { title: name, class: /\S{24}/.test(name) ? "long" : null }, html("span", { class: "muted" }, kind, kind && name ? " " : ""), endsOf(name, most)),
         html("span", { class: "diverge", "aria-hidden": "true" }, bar),
         html("span", { class: "value" }, `${ns > 0 ? "+" : ""}${asTime(ns)}`, " ", word));
-    })));
+    }), html("div", { "aria-hidden": "true" }, html("span", {}), html("span", { class: "ends axis" },
+      [`-${asTime(largest)}`, "0", `+${asTime(largest)}`].map((text) => html("span", {}, text))))));
 }

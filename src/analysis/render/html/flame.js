@@ -25,29 +25,21 @@ function flameText(node, whole) {
 
 function flameChart(chapter) {
   const top = readFlame(chapter);
-  const box = html("div", {});
   const path = html("p", { class: "small muted", "aria-live": "polite" });
   let base = top;
-  let width = 0;
-
-  const update = (focus) => {
+  const enter = (node) => {
+    base = node;
+    box.redraw();
+    box.firstChild.focus();
+  };
+  const reset = html("button", { type: "button", click: () => enter(top) }, "Show all");
+  const box = responsive((width) => {
     const around = [];
     for (let node = base; node !== top && node; node = node.parent) around.unshift(node.name);
     path.textContent = around.length ? `Shown: ${around.map((name) => shortened(name, 50)).join(" › ")}` : "All GPU time is shown.";
     reset.hidden = base === top;
-    box.replaceChildren(drawFlame(base, top, width, (node) => {
-      base = node === base ? node.parent || top : node;
-      update(true);
-    }));
-    if (focus) box.firstChild.focus();
-  };
-  const reset = html("button", { type: "button", click: () => { base = top; update(true); } }, "Show all");
-  new ResizeObserver(() => requestAnimationFrame(() => {
-    const now = Math.round(box.clientWidth);
-    if (now < 1 || now === width) return;
-    width = now;
-    update(false);
-  })).observe(box);
+    return drawFlame(base, top, width, (node) => enter(node === base ? node.parent || top : node));
+  });
   const kinds = [...new Set(chapter.flame.map((node) => chapter.texts[node[1]]))];
   return html("figure", {},
     html("figcaption", {}, "Each box is a range, operator, call or kernel, as wide as the GPU time that it launched, below what it was launched in. A click, or Enter, enlarges one; parts below 0.1 % are left out."),

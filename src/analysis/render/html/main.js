@@ -97,9 +97,7 @@ function verdict(chapter) {
 
 /* What is drawn in the section of a table, above it. */
 const CHARTS = {
-  idle: (chapter, table) => idleBars(table),
   kernels: (chapter) => kernelCharts(chapter),
-  memsize: (chapter, table) => copyBars(table),
   memory: (chapter) => memoryCharts(chapter),
 };
 
