@@ -55,6 +55,42 @@ static int read_first(const struct report_options *options, const char *path, st
     return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
 }
 
+int report_has_rank(const struct report_options *options, const char *path, struct filter_found *found)
+{
+    struct trace first;
+    trace_init(&first, options);
+    int status = read_first(options, path, &first), has = 0;
+    for (size_t i = 0; i < first.ranks.count && status == 0; i++) {
+        has |= first.ranks.items[i].rank == options->filter.rank.number;
+        status = filter_found_note(found, &options->filter, FILTER_RANK, first.ranks.items[i].rank);
+    }
+    trace_release(&first);
+    return status < 0 ? status : has;
+}
+
+int report_write_part(const struct filter_options *filter, const char *input, const char *output, bool several,
+                      struct convert_summary *summary)
+{
+    const struct report_options options = {.filter = *filter};
+    bool ranged = filter->range || filter->step.given;
+    struct windows times = {0};
+    struct trace first;
+    trace_init(&first, &options);
+    filter_want(filter, &first);
+    int status = ranged ? read_first(&options, input, &first) : 0;
+    if (status == 0 && ranged)
+        status = filter_windows(filter, &first, input, several, &times);
+    for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
+        times.items.items[i].start -= first.start;
+        times.items.items[i].end -= first.start;
+    }
+    trace_release(&first);
+    if (status == 0)
+        status = convert_part(input, output, filter, ranged ? &times : NULL, several, summary);
+    windows_release(&times);
+    return status;
+}
+
 /* FILTER and the trace's heap get what they need of a first reading. */
 static int learn(struct filter *filter, struct sections *sections, const char *path)
 {

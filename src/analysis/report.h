@@ -44,6 +44,16 @@ int report_check(const struct report_options *options, const struct report_colum
 #define REPORT_FAILED_ON 1
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
+/* Whether the trace PATH has the rank that is asked for; FOUND notes those that it has. Returns 1, 0, or -1 after
+ * error().
+ */
+int report_has_rank(const struct report_options *options, const char *path, struct filter_found *found);
+
+/* Writes the part of the trace INPUT that FILTER selects as OUTPUT, and returns what convert_part() does. */
+struct convert_summary;
+int report_write_part(const struct filter_options *filter, const char *input, const char *output, bool several,
+                      struct convert_summary *summary);
+
 /* Reads the trace at PATH into SECTIONS, up to where they can fill their tables; OPTIONS outlive them. Returns 0, or -1
  * after error(). The caller releases SECTIONS in either case. */
 int report_read(struct sections *sections, const struct report_options *options, const char *path);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "analysis/flight_files.h"
+#include "analysis/report.h"
 #include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
@@ -23,13 +24,12 @@
 #include "trace/build/passes.h"
 #include "trace/build/sources.h"
 #include "launch/launch.h"
-#include "trace/cut.h"
 #include "trace/format.h"
 
 struct convert_command_options {
     bool force, quiet, verbose;
     const char *output; /* NULL: not given */
-    struct cut_options part;
+    struct filter_options part;
 };
 
 static bool is_directory(const char *path)
@@ -48,16 +48,17 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
     summary_notice(&line);
 }
 
-static int from_trace(const char *input, const char *output, const struct cut_options *part)
+static int from_trace(const char *input, const char *output, const struct filter_options *part)
 {
     struct convert_summary made;
     struct progress progress;
     progress_begin(&progress, output);
-    int failed = cut_wanted(part) ? convert_part(input, output, part, &made) : convert_file(input, output, &made);
+    int failed =
+        filter_wanted(part) ? report_write_part(part, input, output, false, &made) : convert_file(input, output, &made);
     progress_end(&progress);
     if (failed)
         return -1;
-    if (made.events == 0 && cut_wanted(part))
+    if (made.events == 0 && filter_wanted(part))
         warning("the part of '%s' has no events", input);
     print_made(made.events, "events", output, made.bytes);
     return 0;
@@ -107,14 +108,14 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
-    if (cut_wanted(&wanted->part) && is_directory(input))
+    if (filter_wanted(&wanted->part) && is_directory(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
                      input, shell_file(input));
     enum file_content content = file_format_of(output)->content;
     if (content != FILE_FLIGHT && output_name_writable(output) != 0)
         return -1;
     end_when_asked(NULL, EXIT_FAILURE, "'%s' was not written", output);
-    if (content != FILE_EVENTS && cut_wanted(&wanted->part))
+    if (content != FILE_EVENTS && filter_wanted(&wanted->part))
         return error("%s are written of whole traces: cut '%s' first, with 'gputrace cut'",
                      content == FILE_FLIGHT ? "operations of ranks" : "stacks", input);
     if (content == FILE_FLIGHT)
@@ -132,36 +133,18 @@ static int convert(const struct convert_command_options *wanted, const char *inp
 
 #define FIELD(name) offsetof(struct convert_command_options, name)
 
-#define FORCE                                                                                \
-    {                                                                                        \
-        .word = "force", .offset = FIELD(force), .help = "replace the output if it is there" \
-    }
-#define PART                                                                                                      \
-    OPTION_ROWS_TIMES(convert_command_options, part,                                                              \
-                      "only the time of this NVTX range or record_function; NAME/3: of its\n"                     \
-                      "third occurrence on each thread"),                                                         \
-        OPTION_ROW_SELECT(convert_command_options, part.gpu, "gpu", "leave out other GPUs"),                      \
-        OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid"), \
-        OPTION_ROW_SELECT(convert_command_options, part.rank, "rank", "leave out other ranks of the job")
-
-#define OUTPUT(formats)                                                                                              \
-    {                                                                                                                \
-        .word = "output", .letter = 'o', .argument = "FILE",                                                         \
-        .help = "write this file; its name chooses the format" formats, .type = OPTION_TEXT, .offset = FIELD(output) \
-    }
 #define FORMAT(ending, what, ...) "\n" ending ": " what
 
+/* Of both commands. */
 static const struct option_row rows[] = {
-    OUTPUT(":" FILE_FORMATS(FORMAT)),
-    FORCE,
-    PART,
-    OPTION_ROWS_VERBOSITY(convert_command_options),
-};
-
-static const struct option_row cut_rows[] = {
-    OUTPUT(""),
-    PART,
-    FORCE,
+    {.word = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "write this file; its name chooses the format:" FILE_FORMATS(FORMAT),
+     .type = OPTION_TEXT,
+     .offset = FIELD(output)},
+    {.word = "force", .offset = FIELD(force), .help = "replace the output if it is there"},
+    OPTION_ROWS_FILTER(convert_command_options, part),
     OPTION_ROWS_VERBOSITY(convert_command_options),
 };
 
@@ -173,8 +156,8 @@ static int convert_named(const struct convert_command_options *options, const ch
         error("'%s' does not name a format: it must end in %s", output, file_format_words(words, false));
         return EXIT_USAGE;
     }
-    if (options->part.range && !*options->part.range)
-        return error_usage("--range needs the name of a range");
+    if (filter_check(&options->part) < 0)
+        return EXIT_USAGE;
     options_set_log_level(options->quiet, options->verbose);
     return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -191,31 +174,24 @@ static const char *take_names(struct convert_command_options *options, char **wo
     return count == (named ? 1 : 2) ? words[0] : NULL;
 }
 
-static int convert_run(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct convert_command_options options = {0};
-    int first = options_parse(&command_convert, &options, argc, argv, false);
+    bool cuts = strcmp(argv[0], command_cut.name) == 0;
+    int first = options_parse(cuts ? &command_cut : &command_convert, &options, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     const char *input = take_names(&options, argv + first, argc - first);
+    if (!input && cuts)
+        return error_usage(
+            "'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
     if (!input)
         return error_usage(
             "'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
-    return convert_named(&options, input, options.output);
-}
-
-static int cut_run(int argc, char **argv)
-{
-    struct convert_command_options options = {0};
-    int first = options_parse(&command_cut, &options, argc, argv, false);
-    if (first < 0)
-        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    const char *input = take_names(&options, argv + first, argc - first);
-    if (!input)
-        return error_usage(
-            "'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
-    if (!cut_wanted(&options.part))
-        return error_usage("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank", input);
+    if (cuts && !filter_wanted(&options.part))
+        return error_usage("'cut' needs a part of '%s': --from, --to, --range, --step, --rank, --process, --gpu, "
+                           "--stream, --kernel or --thread",
+                           input);
     return convert_named(&options, input, options.output);
 }
 
@@ -228,7 +204,7 @@ const struct command command_convert = {
                 "  gputrace convert /tmp/gputrace-x2Vb7Q trace.folded\n",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
-    .run = convert_run,
+    .run = run,
 };
 
 const struct command command_cut = {
@@ -238,7 +214,7 @@ const struct command command_cut = {
     .examples = "  gputrace cut trace.json part.pftrace --from=1.5s --to=2s\n"
                 "  gputrace cut trace.pftrace -o step.json --range=train_step/3\n"
                 "  gputrace cut job.pftrace -o rank7.json.gz --rank=7\n",
-    .options = cut_rows,
-    .option_count = sizeof(cut_rows) / sizeof(*cut_rows),
-    .run = cut_run,
+    .options = rows,
+    .option_count = sizeof(rows) / sizeof(*rows),
+    .run = run,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/buffer.h"
 #include "common/log.h"
 #include "cli/options.h"
@@ -11,28 +12,30 @@
 #include "cli/pager.h"
 #include "cli/report_style.h"
 #include "cli/section_words.h"
+#include "cli/trace_folder.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_write.h"
-#include "analysis/model/filter.h"
 
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
     const char *html;         /* NULL: not given */
     struct report_style style;
-    bool every;  /* the word "all" of -r */
-    char **made; /* words that spread() made, which paths point into; ends with NULL */
+    bool every;                           /* the word "all" of -r */
+    struct trace_paths given[DIFF_SIDES]; /* files and directories */
 };
 
 static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
                                                {"markdown", DIFF_MARKDOWN}, {"junit", DIFF_JUNIT}, {NULL, 0}};
 
-/* The array of paths has a place for each word of the command line. */
 static int take_path(struct diff_settings *settings, enum diff_side side, const char *path)
 {
-    settings->diff.paths[side][settings->diff.counts[side]++] = path;
+    const char **place = array_push(&settings->given[side]);
+    if (!place)
+        return error_no_memory("options");
+    *place = path;
     return 0;
 }
 
@@ -62,7 +65,7 @@ static int take_sections(void *context, const char *value)
 static const struct option_row options[] = {
     {.word = "before",
      .argument = "TRACE...",
-     .help = "traces of the program as it was, up to the next option",
+     .help = "traces of the program as it was, or directories of them, up to the\nnext option",
      .type = OPTION_CALL,
      .take = take_before},
     {.word = "after",
@@ -118,54 +121,44 @@ static const struct option_row options[] = {
 
 /* --- words of the command line --- */
 
-/* The option that is followed by traces, of which WORD, "--before" or "--before=a", is the beginning; NULL: none. */
-static const char *option_of_traces(const char *word)
+/* The side whose traces follow WORD, "--before" or "--before=a"; DIFF_SIDES: it is another word. */
+static enum diff_side side_of(const char *word)
 {
-    static const char *const sides[] = {"--before", "--after"};
-    for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
-        size_t length = strlen(sides[i]);
-        if (strncmp(word, sides[i], length) == 0 && (word[length] == '\0' || word[length] == '='))
-            return sides[i];
-    }
-    return NULL;
+    size_t length = strcspn(word, "=");
+    return length == strlen("--before") && memcmp(word, "--before", length) == 0 ? BEFORE
+           : length == strlen("--after") && memcmp(word, "--after", length) == 0 ? AFTER
+                                                                                 : DIFF_SIDES;
 }
 
-/* Makes each trace after --before and --after an option of its own, "--before=TRACE", in WORDS. Returns the number of
- * words, or -1 after error(). MADE is a list of those that are new. */
-static int spread(int argc, char **argv, char **words, char **made)
+/* Takes the traces after --before and --after up to the next option, and puts the other words into WORDS. Returns their
+ * number, or -1 after error(). */
+static int take_traces(struct diff_settings *settings, int argc, char **argv, char **words)
 {
-    const char *side = NULL;
-    int count = 0;
-    for (int i = 0; i < argc; i++) {
-        bool is_option = argv[i][0] == '-' && argv[i][1] != '\0', named = is_option && option_of_traces(argv[i]);
-        words[count] = argv[i];
-        if (is_option) {
-            side = option_of_traces(argv[i]);
-        } else if (side) {
-            if (asprintf(made, "%s=%s", side, argv[i]) < 0) {
-                *made = NULL;
-                return error_no_memory("options");
-            }
-            words[count] = *made++;
-        }
-        /* the option alone has no argument of its own, unless nothing follows it */
-        bool alone = named && !strchr(argv[i], '=') && i + 1 < argc && (argv[i + 1][0] != '-' || !argv[i + 1][1]);
-        count += !alone;
+    enum diff_side side = DIFF_SIDES;
+    int count = 0, status = 0;
+    for (int i = 0; i < argc && status == 0; i++) {
+        bool is_option = argv[i][0] == '-' && argv[i][1] != '\0';
+        side = is_option ? side_of(argv[i]) : side;
+        const char *path = is_option && side < DIFF_SIDES ? strchr(argv[i], '=') : NULL;
+        bool follows = i + 1 < argc && (argv[i + 1][0] != '-' || !argv[i + 1][1]);
+        if (side < DIFF_SIDES && (path || !is_option))
+            status = take_path(settings, side, path ? path + 1 : argv[i]);
+        else if (side == DIFF_SIDES || !follows)
+            words[count++] = argv[i];
     }
-    words[count] = NULL;
-    return count;
+    return status < 0 ? status : count;
 }
 
 static int take_operands(struct diff_settings *settings, char **operands, int count)
 {
-    if (settings->diff.counts[BEFORE] == 0 && settings->diff.counts[AFTER] == 0 && count == 2) {
+    if (settings->given[BEFORE].count == 0 && settings->given[AFTER].count == 0 && count == 2) {
         take_path(settings, BEFORE, operands[0]);
         return take_path(settings, AFTER, operands[1]);
     }
-    if (count > 0 && (settings->diff.counts[BEFORE] || settings->diff.counts[AFTER]))
+    if (count > 0 && (settings->given[BEFORE].count || settings->given[AFTER].count))
         return error("'%s' is neither before nor after: it stands before --before and --after, or after another option",
                      operands[0]);
-    if (settings->diff.counts[BEFORE] == 0 || settings->diff.counts[AFTER] == 0)
+    if (settings->given[BEFORE].count == 0 || settings->given[AFTER].count == 0)
         return error(
             "'diff' needs two traces, or several of each: 'gputrace diff A B', or 'gputrace diff --before A1 A2 "
             "A3 --after B1 B2 B3'");
@@ -215,7 +208,7 @@ static int write_diff(struct diff_options *diff, const char *html)
 
 static int parse(struct diff_settings *settings, int argc, char **argv, char **words)
 {
-    int count = spread(argc, argv, words, settings->made);
+    int count = take_traces(settings, argc, argv, words);
     if (count < 0)
         return OPTIONS_ERROR;
     int first = options_parse(&command_diff, settings, count, words, false);
@@ -248,6 +241,14 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
     int first = parse(settings, argc, argv, words);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    static struct trace_paths traces[DIFF_SIDES];
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        if (trace_folder_find(&traces[side], settings->given[side].items, settings->given[side].count, false,
+                              &diff->report) < 0)
+            return EXIT_FAILURE;
+        diff->paths[side] = traces[side].items;
+        diff->counts[side] = traces[side].count;
+    }
     choose(settings);
     int result = write_diff(diff, settings->html);
     return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
@@ -256,23 +257,13 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
 static int run(int argc, char **argv)
 {
     struct diff_settings settings = {.style = REPORT_STYLE};
-    struct diff_options *diff = &settings.diff;
-    size_t most = (size_t)argc + 1;
-    char **words = calloc(most, sizeof(*words));
-    settings.made = calloc(most, sizeof(*settings.made));
-    diff->paths[BEFORE] = calloc(most, sizeof(*diff->paths[BEFORE]));
-    diff->paths[AFTER] = calloc(most, sizeof(*diff->paths[AFTER]));
-    int status = EXIT_FAILURE;
-    if (words && settings.made && diff->paths[BEFORE] && diff->paths[AFTER])
-        status = compare(&settings, argc, argv, words);
-    else
+    char **words = calloc((size_t)argc + 1, sizeof(*words));
+    int status = words ? compare(&settings, argc, argv, words) : EXIT_FAILURE;
+    if (!words)
         error_no_memory("options");
-    for (size_t i = 0; settings.made && settings.made[i]; i++)
-        free(settings.made[i]);
-    diff_conditions_release(&diff->conditions);
-    free(diff->paths[BEFORE]);
-    free(diff->paths[AFTER]);
-    free(settings.made);
+    diff_conditions_release(&settings.diff.conditions);
+    array_release(&settings.given[BEFORE]);
+    array_release(&settings.given[AFTER]);
     free(words);
     return status;
 }

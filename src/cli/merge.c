@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/job/clock_files.h"
+#include "analysis/report.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -20,7 +21,7 @@
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/map.h"
 #include "common/memory.h"
 #include "symbols/symbols.h"
 #include "trace/build/passes.h"
@@ -32,8 +33,7 @@
 struct merge_command_options {
     bool force, quiet, verbose;
     const char *output;
-    struct cut_options part;
-    struct selected_number step;
+    struct filter_options part;
 };
 
 /* --- temporary traces: DIRECTORY/NUMBER.pftrace; a signal's handler knows them by these --- */
@@ -86,16 +86,31 @@ static int make_temporary(void)
  * known only after three passes over them. */
 struct merge_inputs {
     ARRAY(struct merge_input) items; /* whose texts are ours */
+    struct filter_options filter;    /* what is taken of each trace */
 };
 
+/* Adds the trace PATH, or a temporary one of what is selected of it, if there is something. */
 static int add_file(struct merge_inputs *inputs, const char *path, const char *name)
 {
+    struct convert_summary summary;
+    char part[PATH_MAX + 32];
+    const char *whole = path;
+    if (filter_wanted(&inputs->filter)) {
+        if (make_temporary() != 0)
+            return -1;
+        name_temporary(part, temporary_count++);
+        int result = report_write_part(&inputs->filter, path, part, true, &summary);
+        if (result != 0)
+            return result < 0 ? -1 : 0;
+        path = part;
+    }
     struct merge_input *input = array_push(&inputs->items);
     if (!input)
         return error_no_memory("the traces");
     input->path = strdup(path);
     input->name = strdup(name);
-    return input->path && input->name ? 0 : error_no_memory("the traces");
+    input->whole = strdup(whole);
+    return input->path && input->name && input->whole ? 0 : error_no_memory("the traces");
 }
 
 /* The trace of the spools in the directory PATH. */
@@ -142,45 +157,30 @@ static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const
     return add_file(inputs, path, path);
 }
 
-struct identity {
-    dev_t device;
-    ino_t file;
-    const char *name;
-};
-
-ORDER_BY(by_identity, struct identity, device, file)
-
-static int check_each(const struct merge_inputs *inputs, struct identity *known)
-{
-    int result = 0;
-    for (size_t i = 0; i < inputs->items.count; i++) {
-        const struct merge_input *input = &inputs->items.items[i];
-        struct stat status;
-        if (stat(input->path, &status) != 0)
-            return error("cannot open '%s': %m", input->name);
-        if (access(input->path, R_OK) != 0)
-            result = error("cannot open '%s': %m", input->name);
-        else if (sources_check(input->path) != 0)
-            result = -1;
-        else if (!sources_is_trace(input->path))
-            result = error("'%s' is not a trace", input->name);
-        known[i] = (struct identity){status.st_dev, status.st_ino, input->name};
-    }
-    return result;
-}
-
 /* After the last. Returns 0, or -1 after error(): a trace comes twice, or is not one. */
 static int merge_inputs_check(const struct merge_inputs *inputs)
 {
-    size_t count = inputs->items.count;
-    struct identity *known = calloc(count + 1, sizeof(*known));
-    int result = known ? check_each(inputs, known) : error_no_memory("the traces");
-    if (result == 0)
-        qsort(known, count, sizeof(*known), by_identity);
-    for (size_t i = 1; i < count && result == 0; i++)
-        if (by_identity(&known[i - 1], &known[i]) == 0)
-            result = error("'%s' and '%s' are the same file", known[i - 1].name, known[i].name);
-    free(known);
+    const struct merge_input *items = inputs->items.items;
+    struct map known = {0}; /* hash of a file's identity -> index + 1 */
+    int result = 0;
+    for (size_t i = 0; i < inputs->items.count; i++) {
+        struct stat status = {0};
+        if (stat(items[i].name, &status) != 0 || access(items[i].path, R_OK) != 0)
+            result = error("cannot open '%s': %m", items[i].name);
+        else if (sources_check(items[i].path) != 0)
+            result = -1;
+        else if (!sources_is_trace(items[i].path))
+            result = error("'%s' is not a trace", items[i].name);
+        const uint64_t file[] = {status.st_dev, status.st_ino};
+        uint64_t *first = map_put(&known, hash_bytes(file, sizeof(file)), NULL);
+        if (!first)
+            result = error_no_memory("the traces");
+        else if (*first && result == 0)
+            result = error("'%s' and '%s' are the same file", items[*first - 1].name, items[i].name);
+        else
+            *first = i + 1;
+    }
+    map_release(&known);
     return result;
 }
 
@@ -193,6 +193,7 @@ static void merge_inputs_release(struct merge_inputs *inputs)
     for (size_t i = 0; i < inputs->items.count; i++) {
         free((char *)inputs->items.items[i].path);
         free((char *)inputs->items.items[i].name);
+        free((char *)inputs->items.items[i].whole);
     }
     array_release(&inputs->items);
 }
@@ -226,7 +227,7 @@ static int find_clocks(struct merge *merge, size_t traces, struct job_clocks *cl
         names[i] = merge_host(merge, i)->named ? merge_host(merge, i)->name : NULL;
     for (size_t i = 0; i < traces && result == 0; i++) {
         uint64_t base;
-        files[i].path = merge_trace(merge, i, &host, &base)->path;
+        files[i].path = merge_trace(merge, i, &host, &base)->whole;
         files[i].host = (uint32_t)host;
         files[i].base = (int64_t)base;
     }
@@ -326,8 +327,9 @@ static int merge_all(const struct merge_options *options)
 
 static int merge_named(const struct merge_command_options *wanted, char **paths, size_t count)
 {
-    struct merge_inputs inputs = {0};
+    struct merge_inputs inputs = {.filter = wanted->part};
     struct stat status;
+    inputs.filter.from = inputs.filter.to = (struct time_bound){0}; /* times of all traces together */
     int result = !wanted->force && lstat(wanted->output, &status) == 0 && S_ISREG(status.st_mode)
                      ? error("'%s' is there already: --force replaces it", wanted->output)
                      : output_name_writable(wanted->output);
@@ -336,6 +338,8 @@ static int merge_named(const struct merge_command_options *wanted, char **paths,
         result = merge_inputs_add(&inputs, paths[i], wanted->output);
     if (result == 0)
         result = merge_inputs_check(&inputs);
+    if (result == 0 && inputs.items.count == 0)
+        result = error("none of the traces has what is selected: see the warnings");
     if (result == 0)
         result = merge_all(&(struct merge_options){
             .inputs = inputs.items.items, .count = inputs.items.count, .output = wanted->output, .part = wanted->part});
@@ -353,16 +357,13 @@ static const struct option_row rows[] = {
          "write the merged trace to this file; its name chooses the format:\n.pftrace, .json, or one of them with .gz",
      .type = OPTION_TEXT,
      .offset = FIELD(output)},
-    OPTION_ROWS_TIMES(merge_command_options, part,
-                      "only the time of this NVTX range or record_function in each trace;\n"
-                      "NAME/3: of its third occurrence on each thread"),
-    OPTION_ROW_SELECT(merge_command_options, step, "step", "only step N of torch.profiler: the range ProfilerStep#N"),
+    OPTION_ROWS_FILTER(merge_command_options, part),
     {.word = "force", .offset = FIELD(force), .help = "replace the output if it is there"},
     OPTION_ROWS_VERBOSITY(merge_command_options),
 };
 
 /* Returns 0, or -1 after error(): the command line is wrong. */
-static int check_options(struct merge_command_options *options, char range[32])
+static int check_options(const struct merge_command_options *options)
 {
     const struct file_format *format = file_format_of(options->output);
     char words[FILE_FORMAT_WORDS];
@@ -370,28 +371,19 @@ static int check_options(struct merge_command_options *options, char range[32])
         return error("'%s' does not name a format: it must end in %s", options->output, file_format_words(words, true));
     if (format->content != FILE_EVENTS || format->packing == PACKING_DATABASE)
         return error("'merge' does not write '%s': merge into a .pftrace, and convert that", options->output);
-    if (options->part.range && !*options->part.range)
-        return error("--range needs the name of a range");
-    if (options->part.range && options->step.given)
-        return error("--range and --step exclude each other");
-    if (options->step.given) {
-        snprintf(range, 32, "ProfilerStep#%lld", (long long)options->step.number);
-        options->part.range = range;
-    }
-    return 0;
+    return filter_check(&options->part);
 }
 
 static int merge_run(int argc, char **argv)
 {
     struct merge_command_options options = {0};
-    char range[32];
     int first = options_parse(&command_merge, &options, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     if (first == argc || !options.output)
         return error_usage(
             "'merge' needs traces, and the file to write: 'gputrace merge rank*.pftrace -o job.pftrace'");
-    if (check_options(&options, range) != 0)
+    if (check_options(&options) != 0)
         return EXIT_USAGE;
     options_set_log_level(options.quiet, options.verbose);
     return merge_named(&options, argv + first, (size_t)(argc - first));

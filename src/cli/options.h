@@ -60,44 +60,32 @@ struct option_row {
         .word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step" \
     }
 
-/* What of a trace is wanted, for commands that may take a part of it. FIELDS: fields of their settings. */
-#define OPTION_ROWS_TIMES(settings, fields, range_help)                                                             \
-    {.word = "from",                                                                                                \
-     .argument = "TIME",                                                                                            \
-     .help = "leave out what comes before this time of the trace (1.5s, 300ms),\nor before this share of it (40%)", \
-     .type = OPTION_BOUND,                                                                                          \
-     .offset = offsetof(struct settings, fields.from)},                                                             \
-        {.word = "to",                                                                                              \
-         .argument = "TIME",                                                                                        \
-         .help = "leave out what comes after this time, or share",                                                  \
-         .type = OPTION_BOUND,                                                                                      \
-         .offset = offsetof(struct settings, fields.to)},                                                           \
-    {                                                                                                               \
-        .word = "range", .argument = "NAME", .type = OPTION_TEXT, .help = range_help,                               \
-        .offset = offsetof(struct settings, fields.range)                                                           \
+/* What of a trace is wanted. FIELDS: a struct filter_options. */
+#define OPTION_ROW_FILTER(settings, fields, name, kind, value, text)                           \
+    {                                                                                          \
+        .word = #name, .argument = value, .help = text, .type = kind, .most = INT64_MAX / 4,   \
+        .unit = "a " #name ": --" #name "=1", .offset = offsetof(struct settings, fields.name) \
     }
-#define OPTION_ROW_SELECT(settings, field, option, text)                                             \
-    {                                                                                                \
-        .word = option, .argument = "N", .help = text, .type = OPTION_SELECT, .most = INT64_MAX / 4, \
-        .unit = "a " option ": --" option "=1", .offset = offsetof(struct settings, field)           \
-    }
-
-/* What of a trace a report is about. FIELDS: a struct filter_options. */
-#define OPTION_ROWS_FILTER(settings, fields)                                                                          \
-    OPTION_ROWS_TIMES(settings, fields,                                                                               \
-                      "only what began in this NVTX range or record_function, and what it\n"                          \
-                      "launched; NAME/3: in its third occurrence on each thread"),                                    \
-        OPTION_ROW_SELECT(settings, fields.step, "step",                                                              \
-                          "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"), \
-        OPTION_ROW_SELECT(settings, fields.process, "process", "only the process with this pid"),                     \
-        OPTION_ROW_SELECT(settings, fields.gpu, "gpu", "of GPU operations and memory only those of this GPU"),        \
-        OPTION_ROW_SELECT(settings, fields.stream, "stream", "of GPU operations only those of this stream"),          \
-        {.word = "kernel",                                                                                            \
-         .argument = "REGEX",                                                                                         \
-         .help = "of GPU operations only kernels with a name that matches",                                           \
-         .type = OPTION_TEXT,                                                                                         \
-         .offset = offsetof(struct settings, fields.kernel)},                                                         \
-        OPTION_ROW_SELECT(settings, fields.thread, "thread", "only this thread, and what it launched")
+#define OPTION_ROWS_FILTER(settings, fields)                                                                           \
+    OPTION_ROW_FILTER(                                                                                                 \
+        settings, fields, from, OPTION_BOUND, "TIME",                                                                  \
+        "leave out what comes before this time of the trace (1.5s, 300ms),\nor before this share of it (40%)"),        \
+        OPTION_ROW_FILTER(settings, fields, to, OPTION_BOUND, "TIME",                                                  \
+                          "leave out what comes after this time, or share"),                                           \
+        OPTION_ROW_FILTER(settings, fields, range, OPTION_TEXT, "NAME",                                                \
+                          "only what belongs to this NVTX range or record_function;\nNAME/3: to its third occurrence " \
+                          "on each thread"),                                                                           \
+        OPTION_ROW_FILTER(settings, fields, step, OPTION_SELECT, "N",                                                  \
+                          "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"),  \
+        OPTION_ROW_FILTER(settings, fields, rank, OPTION_SELECT, "N", "only this rank of a job"),                      \
+        OPTION_ROW_FILTER(settings, fields, process, OPTION_SELECT, "N", "only the process with this pid"),            \
+        OPTION_ROW_FILTER(settings, fields, gpu, OPTION_SELECT, "N",                                                   \
+                          "of GPU operations and memory only those of this GPU"),                                      \
+        OPTION_ROW_FILTER(settings, fields, stream, OPTION_SELECT, "N",                                                \
+                          "of GPU operations only those of this stream"),                                              \
+        OPTION_ROW_FILTER(settings, fields, kernel, OPTION_TEXT, "REGEX",                                              \
+                          "of GPU operations only kernels with a name that matches"),                                  \
+        OPTION_ROW_FILTER(settings, fields, thread, OPTION_SELECT, "N", "only this thread, and what it launched")
 
 /* Sets how much is printed, by these two; errors only if both are given. */
 void options_set_log_level(bool quiet, bool verbose);

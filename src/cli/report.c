@@ -36,12 +36,6 @@ struct report_settings {
     uint64_t snapshot; /* UINT64_MAX: not given */
 };
 
-/* Until the process ends. */
-struct trace_paths {
-    char **items;
-    size_t count, capacity;
-};
-
 static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
 static int take_sections(void *context, const char *value)
@@ -191,27 +185,6 @@ static int write_report(struct report_options *report, const char *partial, cons
     return status;
 }
 
-static int take_trace(void *context, const char *path, bool spools)
-{
-    struct trace_paths *traces = context;
-    char *copy = strdup(path), **place = copy ? array_push(traces) : NULL;
-    (void)spools;
-    if (!place)
-        return error_no_memory("the traces");
-    *place = copy;
-    return 0;
-}
-
-/* Sets TRACES to PATHS, with those in a directory in its place. Returns 0, or -1 after error(). */
-static int find_traces(struct trace_paths *traces, char *const *paths, size_t count)
-{
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = trace_folder_is(paths[i]) ? trace_folder_each(paths[i], NULL, true, take_trace, traces)
-                                           : take_trace(traces, paths[i], false);
-    return status;
-}
-
 static int exit_status(int status)
 {
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
@@ -246,9 +219,10 @@ static int run(int argc, char **argv)
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
     choose(&settings);
     static struct trace_paths traces;
-    if (find_traces(&traces, argv + first, (size_t)(argc - first)) < 0)
+    if (trace_folder_find(&traces, (const char *const *)argv + first, (size_t)(argc - first), true, &settings.report) <
+        0)
         return EXIT_FAILURE;
-    const char *const *paths = (const char *const *)traces.items, *newest = NULL;
+    const char *const *paths = traces.items, *newest = NULL;
     size_t count = traces.count;
     if (check_partial(&settings, count) < 0)
         return EXIT_USAGE;

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "analysis/job/job_part.h"
+#include "analysis/report.h"
+#include "common/array.h"
 #include "common/log.h"
 #include "launch/program.h"
 #include "trace/build/sources.h"
@@ -102,27 +104,59 @@ int trace_folder_each(const char *path, const char *except, bool parts,
     return result == 0 && !any ? error("'%s' has no traces and no spools", path) : result;
 }
 
-static int take_only(void *context, const char *path, bool spools)
+static int add_trace(void *context, const char *path, bool spools)
 {
-    char **only = context;
+    struct trace_paths *paths = context;
+    const char *copy = strdup(path), **place = copy ? array_push(paths) : NULL;
     (void)spools;
-    if (*only)
-        return 1;
-    *only = strdup(path);
-    return *only ? 0 : error_no_memory("the traces");
+    if (!place)
+        return error_no_memory("the traces");
+    *place = copy;
+    return 0;
 }
 
 const char *trace_folder_only(const char *path)
 {
-    static char *only; /* until the process ends, or asks for another */
+    static struct trace_paths only;
+    only.count = 0;
     if (!trace_folder_is(path))
         return path;
-    free(only);
-    only = NULL;
-    int result = trace_folder_each(path, NULL, false, take_only, &only);
-    if (result > 0)
-        error("'%s' is a directory with several traces: expected one trace; 'gputrace report' and 'gputrace merge' "
-              "read all traces in a directory",
-              path);
-    return result == 0 ? only : NULL;
+    if (trace_folder_each(path, NULL, false, add_trace, &only) < 0)
+        return NULL;
+    if (only.count == 1)
+        return only.items[0];
+    error("'%s' is a directory with several traces: expected one trace; 'gputrace report' and 'gputrace merge' "
+          "read all traces in a directory",
+          path);
+    return NULL;
+}
+
+static int keep_rank(struct trace_paths *paths, const struct report_options *options)
+{
+    const struct filter_options rank = {.rank = options->filter.rank};
+    struct filter_found found = {0};
+    char names[2 * PATH_MAX];
+    size_t kept = 0;
+    int has = 0;
+    snprintf(names, sizeof(names), "%s' to '%s", paths->items[0], paths->items[paths->count - 1]);
+    for (size_t i = 0; i < paths->count && has >= 0; i++) {
+        has = job_part_is(paths->items[i]) ? 1 : report_has_rank(options, paths->items[i], &found);
+        if (has > 0)
+            paths->items[kept++] = paths->items[i];
+    }
+    if (kept == 0 && has == 0)
+        has = filter_found_check(&found, &rank, names, false);
+    paths->count = kept;
+    filter_found_release(&found);
+    return has < 0 ? -1 : 0;
+}
+
+int trace_folder_find(struct trace_paths *paths, const char *const *words, size_t count, bool parts,
+                      const struct report_options *options)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = trace_folder_is(words[i]) ? trace_folder_each(words[i], NULL, parts, add_trace, paths)
+                                           : add_trace(paths, words[i], false);
+    return status == 0 && paths->count > 1 && options->filter.rank.given ? keep_rank(paths, options) : status;
 }

@@ -5,12 +5,15 @@
 #define GPUTRACE_CLI_TRACE_FOLDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/base/options.h"
 
 /* Whether PATH is a directory, and not of spools, which are one trace. */
 bool trace_folder_is(const char *path);
 
 /* For commands that read one trace: PATH, or the only trace or spool in it if it is such a directory. NULL after
- * error(). The name lasts until the next call. */
+ * error(). The name lasts until the process ends. */
 const char *trace_folder_only(const char *path);
 
 /* Whether both paths lead to one file that is there. */
@@ -25,5 +28,16 @@ const char *trace_folder_newest(void);
  * Returns 0, what TAKE returned that is not 0, or -1 after error(): also when there is none. */
 int trace_folder_each(const char *path, const char *except, bool parts,
                       int (*take)(void *context, const char *path, bool spools), void *context);
+
+/* Until the process ends. */
+struct trace_paths {
+    const char **items;
+    size_t count, capacity;
+};
+
+/* Sets PATHS to COUNT WORDS, with what trace_folder_each() finds in a directory in its place. Where several are left
+ * and OPTIONS select a rank, those of other ranks are left out. Returns 0, or -1 after error(). */
+int trace_folder_find(struct trace_paths *paths, const char *const *words, size_t count, bool parts,
+                      const struct report_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * A sink that passes on a part of a trace. It needs the trace twice: first it looks where the trace begins and ends,
- * when the range that names the part was, and which flows have both their ends in the part.
+ * what a thread launched, and which flows have both their ends in the part.
  *
  *     cut_new();
  *     a source gives all to cut_looking();
@@ -10,7 +10,7 @@
  *
  * What is in the part:
  *
- *   slices, ranges   whole, if some of them lies in a window
+ *   slices, ranges   whole, if some of them lies in a window, and they are what other filters select
  *   flows            if both their slices are in it
  *   counters         in a window; and the last value before each window, at its start
  *   names of rows    all, but those of other processes and GPUs where one is asked for
@@ -30,33 +30,22 @@
 
 #define CUT_KEY "gputrace_cut"
 
-/* What of a trace is wanted. All zero: all of it. */
-struct cut_options {
-    struct time_bound from, to;
-    const char *range; /* "NAME" or "NAME/N"; NULL: none */
-    struct selected_number gpu, process, rank;
-};
-
-static inline bool cut_wanted(const struct cut_options *options)
-{
-    return options->from.text || options->to.text || options->range || options->gpu.given || options->process.given ||
-           options->rank.given;
-}
-
 struct cut;
 struct buffer;
 
 /* Appends the value of CUT_KEY: what OPTIONS left of LENGTH ns, from FROM to TO. */
-void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out);
+void cut_describe(const struct filter_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out);
 
-/* OPTIONS and PATH, the trace's name for messages, outlive it. NULL after error(). */
-struct cut *cut_new(const struct cut_options *options, const char *path);
+/* OPTIONS and PATH, the trace's name for messages, outlive it. TIMES: those of the range or step, ns after the trace's
+ * base; NULL: there is none. NULL after error(). */
+struct cut *cut_new(const struct filter_options *options, const struct windows *times, const char *path);
 void cut_free(struct cut *cut);
 
 /* The sink for the first reading. It writes nothing. */
 struct sink *cut_looking(struct cut *cut);
-/* After that. Returns 0, or -1 after error(): nothing of the trace is wanted. */
-int cut_looked(struct cut *cut);
+/* After that. Returns 0, or -1 after error(), as where nothing of the trace is wanted: that is a warning, and 1, if the
+ * trace is one of SEVERAL. */
+int cut_looked(struct cut *cut, bool several);
 /* The same where the trace is one of several, whose events lie between FIRST and LAST: these are what shares of the
  * time are of. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
 int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last);

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/lookup.h"
+#include "trace/json/text.h"
 
 /* --- rows --- */
 
@@ -37,38 +38,104 @@ static void look_at_time(struct cut *cut, uint64_t start, uint64_t end)
     cut->any = true;
 }
 
-static bool is_named(const struct name *name, const char *text, size_t length)
+/* --- what is selected --- */
+
+/* Sets *NUMBER to an argument, if it is there and not negative. */
+static bool find_number(const struct arg *args, size_t count, enum arg_key key, uint64_t *number)
 {
-    return name->length == length && memcmp(name->text, text, length) == 0;
+    bool found = false;
+    for (const struct arg *arg = args; arg < args + count && !found; arg++) {
+        if (arg->type == ARG_TYPE_LIST) {
+            found = find_number(arg->list->items, arg->list->count, key, number);
+        } else if (arg->type == ARG_TYPE_MEMBERS) {
+            found = json_find_integer(arg->text, arg->length, arg_words[key].text, number);
+        } else if (arg->key == key && (arg->type == ARG_TYPE_U64 || (arg->type == ARG_TYPE_I64 && arg->i64 >= 0))) {
+            *number = arg->u64;
+            found = true;
+        }
+    }
+    return found;
 }
 
-static void look_at_range(struct cut *cut, const struct name *name, struct row row, uint64_t start, uint64_t end)
+static bool number_of(const struct slice *event, enum arg_key key, uint64_t *number)
 {
-    const char *wanted = cut->options->range;
-    bool exact = is_named(name, wanted, strlen(wanted));
-    if (!exact && (cut->name_length == 0 || !is_named(name, wanted, cut->name_length)))
-        return;
-    const struct cut_range range = {row, (int64_t)start, (int64_t)end, exact};
-    cut->no_memory |= !ADD(file_vector_push, &cut->ranges, range);
+    return event->args && find_number(event->args->items, event->args->count, key, number);
 }
+
+static void note(struct cut *cut, enum filter_number what, uint64_t number)
+{
+    if (number < JSON_WORD_ROWS)
+        cut->no_memory |= filter_found_note(&cut->found, cut->options, what, (int64_t)number) < 0;
+}
+
+static bool matches(struct cut *cut, const struct name *name)
+{
+    regmatch_t all = {.rm_eo = (regoff_t)name->length};
+    bool does = regexec(&cut->kernel, name->text, 1, &all, REG_STARTEND) == 0;
+    cut->found.kernel |= does;
+    return does;
+}
+
+/* Of an event of a GPU. What a thread launched is known after the first reading. */
+static bool selects_operation(struct cut *cut, const struct slice *event)
+{
+    const struct filter_options *options = cut->options;
+    uint64_t stream = event->row.tid, correlation = UINT64_MAX;
+    if (options->stream.given) {
+        number_of(event, ARG_STREAM, &stream);
+        note(cut, FILTER_STREAM, stream);
+        if (stream != (uint64_t)options->stream.number)
+            return false;
+    }
+    bool kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_IN_FLIGHT;
+    if (options->kernel && (kernel ? !matches(cut, &event->name) : category_in(event->category, CATEGORIES_GPU_OPS)))
+        return false;
+    return !options->thread.given || !cut->looked ||
+           (number_of(event, ARG_CORRELATION, &correlation) && correlation <= UINT32_MAX &&
+            id_set_has(&cut->launched, (uint32_t)correlation));
+}
+
+bool cut_selects_event(struct cut *cut, const struct slice *event)
+{
+    const struct filter_options *options = cut->options;
+    uint64_t thread = event->row.tid, device = 0, correlation;
+    if (!cut_selects(cut, event->row.pid))
+        return false;
+    if (category_in(event->category, CATEGORIES_ON_GPU))
+        return selects_operation(cut, event);
+    if (options->gpu.given && event->category == CATEGORY_MEMORY && number_of(event, ARG_DEVICE, &device) &&
+        device != (uint64_t)options->gpu.number)
+        return false;
+    if (!options->thread.given)
+        return true;
+    number_of(event, ARG_THREAD, &thread);
+    note(cut, FILTER_THREAD, thread);
+    if (thread != (uint64_t)options->thread.number)
+        return false;
+    if (category_in(event->category, CATEGORIES_API) && number_of(event, ARG_CORRELATION, &correlation) &&
+        correlation <= UINT32_MAX)
+        cut->no_memory |= id_set_add(&cut->launched, (uint32_t)correlation) < 0;
+    return true;
+}
+
+/* --- events --- */
 
 static void look_at_slice(struct sink *sink, const struct slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->start = slice->start;
     cut->end = slice->end;
-    cut->slice_selected = cut_selects(cut, slice->row.pid);
+    cut->slice_selected = cut_selects_event(cut, slice);
     if (cut->options->process.given)
         cut_row_put(cut, slice->row.pid); /* as foreign traces may have no names of processes */
     look_at_time(cut, slice->start, slice->end);
-    if (cut->options->range && slice->category == CATEGORY_USER_ANNOTATION && cut->slice_selected)
-        look_at_range(cut, &slice->name, slice->row, slice->start, slice->end);
 }
 
 static void look_at_instant(struct sink *sink, const struct slice *instant)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_selected = false;
+    cut_selects_event(cut, instant); /* for what there is */
     look_at_time(cut, instant->start, instant->start);
 }
 
@@ -77,8 +144,6 @@ static void look_at_async(struct sink *sink, const struct async_slice *slice)
     struct cut *cut = cut_of(sink);
     cut->slice_selected = false;
     look_at_time(cut, slice->start, slice->end);
-    if (cut->options->range && slice->category == CATEGORY_USER_ANNOTATION && cut_selects(cut, slice->begin.pid))
-        look_at_range(cut, &slice->name, slice->begin, slice->start, slice->end);
 }
 
 static void look_at_counter(struct sink *sink, const struct counter *counter)
@@ -113,102 +178,12 @@ static const struct sink_format looking = {
 
 /* --- what is known then --- */
 
-ORDER_BY(by_row_and_start, struct cut_range, row.pid, row.tid, start)
-
-/* The GPUs, or the processes, of a trace. */
-struct numbers {
-    const struct cut *cut;
-    bool gpus;
-    struct map found;
-};
-
-static int add_number(void *context, uint64_t pid, uint64_t *index)
+static int note_row(void *context, uint64_t pid, uint64_t *index)
 {
-    struct numbers *numbers = context;
-    const struct cut_row *row = &numbers->cut->rows.items[*index - 1];
-    uint64_t number = numbers->gpus ? (uint64_t)row->device : pid;
-    return row->gpu != numbers->gpus || map_put(&numbers->found, number, NULL) ? 0 : -1;
-}
-
-/* Whether the trace has the GPU, or the process, that is wanted, if one is. Else MISSING (NULL: not asked for) says
- * what there is. */
-static bool has_wanted(const struct cut *cut, bool gpus, struct buffer *missing)
-{
-    static const char *const words[][2] = {{"process", "processes"}, {"GPU", "GPUs"}};
-    const struct selected_number *wanted = gpus ? &cut->options->gpu : &cut->options->process;
-    struct numbers numbers = {.cut = cut, .gpus = gpus};
-    if (!wanted->given)
-        return true;
-    map_each(&cut->row_of_pid, add_number, &numbers);
-    bool has = map_get(&numbers.found, (uint64_t)wanted->number);
-    if (!has && missing)
-        selected_write_missing(missing, wanted, words[gpus], cut->path, &numbers.found);
-    map_release(&numbers.found);
-    return has;
-}
-
-static int error_missing(const struct cut *cut, bool gpus)
-{
-    struct buffer words;
-    buffer_init_memory(&words);
-    has_wanted(cut, gpus, &words);
-    error("%.*s", (int)words.length, words.length ? words.data : "");
-    buffer_release(&words);
-    return -1;
-}
-
-/* Why nothing is wanted. */
-enum nothing { NO_EVENTS = 1, NO_RANK, NO_GPU, NO_PROCESS, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
-
-/* Windows of ranges with exactly the name; else of one occurrence on each row. */
-static int add_windows(struct cut *cut, bool exact)
-{
-    const struct cut_range *items = cut->ranges.items;
-    uint64_t number = 0;
-    for (size_t i = 0; i < cut->ranges.count; i++) {
-        bool same_row = i > 0 && items[i - 1].row.pid == items[i].row.pid && items[i - 1].row.tid == items[i].row.tid;
-        number = same_row ? number + 1 : 1;
-        cut->most = number > cut->most ? number : cut->most;
-        if (exact ? !items[i].exact : number != cut->occurrence)
-            continue;
-        if (windows_add(&cut->windows, items[i].start, items[i].end) < 0)
-            return error_no_memory("ranges");
-    }
+    struct cut *cut = context;
+    const struct cut_row *row = &cut->rows.items[*index - 1];
+    note(cut, row->gpu ? FILTER_GPU : FILTER_PROCESS, row->gpu ? (uint64_t)row->device : pid);
     return 0;
-}
-
-static int find_range(struct cut *cut)
-{
-    bool exact = false;
-    for (size_t i = 0; i < cut->ranges.count; i++)
-        exact |= cut->ranges.items[i].exact;
-    if (cut->ranges.count == 0)
-        return NO_RANGE;
-    if (file_vector_sort(&cut->ranges, by_row_and_start) != 0)
-        return error_no_memory("ranges");
-    if (add_windows(cut, exact) < 0)
-        return -1;
-    return cut->windows.items.count == 0 ? NOT_SO_OFTEN : 0;
-}
-
-/* Leaves of the windows what is between --from and --to. The end of the trace is in it. */
-static int clip(struct cut *cut)
-{
-    struct windows clipped = {0};
-    int64_t to = cut->to + (cut->to == (int64_t)cut->last);
-    int status = cut->options->range ? windows_finish(&cut->windows) : windows_add(&cut->windows, cut->from, to);
-    for (size_t i = 0; i < cut->windows.items.count && status == 0; i++) {
-        const struct window *window = &cut->windows.items.items[i];
-        int64_t start = window->start > cut->from ? window->start : cut->from;
-        int64_t end = window->end < to ? window->end : to;
-        if (start < end)
-            status = windows_add(&clipped, start, end);
-    }
-    windows_release(&cut->windows);
-    cut->windows = clipped;
-    if (status < 0 || windows_finish(&cut->windows) < 0)
-        return error_no_memory("ranges");
-    return cut->windows.items.count == 0 ? NOT_BETWEEN : 0;
 }
 
 ORDER_BY(by_id, struct cut_flow, id)
@@ -236,76 +211,65 @@ static int find_flows(struct cut *cut)
     return 0;
 }
 
-/* Returns 0, -1 after error(), or an enum nothing. */
+/* Returns 0, 1: nothing is left, or -1 after error(). */
 static int find_part(struct cut *cut)
 {
-    const struct cut_options *options = cut->options;
-    int64_t times[2] = {0, 0};
+    const struct filter_options *options = cut->options;
+    int64_t times[2] = {0, 0}, base = (int64_t)cut->sink.base;
     if (cut->no_memory)
         return error_no_memory("the trace's events");
     if (!cut->any)
-        return NO_EVENTS;
-    if (options->rank.given && !cut->is_rank && map_count(&cut->of_rank) == 0)
-        return NO_RANK;
-    if (!has_wanted(cut, true, NULL))
-        return NO_GPU;
-    if (!has_wanted(cut, false, NULL))
-        return NO_PROCESS;
+        return 1;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);
     if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
         0)
         return -1;
+    cut->looked = true;
     cut->from = times[0];
     cut->to = times[1];
-    int result = options->range ? find_range(cut) : 0;
-    if (result == 0)
-        result = clip(cut);
-    return result == 0 ? find_flows(cut) : result;
+    /* The end of the trace is in it. */
+    if (windows_clip(&cut->windows, cut->times, base, cut->from, cut->to + (cut->to == (int64_t)cut->last)) < 0)
+        return error_no_memory("ranges");
+    return cut->windows.items.count == 0 ? 1 : find_flows(cut);
 }
 
-int cut_looked(struct cut *cut)
+int cut_looked(struct cut *cut, bool several)
 {
-    const char *path = cut->path, *range = cut->options->range;
-    int result = find_part(cut);
-    switch (result) {
-    case NO_EVENTS: return error("'%s' has no events: there is nothing to cut out", path);
-    case NO_RANK: return error("'%s' has no rank %lld", path, (long long)cut->options->rank.number);
-    case NO_GPU: return error_missing(cut, true);
-    case NO_PROCESS: return error_missing(cut, false);
-    case NO_RANGE: return error("'%s' has no range '%s'", path, range);
-    case NOT_SO_OFTEN:
-        return error("--range=%s: '%s' has the range only %llu time%s", range, path, (unsigned long long)cut->most,
-                     cut->most == 1 ? "" : "s");
-    case NOT_BETWEEN: return error("'%s' has nothing between --from and --to%s", path, range ? " in that range" : "");
-    default: return result;
-    }
+    map_each(&cut->row_of_pid, note_row, cut);
+    if (!cut->any)
+        return filter_missing(several, "'%s' has no events: there is nothing to cut out", cut->path);
+    int result = filter_found_check(&cut->found, cut->options, cut->path, several);
+    if (result == 0 && (result = find_part(cut)) > 0)
+        result = filter_missing(several, "'%s' has nothing between --from and --to%s", cut->path,
+                                cut->times ? " in that range" : "");
+    return result;
 }
 
 int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last)
 {
     cut->first = first;
     cut->last = last;
-    int result = find_part(cut);
-    return result > 0 ? 1 : result;
+    return find_part(cut);
 }
 
 /* --- */
 
-struct cut *cut_new(const struct cut_options *options, const char *path)
+struct cut *cut_new(const struct filter_options *options, const struct windows *times, const char *path)
 {
     struct cut *cut = calloc(1, sizeof(*cut));
-    if (!cut) {
+    if (!cut)
         error_no_memory("the trace's events");
+    if (!cut || (options->kernel && filter_compile(options, &cut->kernel) < 0)) {
+        free(cut);
         return NULL;
     }
     cut->options = options;
+    cut->times = times;
     cut->path = path;
     cut->space = sorter_space_usual();
     buffer_init_memory(&cut->nothing);
     sorter_init(&cut->flows, &cut->space, sizeof(struct cut_flow), by_id);
-    if (options->range)
-        cut->name_length = range_name_split(options->range, &cut->occurrence);
     return cut;
 }
 
@@ -322,7 +286,10 @@ void cut_free(struct cut *cut)
     array_release(&cut->rows);
     map_release(&cut->row_of_pid);
     map_release(&cut->of_rank);
-    file_vector_release(&cut->ranges);
+    filter_found_release(&cut->found);
+    id_set_release(&cut->launched);
+    if (cut->options->kernel)
+        regfree(&cut->kernel);
     sorter_release(&cut->flows);
     windows_release(&cut->windows);
     id_set_release(&cut->kept);

@@ -29,10 +29,13 @@ static void look_at_gpus(struct cut *cut, const cJSON *process, const cJSON *pid
     }
 }
 
-static bool is_wanted_rank(const struct cut *cut, const cJSON *told)
+static bool is_wanted_rank(struct cut *cut, const cJSON *told)
 {
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
-    return cut->options->rank.given && cJSON_IsNumber(rank) && rank->valuedouble == (double)cut->options->rank.number;
+    if (!cut->options->rank.given || !cJSON_IsNumber(rank))
+        return false;
+    cut->no_memory |= filter_found_note(&cut->found, cut->options, FILTER_RANK, (int64_t)rank->valuedouble) < 0;
+    return rank->valuedouble == (double)cut->options->rank.number;
 }
 
 /* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */

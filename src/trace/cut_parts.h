@@ -18,13 +18,6 @@ struct cut_row {
     uint32_t owner; /* the pid of the process whose operations it shows; 0: not known */
 };
 
-/* An occurrence of the range that names the part. */
-struct cut_range {
-    struct row row;
-    int64_t start, end;
-    bool exact; /* it has the whole name, else that before the number */
-};
-
 /* An end of a flow, with the times of its slice. */
 struct cut_flow {
     uint32_t id;
@@ -46,25 +39,27 @@ struct cut {
     struct sink_format format;
     struct buffer nothing; /* the buffer of the first reading, in memory */
     struct sink *whole;
-    const struct cut_options *options;
+    const struct filter_options *options;
+    const struct windows *times; /* NULL: all time */
     const char *path;
     bool no_memory;
 
     ARRAY(struct cut_row) rows;
-    struct map row_of_pid;  /* index + 1 */
-    struct map of_rank;     /* pids of the processes of the wanted rank */
+    struct map row_of_pid; /* index + 1 */
+    struct map of_rank;    /* pids of the processes of the wanted rank */
+    struct filter_found found;
+    regex_t kernel;
+    struct id_set launched; /* correlation ids of what the wanted thread launched; after the first reading */
     bool has_rank, is_rank; /* the trace is of one rank, by its distributedInfo; it is the wanted one */
 
     /* The first reading */
     bool any;
-    uint64_t first, last;      /* times of what the trace has */
-    size_t name_length;        /* of the range without its number; 0: there is none */
-    uint64_t occurrence, most; /* the wanted one; how many there are on a row */
-    FILE_VECTOR(struct cut_range) ranges;
+    uint64_t first, last; /* times of what the trace has */
     struct sorter_space space;
     struct sorter flows;
 
     /* After it */
+    bool looked;
     int64_t from, to;
     struct windows windows;
     struct id_set kept; /* flows */
@@ -104,6 +99,9 @@ static inline bool cut_selects(const struct cut *cut, uint32_t pid)
         return cut_selects_process(cut, pid);
     return (!gpu->given || row->device == gpu->number) && (row->owner == 0 || cut_selects_process(cut, row->owner));
 }
+
+/* Whether a slice, instant or range is selected, whenever it was. */
+bool cut_selects_event(struct cut *cut, const struct slice *event);
 
 /* Whether some of a slice, or an instant, lies in a window. */
 static inline bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)

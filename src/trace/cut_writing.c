@@ -9,7 +9,7 @@
 #include "common/lookup.h"
 #include "trace/cut_parts.h"
 
-void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
+void cut_describe(const struct filter_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
 {
     struct json_out json;
     json_out_init(&json, out, false);
@@ -19,12 +19,13 @@ void cut_describe(const struct cut_options *options, int64_t from, int64_t to, u
     json_put_u64(&json, "of_ns", length);
     if (options->range)
         json_put_text(&json, "range", options->range);
-    if (options->gpu.given)
-        json_put_i64(&json, "gpu", options->gpu.number);
-    if (options->process.given)
-        json_put_i64(&json, "process", options->process.number);
-    if (options->rank.given)
-        json_put_i64(&json, "rank", options->rank.number);
+#define PUT(word, ...)       \
+    if (options->word.given) \
+        json_put_i64(&json, #word, options->word.number);
+    FILTER_NUMBERS(PUT)
+#undef PUT
+    if (options->kernel)
+        json_put_text(&json, "kernel", options->kernel);
     json_end(&json);
 }
 
@@ -60,7 +61,7 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
     struct cut *cut = cut_of(sink);
-    cut->slice_kept = cut_selects(cut, slice->row.pid) && cut_touches(cut, slice->start, slice->end);
+    cut->slice_kept = cut_selects_event(cut, slice) && cut_touches(cut, slice->start, slice->end);
     if (cut->slice_kept)
         cut->whole->format->slice(cut->whole, slice);
 }
@@ -69,7 +70,7 @@ static void write_instant(struct sink *sink, const struct slice *instant)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
-    if (cut_selects(cut, instant->row.pid) && cut_touches(cut, instant->start, instant->start))
+    if (cut_selects_event(cut, instant) && cut_touches(cut, instant->start, instant->start))
         cut->whole->format->instant(cut->whole, instant);
 }
 
@@ -77,7 +78,8 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
-    if (cut_selects(cut, slice->begin.pid) && cut_touches(cut, slice->start, slice->end))
+    const struct slice begin = {.category = slice->category, .name = slice->name, .row = slice->begin};
+    if (cut_selects_event(cut, &begin) && cut_touches(cut, slice->start, slice->end))
         cut->whole->format->async(cut->whole, slice);
 }
 

@@ -60,6 +60,11 @@ enum category {
 #define CATEGORIES_GPU_OPS                                                                                   \
     (CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET) | \
      CATEGORY_BIT(CATEGORY_GPU_GRAPH))
+/* Events of a GPU, whatever row they are in. */
+#define CATEGORIES_ON_GPU                                                                                             \
+    (CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) |         \
+     CATEGORY_BIT(CATEGORY_DEVICE_RANGE) | CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY) | CATEGORY_BIT(CATEGORY_CUDA_SYNC) | \
+     CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 #define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
 static inline bool category_in(enum category category, unsigned bits)

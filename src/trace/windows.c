@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/lookup.h"
-#include "common/map.h"
 #include "common/memory.h"
 
 static int by_number(const void *left, const void *right)
@@ -51,20 +51,139 @@ static int add_key(void *context, uint64_t key, uint64_t *value)
     return 0;
 }
 
-void selected_write_missing(struct buffer *out, const struct selected_number *selected, const char *const words[2],
-                            const char *path, const struct map *numbers)
+/* --- what is selected --- */
+
+static const struct {
+    const char *word, *plural;
+    size_t offset;
+} numbers[] = {
+#define NUMBER(word, constant, plural) {#word, plural, offsetof(struct filter_options, word)},
+    FILTER_NUMBERS(NUMBER)
+#undef NUMBER
+};
+
+static const struct selected_number *number_of(const struct filter_options *options, enum filter_number what)
 {
-    size_t count = map_count(numbers);
+    return (const void *)((const char *)options + numbers[what].offset);
+}
+
+bool filter_wanted(const struct filter_options *options)
+{
+    bool wanted = options->from.text || options->to.text || options->range || options->kernel;
+    for (enum filter_number what = 0; what < FILTER_NUMBER_COUNT; what++)
+        wanted |= number_of(options, what)->given;
+    return wanted;
+}
+
+int filter_compile(const struct filter_options *options, regex_t *regex)
+{
+    int failure = regcomp(regex, options->kernel, REG_EXTENDED | REG_NOSUB);
+    char words[128];
+    if (failure == 0)
+        return 0;
+    regerror(failure, regex, words, sizeof(words));
+    return error("--kernel: '%s' is not a regular expression: %s", options->kernel, words);
+}
+
+int filter_check(const struct filter_options *options)
+{
+    regex_t regex;
+    if (options->range && !*options->range)
+        return error("--range needs the name of a range");
+    if (options->range && options->step.given)
+        return error("--range and --step both name a part of the trace: use one of them");
+    if (!options->kernel)
+        return 0;
+    if (filter_compile(options, &regex) < 0)
+        return -1;
+    regfree(&regex);
+    return 0;
+}
+
+static void write_text(struct buffer *out, const char *word, const char *text)
+{
+    if (text)
+        buffer_format(out, "%s--%s=%s", out->length ? " " : "", word, text);
+}
+
+void filter_write(struct buffer *out, const struct filter_options *options)
+{
+    write_text(out, "from", options->from.text);
+    write_text(out, "to", options->to.text);
+    write_text(out, "range", options->range);
+    for (enum filter_number what = 0; what < FILTER_NUMBER_COUNT; what++)
+        if (number_of(options, what)->given)
+            buffer_format(out, "%s--%s=%lld", out->length ? " " : "", numbers[what].word,
+                          (long long)number_of(options, what)->number);
+    write_text(out, "kernel", options->kernel);
+}
+
+void filter_found_release(struct filter_found *found)
+{
+    for (size_t i = 0; i < FILTER_NUMBER_COUNT; i++)
+        map_release(&found->numbers[i]);
+}
+
+int filter_found_note(struct filter_found *found, const struct filter_options *options, enum filter_number what,
+                      int64_t number)
+{
+    const struct selected_number *wanted = number_of(options, what);
+    if (!wanted->given || found->found[what])
+        return 0;
+    found->found[what] = number == wanted->number;
+    return number < 0 || map_put(&found->numbers[what], (uint64_t)number, NULL) ? 0 : -1;
+}
+
+/* Appends "no GPU 7 in 'trace.json': it has GPUs 0, 1". */
+static void write_missing(struct buffer *out, const struct filter_found *found, const struct filter_options *options,
+                          enum filter_number what, const char *path)
+{
+    const char *plural = numbers[what].plural, *word = what == FILTER_GPU ? "GPU" : numbers[what].word;
+    size_t count = map_count(&found->numbers[what]);
     int64_t *items = calloc(count + 1, sizeof(*items)), *next = items;
     char list[160] = "";
     if (items) {
-        map_each(numbers, add_key, &next);
+        map_each(&found->numbers[what], add_key, &next);
         number_list_write(list, sizeof(list), items, count);
     }
-    buffer_format(out, "no %s %lld in '%s': it has %s%s%s%s", words[0], (long long)selected->number, path,
-                  count == 0 ? "no " : "", words[count != 1], count > 0 ? " " : "", list);
+    buffer_format(out, "no %s %lld in '%s': it has %s%s%s%s", word, (long long)number_of(options, what)->number, path,
+                  count == 0 ? "no " : "", count != 1 ? plural : word, count > 0 ? " " : "", list);
     free(items);
 }
+
+int filter_missing(bool several, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!several)
+        return error("%s", text);
+    warning("%s", text);
+    return 1;
+}
+
+int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
+                       bool several)
+{
+    struct buffer words;
+    buffer_init_memory(&words);
+    for (enum filter_number what = FILTER_RANK; what < FILTER_NUMBER_COUNT && words.length == 0; what++)
+        if (number_of(options, what)->given && !found->found[what])
+            write_missing(&words, found, options, what, path);
+    if (words.length == 0 && options->kernel && !found->kernel)
+        buffer_format(&words, "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them",
+                      path, options->kernel,
+                      options->gpu.given || options->stream.given ? " on that GPU or stream" : "");
+    int status = words.failure      ? error_no_memory("the trace's events")
+                 : words.length > 0 ? filter_missing(several, "%.*s", (int)words.length, words.data)
+                                    : 0;
+    buffer_release(&words);
+    return status;
+}
+
+/* --- times --- */
 
 int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end)
 {
@@ -121,6 +240,18 @@ int windows_finish(struct windows *windows)
     if (windows->items.count > 0)
         windows->items.count = kept + 1;
     return 0;
+}
+
+int windows_clip(struct windows *windows, const struct windows *times, int64_t shift, int64_t from, int64_t to)
+{
+    int status = times ? 0 : windows_add(windows, from, to);
+    for (size_t i = 0; times && i < times->items.count && status == 0; i++) {
+        int64_t start = times->items.items[i].start + shift, end = times->items.items[i].end + shift;
+        start = start > from ? start : from;
+        end = end < to ? end : to;
+        status = start < end ? windows_add(windows, start, end) : 0;
+    }
+    return status < 0 ? status : windows_finish(windows);
 }
 
 static int ends_by(const void *item, const void *time)

@@ -1,15 +1,17 @@
 /*
- * Parts of a trace's time: what a user asks for (--from, --to), and lists of windows, such as the occurrences of a
+ * Parts of a trace: what a user asks for (--from, --gpu and others), and lists of windows, such as the occurrences of a
  * range. Times are ns on whatever axis the caller has; a window has its start and not its end.
  */
 #ifndef GPUTRACE_TRACE_WINDOWS_H
 #define GPUTRACE_TRACE_WINDOWS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/file_vector.h"
+#include "common/map.h"
 
 /* A time since the start of a trace: "1.5s", or a share of its length, "40%". All zero: none is given. */
 struct time_bound {
@@ -25,15 +27,59 @@ struct selected_number {
     int64_t number;
 };
 
-/* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
-void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
+/* What is selected by a number. */
+#define FILTER_NUMBERS(X)  \
+    X(step, STEP, "steps") \
+    X(rank, RANK, "ranks") \
+    X(process, PROCESS, "processes") X(gpu, GPU, "GPUs") X(stream, STREAM, "streams") X(thread, THREAD, "threads")
+
+/* Which events of a trace are wanted. All zero: all. */
+struct filter_options {
+    struct time_bound from, to;
+    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    struct selected_number step, rank, process, gpu, stream, thread;
+    const char *kernel; /* a POSIX extended regular expression; NULL: none */
+};
+
+/* Whether any event is left out. */
+bool filter_wanted(const struct filter_options *options);
+
+/* Whether the options make sense. Returns 0, or -1 after error(). */
+int filter_check(const struct filter_options *options);
+
+/* Makes REGEX of --kernel, which filter_check() found valid. Returns 0, or -1 after error(). */
+int filter_compile(const struct filter_options *options, regex_t *regex);
 
 struct buffer;
-struct map;
-/* Appends "no GPU 7 in 'trace.json': it has GPUs 0, 1". WORDS: "GPU" and "GPUs"; NUMBERS: a map whose keys are those
- * that the trace PATH has. */
-void selected_write_missing(struct buffer *out, const struct selected_number *selected, const char *const words[2],
-                            const char *path, const struct map *numbers);
+/* Writes the options that are given, as they are typed: "--from=1s --gpu=0". */
+void filter_write(struct buffer *out, const struct filter_options *options);
+
+enum filter_number {
+#define NUMBER(word, constant, ...) FILTER_##constant,
+    FILTER_NUMBERS(NUMBER) FILTER_NUMBER_COUNT
+#undef NUMBER
+};
+
+/* What there is of what options select. All zero is empty. */
+struct filter_found {
+    struct map numbers[FILTER_NUMBER_COUNT]; /* what the trace has, of each option that is given */
+    bool found[FILTER_NUMBER_COUNT], kernel;
+};
+void filter_found_release(struct filter_found *found);
+/* The trace has NUMBER. Returns 0, or -1: no memory. */
+int filter_found_note(struct filter_found *found, const struct filter_options *options, enum filter_number what,
+                      int64_t number);
+/* Whether all options but --step select something of the trace PATH. Returns 0, or what filter_missing() does after it
+ * says what there is. */
+int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
+                       bool several);
+
+/* Says that a trace has nothing of what is selected. Returns 1 after a warning, if it is one of SEVERAL, else -1 after
+ * error(). */
+int filter_missing(bool several, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
+void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 
 /* Where it is in a trace from START to END. */
 int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end);
@@ -58,6 +104,10 @@ void windows_release(struct windows *windows);
 int windows_add(struct windows *windows, int64_t start, int64_t end);
 /* After the last. Returns 0, or -1: no memory. */
 int windows_finish(struct windows *windows);
+
+/* Adds what of TIMES (NULL: of all time), SHIFT later, lies between FROM and TO, and puts it in order. Returns 0, or
+ * -1: no memory. */
+int windows_clip(struct windows *windows, const struct windows *times, int64_t shift, int64_t from, int64_t to);
 
 /* After windows_finish(). The window that TIME is in; NULL: none. */
 const struct window *windows_around(const struct windows *windows, int64_t time);

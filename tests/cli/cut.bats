@@ -110,7 +110,7 @@ names() { # TRACE
     run -1 "$gputrace" cut trace.json -o no.json --range=step/3
     assert_output "gputrace: --range=step/3: 'trace.json' has the range only 2 times"
     run -1 "$gputrace" cut trace.json -o no.json --range=steps
-    assert_output "gputrace: 'trace.json' has no range 'steps'"
+    assert_output "gputrace: 'trace.json' has no range 'steps': did you mean 'step'?"
     run -1 "$gputrace" cut trace.json -o no.json --range=step/1 --from=150us
     assert_output "gputrace: 'trace.json' has nothing between --from and --to in that range"
     [ ! -e no.json ]
@@ -137,6 +137,51 @@ names() { # TRACE
     assert_output "gputrace: no GPU 0 in 'bare.json': it has no GPUs"
 }
 
+@test "--step is the time of a step, as report finds it" {
+    "$gputrace" cut -q trace.json -o step.json --step=2
+    "$gputrace" cut -q trace.json -o range.json --range=step/2
+    assert_equal "$(names step.json)" "$(names range.json)"
+    assert_equal "$(jq -c .gputrace_cut step.json)" '{"from_ns":0,"to_ns":300000,"of_ns":300000,"step":2}'
+    run -1 "$gputrace" convert trace.json no.json --step=3
+    assert_output "gputrace: 'trace.json' has no step 3: its steps, step, are 1 to 2"
+    # steps of the profiler, and in a trace whose times are counted from its start
+    "$gputrace" convert -q "$kineto" kineto.pftrace
+    for input in "$kineto" kineto.pftrace; do
+        "$gputrace" cut -q --force "$input" -o step.json --step=2
+        assert_equal "$(jq -r '[.traceEvents[] | select(.name | startswith("ProfilerStep")) | .name] | unique | join(" ")' step.json)" 'ProfilerStep#2'
+    done
+    run -2 "$gputrace" cut trace.json -o no.json --step=1 --range=step
+    assert_output "gputrace: --range and --step both name a part of the trace: use one of them"
+}
+
+@test "--kernel, --stream and --thread select as in a report" {
+    "$gputrace" cut -q trace.json -o kernel.json --kernel='k[12]$|^for'
+    assert_equal "$(names kernel.json)" 'across all at before early else first foreign k1 k2 late second step step third'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "s") | .id]' kernel.json)" '[1,2]'
+    jq '.traceEvents |= map(if .name == "third" then .tid = 101 else . end)' trace.json >threads.json
+    "$gputrace" cut -q threads.json -o thread.json --thread=101
+    assert_equal "$(names thread.json)" 'k3 third'
+    "$gputrace" cut -q threads.json -o thread.json --thread=100 --force --kernel=k
+    assert_equal "$(names thread.json)" 'across all at before early first k1 k2 late second step step'
+    run -1 "$gputrace" cut threads.json -o no.json --thread=5
+    assert_output "gputrace: no thread 5 in 'threads.json': it has threads 100, 101, 200"
+    run -1 "$gputrace" cut trace.json -o no.json --stream=9
+    assert_output "gputrace: no stream 9 in 'trace.json': it has stream 7"
+    run -1 "$gputrace" convert trace.json no.json --kernel=nomatch
+    assert_output "gputrace: no kernel in 'trace.json' matches --kernel=nomatch: 'gputrace report -r kernels -n 0' lists them"
+    run -2 "$gputrace" cut trace.json -o no.json '--kernel=('
+    [ ! -e no.json ]
+    # what a report of the part has is what a report with the filter has
+    local filter
+    for filter in --kernel=gemm --stream=7 --thread=624 --thread=583; do
+        "$gputrace" cut -q --force "$kineto" -o part.pftrace $filter
+        for section in kernels memtime api; do
+            diff <("$gputrace" report -r $section -f json $filter "$kineto" | jq ".$section") \
+                <("$gputrace" report -r $section -f json part.pftrace | jq ".$section")
+        done
+    done
+}
+
 # Two ranks: processes of rank 1 are its program and a child of that.
 ranks() { # PATH
     sed -e 's|"processes": .*|"processes": [{"pid": 100, "rank": 0, "world_size": 2, "started": 1795435128061422230, "gpu_pids": {"0": 0}}, {"pid": 200, "rank": 1, "world_size": 2, "gpu_pids": {"1": 1}, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2}}, {"pid": 201, "rank": 1, "gpu_pids": {}}, {"pid": 300, "gpu_pids": {}}], "after": 1},|' trace.json >"$1"
@@ -159,7 +204,7 @@ ranks() { # PATH
     "$gputrace" convert -q --rank=1 job.json converted.json
     diff <(jq -S . part.json) <(jq -S . converted.json)
     run -1 "$gputrace" cut job.json -o none.json --rank=2
-    assert_output "gputrace: 'job.json' has no rank 2"
+    assert_output "gputrace: no rank 2 in 'job.json': it has ranks 0, 1"
 }
 
 @test "--rank takes a trace of one rank whole; parts that are not of a rank say nothing of it" {
@@ -168,7 +213,7 @@ ranks() { # PATH
     assert_equal "$(names part.json)" "$(names trace.json)"
     assert_equal "$(jq -c .distributedInfo part.json)" '{"rank":3}'
     run -1 "$gputrace" cut one.json -o none.json --rank=0
-    assert_output "gputrace: 'one.json' has no rank 0"
+    assert_output "gputrace: no rank 0 in 'one.json': it has rank 3"
     ranks job.json
     "$gputrace" cut -q job.json -o process.json --process=300
     assert_equal "$(jq -c .distributedInfo process.json)" null
@@ -249,7 +294,7 @@ ranks() { # PATH
     run -1 bash -c "'$gputrace' cut - -o out.json --from=1us <trace.json"
     assert_output --partial 'it is read twice'
     run -2 "$gputrace" cut trace.json -o out.json
-    assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --gpu, --process or --rank"
+    assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --step, --rank, --process, --gpu, --stream, --kernel or --thread"
     run -2 "$gputrace" cut trace.json --from=1us
     run -2 "$gputrace" cut trace.json out.json -o two.json --from=1us
     run -2 "$gputrace" cut trace.json two.json -o out.json --from=1us

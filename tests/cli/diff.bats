@@ -438,6 +438,20 @@ make_modes() { # COUNT FACTOR
     refute_output --regexp 'differ:|The same'
 }
 
+@test "a directory stands for the traces in it" {
+    run -0 "$build/make_job" -n 2 -s 4 -f .json two
+    mkdir one empty
+    cp two/rank1.json one
+    "$gputrace" diff -f json two two/ | jq -c '[.before, .after]' >got
+    echo '[["two/rank0.json","two/rank1.json"],["two//rank0.json","two//rank1.json"]]' | diff - got
+    run -0 "$gputrace" diff two two
+    assert_output --partial 'The same 2 ranks of a job on each side'
+    "$gputrace" diff -f json --before one --after two/rank0.json one -a | jq -c '[.before, .after]' >got
+    echo '[["one/rank1.json"],["two/rank0.json","one/rank1.json"]]' | diff - got
+    run -1 "$gputrace" diff one empty
+    assert_output "gputrace: 'empty' has no traces and no spools"
+}
+
 @test "the examples of --help run" {
     make_sets 2
     for side in a:old b:new; do

@@ -200,6 +200,30 @@ END
     assert_equal "$(report memtime --thread=100)" '[]'
 }
 
+@test "--rank has one rank of a trace of several, and of several traces those of the rank" {
+    jq '.gputrace.processes[0] += {rank: 0, world_size: 2} | .gputrace.processes[1] += {rank: 1, world_size: 2}' trace.json >both.json
+    cp both.json trace.json
+    assert_equal "$(kernels --rank=1)" 'beta 1 40000'
+    assert_equal "$(kernels --rank=0 --step=2)" 'alpha 1 30000'
+    assert_equal "$(item Processes --rank=1)" 1
+    assert_equal "$(item Part --rank=1)" --rank=1
+    run -1 "$gputrace" report --rank=2 trace.json
+    assert_output "gputrace: no rank 2 in 'trace.json': it has ranks 0, 1"
+    "$build/make_job" -n 4 -H 1 -s 3 job >/dev/null
+    "$gputrace" merge -q job -o merged.pftrace
+    "$gputrace" report -r all --format=json --rank=2 job >of-job
+    "$gputrace" report -r all --format=json job/rank2.pftrace >alone
+    for section in kernels api nvtx idle steps comm ranks hang; do
+        diff <(jq ".\"$section\"" of-job) <(jq ".\"$section\"" alone)
+    done
+    diff <("$gputrace" report -r kernels,api,steps,comm --format=json --rank=2 merged.pftrace | jq 'map_values(arrays)') \
+        <(jq '{kernels, api, steps, comm}' alone)
+    run -1 "$gputrace" report --rank=7 job
+    assert_output "gputrace: no rank 7 in 'job/rank0.pftrace' to 'job/rank3.pftrace': it has ranks 0 to 3"
+    "$gputrace" diff -f json --rank=2 job merged.pftrace | jq -c '[.before, .after]' >sides
+    echo '[["job/rank2.pftrace"],["merged.pftrace"]]' | diff - sides
+}
+
 @test "--gpu, --stream and --kernel select GPU operations, and leave the host as it is" {
     assert_equal "$(kernels --gpu=0)" 'alpha 3 90000; gamma 1 5000'
     assert_equal "$(kernels --gpu=1)" 'beta 1 40000'

@@ -310,9 +310,36 @@ rows_of() { # SECTION COUNT-COLUMN TRACE...
     assert_equal "$(values '[.traceEvents[] | select(.ph == "f")] | length' range.json)" 4
     merge r*.json -o none.json --step=7
     assert_failure 1
-    assert_equal "${stderr_lines[-1]}" "gputrace: the traces have nothing in that part"
+    assert_equal "${stderr_lines[-1]}" "gputrace: none of the traces has what is selected: see the warnings"
     merge r*.json -o none.json --step=7 --range=step
     assert_failure 2
+}
+
+@test "merge: filters select in each trace as cut does, and what none has is an error" {
+    "$build/make_job" -n 4 -H 2 -s 3 job >/dev/null
+    merge job -o none.json --gpu=9
+    assert_failure 1
+    assert_equal "${stderr_lines[0]}" "gputrace: warning: no GPU 9 in 'job/rank0.pftrace': it has GPU 0"
+    assert_equal "${stderr_lines[-1]}" "gputrace: none of the traces has what is selected: see the warnings"
+    [ ! -e none.json ]
+    merge job -o ranks.json --rank=2
+    assert_success
+    assert_equal "$(jq -c '[.gputrace.processes[].rank]' ranks.json)" '[2]'
+    for filter in --step=2 --kernel=gemm --stream=20 --rank=1 --gpu=1; do
+        "$gputrace" merge -q --force job -o part.pftrace "$filter" 2>/dev/null
+        "$gputrace" report -r kernels -f json part.pftrace | jq '[.kernels[].calls] | add' >got
+        for rank in 0 1 2 3; do
+            "$gputrace" cut -q --force "job/rank$rank.pftrace" -o one.pftrace "$filter" 2>/dev/null &&
+                "$gputrace" report -r kernels -f json one.pftrace | jq '[.kernels[].calls] | add'
+        done | jq -s add | diff - got
+    done
+    # clocks are those of the whole traces, whatever is selected
+    "$gputrace" merge -q --force job -o whole.json
+    "$gputrace" merge -q --force job -o part.json --kernel=gemm
+    kernel() { jq -c '[.traceEvents[] | select(.cat == "kernel" and (.name | contains("gemm"))) | .ts] | sort' "$1"; }
+    assert_equal "$(kernel part.json)" "$(kernel whole.json)"
+    # nothing is left behind
+    [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'gputrace-merge-*' -user "$(id -u)" -newer job)" ]
 }
 
 @test "merge: a trace of several parts is that of the whole, cut" {

@@ -83,14 +83,6 @@ _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 
 struct frame_namer;
 
-/* Which events a report is about (filter.h). All zero: all. */
-struct filter_options {
-    struct time_bound from, to;
-    const char *range; /* "NAME" or "NAME/N"; NULL: none */
-    struct selected_number step, process, gpu, stream, thread;
-    const char *kernel; /* a POSIX extended regular expression; NULL: none */
-};
-
 struct report_options {
     const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
     uint64_t sections;               /* REPORT_BIT() each; 0: all */

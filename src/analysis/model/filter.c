@@ -9,12 +9,6 @@
 #include "analysis/base/heap.h"
 #include "analysis/model/ranges.h"
 
-/* Events of a GPU, whatever row they are in. */
-#define GPU_CATEGORIES                                                                                                \
-    (CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) |         \
-     CATEGORY_BIT(CATEGORY_DEVICE_RANGE) | CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY) | CATEGORY_BIT(CATEGORY_CUDA_SYNC) | \
-     CATEGORY_BIT(CATEGORY_CUDA_EVENT))
-
 static bool is_memory(const struct filter *filter, const struct event_fields *event)
 {
     return (event->phase == 'i' || event->phase == 'I') &&
@@ -25,38 +19,8 @@ static bool is_memory(const struct filter *filter, const struct event_fields *ev
 
 bool filter_reads_twice(const struct filter_options *options)
 {
-    return options->from.text || options->to.text || options->range || options->step.given || options->process.given ||
-           options->thread.given;
-}
-
-bool filter_wanted(const struct filter_options *options)
-{
-    return filter_reads_twice(options) || options->gpu.given || options->stream.given || options->kernel;
-}
-
-static int compile(regex_t *regex, const char *text)
-{
-    int failure = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-    char words[128];
-    if (failure == 0)
-        return 0;
-    regerror(failure, regex, words, sizeof(words));
-    return error("--kernel: '%s' is not a regular expression: %s", text, words);
-}
-
-int filter_check(const struct filter_options *options)
-{
-    regex_t regex;
-    if (options->range && !*options->range)
-        return error("--range needs the name of a range");
-    if (options->range && options->step.given)
-        return error("--range and --step both name a part of the trace: use one of them");
-    if (!options->kernel)
-        return 0;
-    if (compile(&regex, options->kernel) < 0)
-        return -1;
-    regfree(&regex);
-    return 0;
+    return options->from.text || options->to.text || options->range || options->step.given || options->rank.given ||
+           options->process.given || options->thread.given;
 }
 
 int filter_init(struct filter *filter, const struct filter_options *options, struct trace *trace,
@@ -69,7 +33,7 @@ int filter_init(struct filter *filter, const struct filter_options *options, str
                               .from = INT64_MIN,
                               .to = INT64_MAX,
                               .only_process = EVENT_NO_ID};
-    if (options->kernel && compile(&filter->kernel, options->kernel) < 0)
+    if (options->kernel && filter_compile(options, &filter->kernel) < 0)
         return -1;
     filter->has_kernel = options->kernel != NULL;
     return 0;
@@ -94,38 +58,13 @@ void filter_release(struct filter *filter)
     array_release(&filter->gpu_rows);
     array_release(&filter->kernels);
     map_release(&filter->gpu_labels);
-    for (size_t i = 0; i < FILTER_NUMBERS; i++)
-        map_release(&filter->numbers[i]);
+    filter_found_release(&filter->found);
+    map_release(&filter->processes);
     map_release(&filter->open);
     map_each(&filter->early, free_event, NULL);
     map_release(&filter->early);
     dense_map_release(&filter->counter_ids);
     array_release(&filter->counters);
-}
-
-static void write_number(struct buffer *out, const char *word, const struct selected_number *number)
-{
-    if (number->given)
-        buffer_format(out, "%s--%s=%" PRId64, out->length ? " " : "", word, number->number);
-}
-
-static void write_text(struct buffer *out, const char *word, const char *text)
-{
-    if (text)
-        buffer_format(out, "%s--%s=%s", out->length ? " " : "", word, text);
-}
-
-void filter_write(struct buffer *out, const struct filter_options *options)
-{
-    write_text(out, "from", options->from.text);
-    write_text(out, "to", options->to.text);
-    write_text(out, "range", options->range);
-    write_number(out, "step", &options->step);
-    write_number(out, "process", &options->process);
-    write_number(out, "gpu", &options->gpu);
-    write_number(out, "stream", &options->stream);
-    write_number(out, "thread", &options->thread);
-    write_text(out, "kernel", options->kernel);
 }
 
 /* --- what an event has --- */
@@ -138,13 +77,17 @@ static const struct trace_gpu_row *gpu_row(const struct filter *filter, event_id
     return NULL;
 }
 
+/* Whether PROCESS is the one, or of the rank, that is asked for. */
+static bool selects(const struct filter *filter, event_id process)
+{
+    return !filter->by_process || map_get(&filter->processes, process);
+}
+
 /* Of an event of a GPU whose call is not looked at. */
 static bool is_of_process(const struct filter *filter, const struct event_fields *event)
 {
-    const struct selected_number *process = &filter->options->process;
     const struct trace_gpu_row *row = gpu_row(filter, event->process);
-    event_id wanted = event_id_number(process->number);
-    return !process->given || event->process == wanted || (row ? row->process : filter->only_process) == wanted;
+    return selects(filter, event->process) || selects(filter, row ? row->process : filter->only_process);
 }
 
 static bool is_on_gpu(const struct filter *filter, int64_t device)
@@ -178,7 +121,7 @@ static int is_selected_op(struct filter *filter, const struct event_fields *even
                          regexec(&filter->kernel, interned(strings, event->name), 0, NULL, 0) == 0
                      ? 1
                      : 2;
-    filter->found_kernel |= *known == 1;
+    filter->found.kernel |= *known == 1;
     return *known == 1;
 }
 
@@ -190,21 +133,9 @@ static event_id thread_of(const struct event_fields *event)
 
 /* --- what there is, for options that select nothing --- */
 
-static const struct selected_number *selected(const struct filter *filter, enum filter_number what)
-{
-    const struct filter_options *options = filter->options;
-    const struct selected_number *const all[] = {&options->gpu, &options->stream, &options->process, &options->thread};
-    return all[what];
-}
-
-/* The trace has NUMBER. Returns 0, or -1: no memory. */
 static int note(struct filter *filter, enum filter_number what, int64_t number)
 {
-    const struct selected_number *wanted = selected(filter, what);
-    if (!wanted->given || filter->found[what])
-        return 0;
-    filter->found[what] = number == wanted->number;
-    return number < 0 || map_put(&filter->numbers[what], (uint64_t)number, NULL) ? 0 : -1;
+    return filter_found_note(&filter->found, filter->options, what, number);
 }
 
 static int note_host(struct filter *filter, const struct event_fields *event)
@@ -219,37 +150,10 @@ static int note_host(struct filter *filter, const struct event_fields *event)
 
 static int note_gpu(struct filter *filter, const struct event_fields *event)
 {
-    filter->found[FILTER_PROCESS] |= filter->options->process.given && is_of_process(filter, event);
+    filter->found.found[FILTER_PROCESS] |= filter->options->process.given && is_of_process(filter, event);
     if (note(filter, FILTER_GPU, trace_event_device(event)) < 0)
         return -1;
     return note(filter, FILTER_STREAM, trace_event_stream(event));
-}
-
-static const char *const number_words[FILTER_NUMBERS][2] = {
-    {"GPU", "GPUs"}, {"stream", "streams"}, {"process", "processes"}, {"thread", "threads"}};
-
-/* Whether the options each select something. Returns 0, or -1 after error(). */
-static int check_found(const struct filter *filter, const char *path, atomic_bool *any)
-{
-    struct buffer words;
-    buffer_init_memory(&words);
-    for (enum filter_number what = 0; what < FILTER_NUMBERS && words.length == 0; what++)
-        if (selected(filter, what)->given && !filter->found[what])
-            selected_write_missing(&words, selected(filter, what), number_words[what], path, &filter->numbers[what]);
-    if (words.length == 0 && filter->has_kernel && !filter->found_kernel)
-        buffer_format(&words, "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them",
-                      path, filter->options->kernel,
-                      filter->options->gpu.given || filter->options->stream.given ? " on that GPU or stream" : "");
-    bool missing = words.length > 0;
-    int status = words.failure ? error_no_memory("a report") : 0;
-    if (missing && !status && any)
-        warning("%.*s", (int)words.length, words.data);
-    else if (missing && !status)
-        status = error("%.*s", (int)words.length, words.data);
-    else if (any)
-        atomic_store(any, true);
-    buffer_release(&words);
-    return status;
 }
 
 /* --- which events count --- */
@@ -263,8 +167,8 @@ static bool is_in_windows(const struct filter *filter, int64_t time)
 static bool is_launched(const struct filter *filter, const struct event_fields *event)
 {
     bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
-    const struct trace_gpu_row *row = filter->options->process.given ? gpu_row(filter, event->process) : NULL;
-    if (row && row->process != event_id_number(filter->options->process.number))
+    const struct trace_gpu_row *row = filter->by_process ? gpu_row(filter, event->process) : NULL;
+    if (row && !selects(filter, row->process))
         return false;
     if (filter->by_call && correlated && id_set_has(&filter->known, (uint32_t)event->correlation))
         return id_set_has(&filter->kept, (uint32_t)event->correlation);
@@ -282,14 +186,13 @@ enum verdict { VERDICT_NO_MEMORY = -1, DROPPED, OUTSIDE, COUNTS };
 /* Without regard to where it is cut. OUTSIDE: of another thread or range. */
 static enum verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
-    if (category_in(event->category, GPU_CATEGORIES)) {
+    if (category_in(event->category, CATEGORIES_ON_GPU)) {
         int counts = note_gpu(filter, event) < 0 ? -1 : is_selected_op(filter, event, full_name);
         return counts < 0 ? VERDICT_NO_MEMORY : counts && is_launched(filter, event) ? COUNTS : DROPPED;
     }
-    const struct selected_number *process = &filter->options->process;
     if (note_host(filter, event) < 0)
         return VERDICT_NO_MEMORY;
-    if (process->given && event->process != event_id_number(process->number))
+    if (!selects(filter, event->process))
         return DROPPED;
     if (is_memory(filter, event) && event->device >= 0 && !is_on_gpu(filter, event->device))
         return DROPPED;
@@ -328,10 +231,9 @@ struct counter_key {
 
 static bool is_selected_counter(const struct filter *filter, const struct event_fields *event)
 {
-    const struct selected_number *process = &filter->options->process;
     const struct trace_gpu_row *row = gpu_row(filter, event->process);
     if (!row && !map_get(&filter->gpu_labels, event->process))
-        return !process->given || event->process == event_id_number(process->number);
+        return selects(filter, event->process);
     return is_of_process(filter, event) && is_on_gpu(filter, row ? row->device : trace_event_device(event));
 }
 
@@ -486,8 +388,11 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
 
 int filter_finish(struct filter *filter, const char *path, atomic_bool *selected)
 {
-    if (check_found(filter, path, selected) < 0)
+    int status = filter_found_check(&filter->found, filter->options, path, selected);
+    if (status < 0)
         return -1;
+    if (status == 0 && selected)
+        atomic_store(selected, true);
     for (size_t i = 0; i < filter->counters.count; i++)
         if (give_held(filter, &filter->counters.items[i]) < 0)
             return -1;

@@ -1,8 +1,8 @@
 /*
- * Which events of a trace a report is about: --from, --to, --range, --step, --process, --gpu, --stream, --kernel and
- * --thread. It stands between the reader and the dispatcher, so no section knows of it.
+ * Which events of a trace a report is about, by struct filter_options. It stands between the reader and the dispatcher,
+ * so no section knows of it.
  *
- * What a time, a range, a step, a process or a thread selects is known after the trace was read once
+ * What a time, a range, a step, a rank, a process or a thread selects is known after the trace was read once
  * (filter_reads_twice(), filter_learn()): where the trace begins, when the ranges were, and which calls began in them.
  * Memory grows with the number of ranges that are selected, and with a bit or two for each correlation id.
  *
@@ -15,7 +15,6 @@
 #ifndef GPUTRACE_ANALYSIS_MODEL_FILTER_H
 #define GPUTRACE_ANALYSIS_MODEL_FILTER_H
 
-#include <regex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,9 +35,6 @@ struct filter_counter {
     int64_t given; /* the start of the last window that has a value of its own there; EVENT_NONE: none has */
 };
 
-/* What --gpu, --stream, --process and --thread select by number. */
-enum filter_number { FILTER_GPU, FILTER_STREAM, FILTER_PROCESS, FILTER_THREAD, FILTER_NUMBERS };
-
 struct filter {
     const struct filter_options *options;
     struct trace *trace; /* of the report; the events' texts are its strings */
@@ -48,7 +44,8 @@ struct filter {
     bool has_kernel; /* it is to be freed */
 
     /* After filter_learn() */
-    bool cuts, ranged, by_call;
+    bool cuts, ranged, by_call, by_process;
+    struct map processes;      /* those of the rank or process that is asked for */
     int64_t from, to;          /* where it cuts */
     struct windows windows;    /* of the range or step */
     struct windows times;      /* of these what lies between from and to; none: all time */
@@ -57,21 +54,14 @@ struct filter {
     event_id only_process; /* the one process of the trace; EVENT_NO_ID: there are several */
 
     /* While events go by */
-    ARRAY(char) kernels;                /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
-    struct map gpu_labels;              /* rows that are labelled as a GPU's */
-    struct map open;                    /* ranges that were begun and given, by id: how many */
-    struct map numbers[FILTER_NUMBERS]; /* what the trace has, of each option that is given */
-    bool found[FILTER_NUMBERS], found_kernel;
+    ARRAY(char) kernels;   /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
+    struct map gpu_labels; /* rows that are labelled as a GPU's */
+    struct map open;       /* ranges that were begun and given, by id: how many */
+    struct filter_found found;
     struct map early; /* those that began before `from`: id -> struct event_fields *, owned here */
     struct dense_map counter_ids;
     ARRAY(struct filter_counter) counters;
 };
-
-/* Whether any filter is asked for. */
-bool filter_wanted(const struct filter_options *options);
-
-/* Whether the options make sense. Returns 0, or -1 after error(). */
-int filter_check(const struct filter_options *options);
 
 /* OPTIONS and TRACE outlive the filter. GIVE gets the events that count. Returns 0, or -1 after error(). */
 int filter_init(struct filter *filter, const struct filter_options *options, struct trace *trace,
@@ -84,6 +74,12 @@ bool filter_reads_twice(const struct filter_options *options);
 /* What the first reading must collect. */
 void filter_want(const struct filter_options *options, struct trace *first);
 
+/* Adds to WINDOWS, and puts in order, the times of the range or step that OPTIONS name in the trace PATH, of which
+ * FIRST has what filter_want() asks for. Returns 0; -1 after an error() that says what there is; or 1 after a warning,
+ * if the trace is one of SEVERAL. */
+int filter_windows(const struct filter_options *options, const struct trace *first, const char *path, bool several,
+                   struct windows *windows);
+
 /* Takes what it needs of FIRST, the trace PATH read once, after trace_finish(). Sets the window of the report's trace.
  * Returns 0, or -1 after error(): nothing of the trace is selected. */
 int filter_learn(struct filter *filter, const struct trace *first, const char *path);
@@ -94,9 +90,5 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
  * trace has no such GPU, stream, process, thread or kernel. Of several traces that is a warning, and SELECTED becomes
  * true if one has all of it; NULL: there is one trace. */
 int filter_finish(struct filter *filter, const char *path, atomic_bool *selected);
-
-struct buffer;
-/* Writes the options that are given, as they are typed: "--from=1s --gpu=0". */
-void filter_write(struct buffer *out, const struct filter_options *options);
 
 #endif

@@ -15,14 +15,43 @@ void filter_want(const struct filter_options *options, struct trace *first)
 {
     bool steps = options->step.given;
     first->wanted.ranges = options->range || steps;
-    first->wanted.calls = first->wanted.ranges || options->process.given || options->thread.given;
+    first->wanted.calls =
+        first->wanted.ranges || options->rank.given || options->process.given || options->thread.given;
     first->wanted.gpu_ops = first->wanted.launched_ops = first->wanted.host_calls = steps;
+}
+
+/* --- processes --- */
+
+/* Whether the process of this id in FIRST is wanted. */
+static bool selects(const struct filter_options *options, const struct trace *first, event_id process)
+{
+    const struct trace_rank *rank = options->rank.given ? trace_rank_of(first, process) : NULL;
+    return (!options->process.given || process == event_id_number(options->process.number)) &&
+           (!options->rank.given || (rank && rank->rank == options->rank.number));
+}
+
+static int find_processes(struct filter *filter, const struct trace *first)
+{
+    const struct filter_options *options = filter->options;
+    int status = 0;
+    for (size_t i = 0; i < first->processes.count && status == 0; i++) {
+        event_id process = *(const event_id *)dense_map_row(&first->process_ids, i);
+        if (selects(options, first, process) && !map_put(&filter->processes, process, NULL))
+            status = -1;
+    }
+    for (size_t i = 0; i < first->ranks.count && status == 0; i++)
+        status = filter_found_note(&filter->found, options, FILTER_RANK, first->ranks.items[i].rank);
+    return status < 0 ? error_no_memory("processes") : 0;
 }
 
 /* --- windows --- */
 
 struct gathering {
-    struct filter *filter;
+    const struct filter_options *options;
+    const struct trace *first;
+    const char *path;
+    bool several; /* what is missing is a warning */
+    struct windows *windows;
     int64_t wanted;      /* the occurrence or step */
     int64_t least, most; /* numbers that there are */
     bool any, all;
@@ -37,14 +66,15 @@ static int add_window(struct gathering *gathering, int64_t number, int64_t start
     gathering->any = true;
     if (!gathering->all && number != gathering->wanted)
         return 0;
-    return windows_add(&gathering->filter->windows, start, end);
+    return windows_add(gathering->windows, start, end);
 }
 
 /* Adds the ranges called NAME (LENGTH bytes) of any domain, inner ones included. They are counted from 1 on each
  * thread.
  */
-static int add_named(struct gathering *gathering, const struct trace *first, const char *name, size_t length)
+static int add_named(struct gathering *gathering, const char *name, size_t length)
 {
+    const struct trace *first = gathering->first;
     struct sorter_walk walk;
     const struct range *range;
     int64_t count = 0;
@@ -53,114 +83,112 @@ static int add_named(struct gathering *gathering, const struct trace *first, con
     sorter_walk_begin(&walk, &first->ranges.sorter);
     while (status == 0 && (range = sorter_next(&walk))) {
         const char *text = trace_text(first, range->name);
+        const struct trace_thread_id *ids = dense_map_row(&first->thread_ids, range->thread);
         count = range->thread == thread ? count : 0;
         thread = range->thread;
-        if (strncmp(text, name, length) == 0 && text[length] == '\0')
+        if (strncmp(text, name, length) == 0 && text[length] == '\0' &&
+            selects(gathering->options, first, ids->process))
             status = add_window(gathering, ++count, range->start, range->end);
     }
     return sorter_walk_end(&walk) ?: status;
 }
 
-static int error_no_range(const struct trace *first, const char *wanted, const char *path)
+static int no_range(const struct gathering *gathering)
 {
+    const char *wanted = gathering->options->range;
     struct suggestion nearest = suggestion_for(wanted, strlen(wanted));
     struct sorter_walk walk;
     const struct range *range;
-    sorter_walk_begin(&walk, &first->ranges.sorter);
+    sorter_walk_begin(&walk, &gathering->first->ranges.sorter);
     while ((range = sorter_next(&walk)))
-        suggestion_consider(&nearest, trace_text(first, range->name));
+        suggestion_consider(&nearest, trace_text(gathering->first, range->name));
     if (sorter_walk_end(&walk) < 0)
         return error_no_memory("ranges");
-    if (nearest.word)
-        return error("'%s' has no range '%s': did you mean '%s'?", path, wanted, nearest.word);
-    return error("'%s' has no range '%s'", path, wanted);
+    return filter_missing(gathering->several, "'%s' has no range '%s'%s%s%s", gathering->path, wanted,
+                          nearest.word ? ": did you mean '" : "", nearest.word ? nearest.word : "",
+                          nearest.word ? "'?" : "");
 }
 
 /* A range of exactly this name; else the occurrence that is behind the last slash. */
-static int find_range(struct filter *filter, const struct trace *first, const char *path)
+static int find_range(struct gathering *gathering)
 {
-    const char *wanted = filter->options->range;
-    struct gathering gathering = {.filter = filter, .all = true};
+    const char *wanted = gathering->options->range;
     uint64_t occurrence;
-    if (add_named(&gathering, first, wanted, strlen(wanted)) < 0)
+    gathering->all = true;
+    if (add_named(gathering, wanted, strlen(wanted)) < 0)
         return error_no_memory("ranges");
-    size_t length = gathering.any ? 0 : range_name_split(wanted, &occurrence);
+    size_t length = gathering->any ? 0 : range_name_split(wanted, &occurrence);
     if (length == 0)
-        return gathering.any ? 0 : error_no_range(first, wanted, path);
-    gathering.all = false;
-    gathering.wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
-    if (add_named(&gathering, first, wanted, length) < 0)
+        return gathering->any ? 0 : no_range(gathering);
+    gathering->all = false;
+    gathering->wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
+    if (add_named(gathering, wanted, length) < 0)
         return error_no_memory("ranges");
-    if (!gathering.any)
-        return error_no_range(first, wanted, path);
-    if (gathering.wanted > gathering.most)
-        return error("--range=%s: '%s' has the range only %" PRId64 " times", wanted, path, gathering.most);
+    if (!gathering->any)
+        return no_range(gathering);
+    if (gathering->wanted > gathering->most)
+        return filter_missing(gathering->several, "--range=%s: '%s' has the range only %" PRId64 " time%s", wanted,
+                              gathering->path, gathering->most, gathering->most == 1 ? "" : "s");
     return 0;
 }
 
-static int error_no_step(const struct steps *steps, const struct gathering *gathering, const char *path)
+static int no_step(const struct steps *steps, const struct gathering *gathering)
 {
+    if (!gathering->any)
+        return filter_missing(gathering->several,
+                              "'%s' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats",
+                              gathering->path);
     const struct steps_process *process = &steps->processes.items[0];
     const char *name = process->name == EVENT_NO_TEXT ? STEPS_OF_OPERATIONS : interned(&steps->names, process->name);
-    return error("'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, path, gathering->wanted,
-                 name, gathering->least, gathering->most);
+    return filter_missing(gathering->several,
+                          "'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, gathering->path,
+                          gathering->wanted, name, gathering->least, gathering->most);
 }
 
-static int find_step(struct filter *filter, const struct trace *first, const char *path)
+static int find_step(struct gathering *gathering)
 {
-    struct gathering gathering = {.filter = filter, .wanted = filter->options->step.number};
+    const struct trace *first = gathering->first;
     struct steps steps = {0};
     int status = steps_gather(&steps, first);
+    gathering->wanted = gathering->options->step.number;
     /* The step of that number in each process. */
     for (size_t i = 0; i < steps.processes.count && status == 0; i++) {
         const struct steps_process *process = &steps.processes.items[i];
-        for (size_t k = 0; k < process->items.count && status == 0; k++) {
+        const event_id *id = dense_map_row(&first->process_ids, process->process);
+        for (size_t k = 0; k < process->items.count && status == 0 && selects(gathering->options, first, *id); k++) {
             const struct step *step = &process->items.items[k];
-            status = add_window(&gathering, step->number, step->from, step->to);
+            status = add_window(gathering, step->number, step->from, step->to);
         }
     }
     if (status < 0)
         status = error_no_memory("ranges");
-    else if (!gathering.any)
-        status = error("'%s' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats", path);
-    else if (filter->windows.items.count == 0)
-        status = error_no_step(&steps, &gathering, path);
+    else if (gathering->windows->items.count == 0)
+        status = no_step(&steps, gathering);
     steps_release(&steps);
     return status;
 }
 
-static int find_windows(struct filter *filter, const struct trace *first, const char *path)
+int filter_windows(const struct filter_options *options, const struct trace *first, const char *path, bool several,
+                   struct windows *windows)
 {
-    filter->ranged = filter->options->range || filter->options->step.given;
-    if (!filter->ranged)
-        return 0;
-    int status = filter->options->range ? find_range(filter, first, path) : find_step(filter, first, path);
-    if (status == 0 && windows_finish(&filter->windows) < 0)
-        status = error_no_memory("ranges");
-    return status;
+    struct gathering gathering = {
+        .options = options, .first = first, .path = path, .several = several, .windows = windows};
+    int status = options->range ? find_range(&gathering) : options->step.given ? find_step(&gathering) : 0;
+    return status == 0 && windows_finish(windows) < 0 ? error_no_memory("ranges") : status;
 }
 
 /* What of the windows lies between `from` and `to`, which belongs to it. */
 static int find_times(struct filter *filter, const char *path)
 {
-    const struct windows *windows = &filter->windows;
+    const struct windows *windows = filter->ranged ? &filter->windows : NULL;
     int64_t to = filter->to < INT64_MAX ? filter->to + 1 : filter->to;
-    int status = filter->cuts && !filter->ranged ? windows_add(&filter->times, filter->from, to) : 0;
-    for (size_t i = 0; i < windows->items.count && status == 0; i++) {
-        const struct window *window = &windows->items.items[i];
-        int64_t start = window->start > filter->from ? window->start : filter->from;
-        int64_t end = window->end < to ? window->end : to;
-        if (start < end)
-            status = windows_add(&filter->times, start, end);
-    }
-    if (status == 0 && filter->ranged && filter->times.items.count == 0) {
+    int status = windows || filter->cuts ? windows_clip(&filter->times, windows, 0, filter->from, to) : 0;
+    if (status == 0 && windows && filter->times.items.count == 0) {
         if (windows->items.items[0].start > filter->to)
             return error("'%s' has the range only after --to=%s", path, filter->options->to.text);
         status = windows_add(&filter->times, filter->from, filter->from); /* what it launched may still run there */
     }
-    if (status < 0 || windows_finish(&filter->times) < 0)
-        return error_no_memory("ranges");
-    return 0;
+    return status < 0 ? error_no_memory("ranges") : 0;
 }
 
 /* The report's trace begins and ends with the windows. */
@@ -184,7 +212,7 @@ static bool is_selected(const struct filter *filter, const struct trace *first, 
 {
     const struct filter_options *options = filter->options;
     const struct trace_thread_id *thread = dense_map_row(&first->thread_ids, call->thread);
-    if (options->process.given && thread->process != event_id_number(options->process.number))
+    if (filter->by_process && !map_get(&filter->processes, thread->process))
         return false;
     if (options->thread.given && thread->thread != event_id_number(options->thread.number))
         return false;
@@ -225,13 +253,21 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
     int64_t times[2];
     filter->cuts = first->any && (options->from.text || options->to.text);
     filter->by_call = first->wanted.calls;
+    filter->by_process = options->rank.given || options->process.given;
+    filter->ranged = options->range || options->step.given;
+    filter->trace->only_rank = &options->rank;
+    if (find_processes(filter, first) < 0)
+        return -1;
+    if (options->rank.given && !filter->found.found[FILTER_RANK]) /* filter_finish() says so */
+        return 0;
     if (filter->cuts) {
         if (time_bounds_resolve(&options->from, &options->to, path, first->start, first->end, times) < 0)
             return -1;
         filter->from = times[0];
         filter->to = times[1];
     }
-    if (find_windows(filter, first, path) < 0 || find_times(filter, path) < 0 || find_rows(filter, first) < 0)
+    if (filter_windows(options, first, path, false, &filter->windows) < 0 || find_times(filter, path) < 0 ||
+        find_rows(filter, first) < 0)
         return -1;
     if (filter->by_call && find_calls(filter, first) < 0)
         return -1;

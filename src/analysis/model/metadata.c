@@ -147,7 +147,9 @@ static int read_rank(struct trace *trace, event_id process, const cJSON *object)
                                             {"local_rank", COUNT, offsetof(struct trace_rank, local_rank)},
                                             {"world_size", COUNT, offsetof(struct trace_rank, world_size)},
                                             {"host", TEXT, offsetof(struct trace_rank, host)}};
-    bool known = !isnan(real_of(member_of(object, "rank")));
+    double number = real_of(member_of(object, "rank"));
+    bool other = trace->only_rank && trace->only_rank->given && number != (double)trace->only_rank->number;
+    bool known = !isnan(number) && !other;
     struct trace_rank *rank = known ? trace_add_rank(trace, process) : NULL;
     if (!rank)
         return known ? -1 : 0;

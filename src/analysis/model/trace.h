@@ -163,7 +163,8 @@ struct trace {
     ARRAY(struct trace_rank) ranks;
     struct map rank_numbers;        /* process -> index + 1 in ranks: of the first, of EVENT_NO_ID of the last */
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
-    size_t host_processes;          /* with slices on threads; after trace_finish() */
+    const struct selected_number *only_rank; /* ranks that are read from now on, if one is given; NULL: all */
+    size_t host_processes;                   /* with slices on threads; after trace_finish() */
 };
 
 struct trace_process {

@@ -246,15 +246,16 @@ int convert_file(const char *input, const char *path, struct convert_summary *su
     return check_readable_twice(input) != 0 ? -1 : write_trace(input, path, NULL, summary);
 }
 
-int convert_part(const char *input, const char *path, const struct cut_options *part, struct convert_summary *summary)
+int convert_part(const char *input, const char *path, const struct filter_options *part, const struct windows *times,
+                 bool several, struct convert_summary *summary)
 {
-    struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, input) : NULL;
+    struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, times, input) : NULL;
     enum log_level level = log_level();
     log_set_level(LOG_QUIET); /* warnings come with the second reading */
     int result = cut ? sources_read(input, cut_looking(cut), &(struct sources_options){0}) : -1;
     log_set_level(level);
     if (result == 0)
-        result = cut_looked(cut);
+        result = cut_looked(cut, several);
     if (result == 0)
         result = write_trace(input, path, cut, summary);
     cut_free(cut);

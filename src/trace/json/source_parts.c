@@ -198,9 +198,6 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
     return 0;
 }
 
-/* For what is not a number, such as the "Spans" of Kineto. */
-#define WORD_ROWS UINT32_C(0x60000000)
-
 void json_rows_release(struct json_rows *rows)
 {
     for (size_t i = 0; i < rows->items.count; i++) {
@@ -224,7 +221,7 @@ uint32_t json_row_number(struct json_rows *rows, struct json_text text)
         number = number * 10 + (uint64_t)(text.at[digits++] - '0');
     if (digits == text.length && number <= INT32_MAX)
         return (uint32_t)number;
-    return WORD_ROWS + (intern(&rows->words, text.at, text.length) & 0xfffffff);
+    return JSON_WORD_ROWS + (intern(&rows->words, text.at, text.length) & 0xfffffff);
 }
 
 struct row json_row_of(struct json_rows *rows, const struct json_event *event)
@@ -240,8 +237,8 @@ static uint64_t key_of(struct row row, bool is_process)
 
 static const char *word_of(const struct json_rows *rows, uint32_t number)
 {
-    bool is_word = number >= WORD_ROWS && number - WORD_ROWS < rows->words.count;
-    return is_word ? interned(&rows->words, number - WORD_ROWS) : NULL;
+    bool is_word = number >= JSON_WORD_ROWS && number - JSON_WORD_ROWS < rows->words.count;
+    return is_word ? interned(&rows->words, number - JSON_WORD_ROWS) : NULL;
 }
 
 /* "" for a row without a name and a word. */
@@ -363,9 +360,9 @@ static void name_by_word(struct json_rows *rows, struct row row, bool is_process
 struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)
 {
     struct row row = json_row_of(rows, event);
-    if (json_is_string(event->pid) && row.pid >= WORD_ROWS)
+    if (json_is_string(event->pid) && row.pid >= JSON_WORD_ROWS)
         name_by_word(rows, row, true, event->pid, sink);
-    if (json_is_string(event->tid) && row.tid >= WORD_ROWS)
+    if (json_is_string(event->tid) && row.tid >= JSON_WORD_ROWS)
         name_by_word(rows, row, false, event->tid, sink);
     return row;
 }

@@ -60,6 +60,9 @@ bool json_element(const char **at, const char *end, struct json_text *value);
 /* The value of the first member of OBJECT with this key; its `at` is NULL if there is none. */
 struct json_text json_find(struct json_text object, const char *wanted);
 
+/* Pids and tids that are not numbers, such as the "Spans" of Kineto, are numbered from here on. */
+#define JSON_WORD_ROWS UINT32_C(0x60000000)
+
 /* The value of KEY among the members in LENGTH bytes at TEXT, if it is an integer from 0 on. False: it is not. */
 bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
 

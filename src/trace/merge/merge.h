@@ -26,16 +26,18 @@
 #include "trace/cut.h"
 
 struct merge_input {
-    const char *path; /* a trace file, which is read two or three times */
-    const char *name; /* for messages, and for the trace that is written */
+    const char *path;  /* a trace file, which is read two or three times */
+    const char *name;  /* for messages, and for the trace that is written */
+    const char *whole; /* the trace that PATH is a part of, or PATH: for clocks */
 };
 
 struct merge_options {
     const struct merge_input *inputs;
     size_t count;
-    const char *output;      /* its name tells the format, which must not be a database */
-    struct cut_options part; /* from, to and range: times of all traces together, and the range of each one */
-    unsigned workers;        /* threads that read traces; 0: as many as there are processors */
+    const char *output; /* its name tells the format, which must not be a database */
+    struct filter_options
+        part;         /* from and to: times of all traces together; of the others the inputs are what they select */
+    unsigned workers; /* threads that read traces; 0: as many as there are processors */
 };
 
 /* How the clock of a host differs from that of the trace: a time T of the host becomes

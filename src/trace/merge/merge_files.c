@@ -172,14 +172,13 @@ struct writing {
     bool any; /* something of some trace is wanted */
 };
 
-/* Gives PIECE what the options want of the trace. Returns 0, or -1 after error(). */
+/* Gives PIECE what of the trace lies in these TIMES. Returns 0, or -1 after error(). */
 static int write_part(const struct merge *merge, const struct merge_trace *trace, struct merge_rename *rename,
-                      struct sink *piece)
+                      const struct filter_options *times, struct sink *piece)
 {
-    const struct cut_options *part = &merge->options->part;
     const struct sources_options one = {.workers = 1};
     const char *path = trace->input->path;
-    struct cut *cut = cut_new(part, trace->input->name);
+    struct cut *cut = cut_new(times, NULL, trace->input->name);
     int result = cut ? sources_read(path, merge_rename_to(rename, cut_looking(cut)), &one) : -1;
     if (result == 0)
         result = cut_looked_within(cut, merge->first, merge->last);
@@ -196,12 +195,13 @@ static int write_part(const struct merge *merge, const struct merge_trace *trace
 
 static int write_events(const struct merge *merge, const struct merge_trace *trace, struct sink *piece)
 {
+    const struct filter_options times = {.from = merge->options->part.from, .to = merge->options->part.to};
     struct merge_rename rename;
     unsigned inner;
     workers_of(merge, &inner);
     int result = merge_rename_init(&rename, merge, trace);
-    if (result == 0 && cut_wanted(&merge->options->part))
-        result = write_part(merge, trace, &rename, piece);
+    if (result == 0 && filter_wanted(&times))
+        result = write_part(merge, trace, &rename, &times, piece);
     else if (result == 0)
         result = sources_read(trace->input->path, merge_rename_to(&rename, piece),
                               &(struct sources_options){.workers = inner});
@@ -267,7 +267,7 @@ static int write_all(struct writing *writing)
         output_discard(&writing->slots[i].part);
     if (result != 0)
         return -1;
-    if (sink->events == 0 && cut_wanted(&merge->options->part))
+    if (sink->events == 0 && filter_wanted(&merge->options->part))
         return error("the traces have nothing in that part");
     sink->format->finish(sink);
     return 0;

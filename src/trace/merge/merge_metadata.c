@@ -144,10 +144,10 @@ static void write_name_and_base(const struct merge *merge, struct sink *sink)
 /* What was cut, as trace/cut says it. */
 static int write_part(const struct merge *merge, struct sink *sink)
 {
-    const struct cut_options *part = &merge->options->part;
+    const struct filter_options *part = &merge->options->part;
     struct buffer text;
     int64_t times[2];
-    if (!cut_wanted(part))
+    if (!filter_wanted(part))
         return 0;
     if (time_bounds_resolve(&part->from, &part->to, merge->options->output, (int64_t)merge->first, (int64_t)merge->last,
                             times) < 0)

@@ -12,7 +12,7 @@
 #include "trace/tracks.h"
 
 #define GPU_ROW_DEVICES 1024 /* as trace/tracks.h has it */
-#define GPU_ROWS_MOST ((MERGE_WORD_PIDS - TRACKS_GPU_PID) >> 10)
+#define GPU_ROWS_MOST ((JSON_WORD_ROWS - TRACKS_GPU_PID) >> 10)
 
 /* --- ranks and hosts --- */
 
@@ -185,11 +185,11 @@ static int take_pid(struct map *taken, uint32_t wanted, uint32_t *next, uint32_t
 
 static int number_processes(struct merge *merge, struct map *taken)
 {
-    uint32_t next_process = TRACKS_PROCESS_PID, next_word = MERGE_WORD_PIDS;
+    uint32_t next_process = TRACKS_PROCESS_PID, next_word = JSON_WORD_ROWS;
     for (size_t i = 0; i < merge->options->count; i++)
         for (size_t k = 0; k < merge->traces[i].processes.count; k++) {
             struct merge_process *process = &merge->traces[i].processes.items[k];
-            bool word = process->pid >= MERGE_WORD_PIDS;
+            bool word = process->pid >= JSON_WORD_ROWS;
             if (!process->gpu &&
                 take_pid(taken, process->pid, word ? &next_word : &next_process, &process->new_pid) != 0)
                 return error_no_memory("processes");

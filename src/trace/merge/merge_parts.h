@@ -15,6 +15,7 @@
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/map.h"
+#include "trace/json/text.h"
 #include "trace/merge/merge.h"
 #include "trace/sink.h"
 
@@ -114,12 +115,10 @@ struct merge {
     uint64_t stored;            /* bytes in it */
 };
 
-#define MERGE_WORD_PIDS UINT32_C(0x60000000) /* trace/json numbers texts that stand for a pid from here on */
-
 /* Whether it is a process of the system. */
 static inline bool merge_is_program(const struct merge_process *process)
 {
-    return !process->gpu && process->pid < MERGE_WORD_PIDS;
+    return !process->gpu && process->pid < JSON_WORD_ROWS;
 }
 
 /* The process of a trace, made when it is new; NULL: no memory. */
