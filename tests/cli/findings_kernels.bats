@@ -329,3 +329,29 @@ longer() {
     run found "\"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\" as \$name | 3005 as \$next | $batches, kernel(7; 1010; 2000; 3)"
     refute_output
 }
+
+# As JAX does it: a kernel, 2 s in which XLA compiles, then 200 steps of 0.4 ms, of which the GPU works for 0.1 ms. XLA's
+# ranges are of its NVTX domain.
+jax() {
+    run found 'launched(7; 0; 10; 100; 1),
+        range("XlaCompile:#module=jit_update,program_id=2#"; 1000; 2000000), range("XlaPass:#name=fusion,module=jit_update#"; 2000; 900000),
+        range("XlaCompileBackend:#module=jit_update#"; 902000; 1000000),
+        (range(200) | . as $i | (2001500 + 300 * $i) as $t | range("XlaModule:#hlo_module=jit_update,program_id=2#"; $t; 250),
+            (range(4) | launched(7; $t + 50 * .; $t + 20 + 50 * .; 25; 10 + 4 * $i + .)))'
+}
+
+@test "jit-compilation: XLA compiles before the first step, and the steps' finding comes first" {
+    jax
+    assert_line --index 0 --regexp '^launch-bound '
+    assert_line --regexp '^jit-compilation 2000000000 2000000000 1$'
+    assert_line --index 1 --regexp '^jit-compilation '
+    run text
+    assert_output --partial 'XLA compiles code 1 time while the program runs, 2 s the longest'
+    run "$gputrace" report small.json
+    assert_line --index 0 --partial '200 steps of '
+    run "$gputrace" report -r compilation small.json
+    assert_output --regexp '2\.00 s .* XlaCompile:#module=jit_update'
+    assert_output --regexp '2\.00 s .* at least one of them'
+    run "$gputrace" report -r idle small.json
+    assert_output --regexp '2\.00 s .*XlaCompileBackend'
+}

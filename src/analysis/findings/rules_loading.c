@@ -4,6 +4,7 @@
 #include "common/settings.h"
 #include "analysis/base/busy.h"
 #include "analysis/findings/findings.h"
+#include "analysis/model/names.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/findings/stalls.h"
 
@@ -185,8 +186,13 @@ static int jit_find(void *state, struct findings *findings)
         return -1;
     struct finding_place place = place_of(findings->trace, &sum.longest);
     struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, sum.count, &place);
-    return finding_say(finding, "The driver compiles code %s time%s while the program runs, %s the longest",
-                       amount_count(sum.count).text, sum.count == 1 ? "" : "s",
+    bool xla = sum.count > 0 && name_is_compiling(trace_text(findings->trace, sum.longest.name));
+    if (xla)
+        finding_advise(finding,
+                       "Keep what XLA compiled for the next run (in JAX the directory jax_compilation_cache_dir), "
+                       "and call compiled functions with the same shapes and types again.");
+    return finding_say(finding, "%s compiles code %s time%s while the program runs, %s the longest",
+                       xla ? "XLA" : "The driver", amount_count(sum.count).text, sum.count == 1 ? "" : "s",
                        amount_time(sum.longest.end - sum.longest.start).text);
 }
 
@@ -198,7 +204,7 @@ const struct rule rule_jit_compilation = {
     .section = "compilation",
     .sources = {TRACE_COMPILE},
     .state_size = sizeof(struct host_times),
-    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION) | CATEGORY_BIT(CATEGORY_USER_ANNOTATION),
     .event = jit_event,
     .find = jit_find,
     .release = times_release,

@@ -34,7 +34,8 @@ static struct warm_up warm_up_in(struct findings *findings, const struct steps_p
         warm_up.steps++;
     warm_up.until = process->items.items[warm_up.steps].from;
     warm_up.time = warm_up.until - findings->from - (int64_t)warm_up.steps * warm_up.usual;
-    bool matters = warm_up.usual >= FINDING_STEP_NS && warm_up.time >= FINDING_WARM_UP_NS &&
+    bool long_enough = warm_up.usual >= FINDING_STEPS * FINDING_STEP_NS / (int64_t)process->items.count;
+    bool matters = long_enough && warm_up.time >= FINDING_WARM_UP_NS &&
                    warm_up.time >= findings->run / 100 * FINDING_WARM_UP_RUN_PERCENT && warm_up.time <= findings->run;
     return matters ? warm_up : (struct warm_up){0};
 }
@@ -90,6 +91,8 @@ static int warm_up_find(void *state, struct findings *findings)
         return 0;
     const struct finding_place place = finding_at_time(warm_up->process->thread, findings->from, warm_up->until);
     struct finding *finding = finding_add(findings, warm_up->time, 0, (int64_t)warm_up->steps, &place);
+    if (finding) /* a cause of most of it comes first */
+        finding->weight = warm_up->time / 2;
     size_t count = warm_up->process->items.count;
     const struct step *later = &warm_up->process->items.items[warm_up->steps + (count - warm_up->steps) / 2];
     finding_advise(finding,

@@ -5,6 +5,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "common/lookup.h"
+#include "analysis/model/names.h"
 #include "analysis/model/trace.h"
 
 static int by_thread_and_time(const void *left, const void *right)
@@ -178,6 +179,7 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     if (late && doing.cause == IDLE_OUTSIDE) {
         doing.range = find_range(walk, &walk->range);
         doing.operation = find_range(walk, &walk->operation);
+        doing.cause = name_is_compiling(trace_text(walk->trace, doing.range)) ? IDLE_COMPILATION : IDLE_OUTSIDE;
     }
     return doing;
 }

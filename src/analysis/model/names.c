@@ -118,3 +118,8 @@ bool name_is_data_loader(const char *name)
 {
     return strstr(name, "__next__") && (strstr(name, "DataLoader") || strstr(name, "(dataloader.py"));
 }
+
+bool name_is_compiling(const char *name)
+{
+    return strncmp(name, "Xla", 3) == 0 && strncmp(name, "XlaModule:", 10) != 0;
+}

@@ -31,5 +31,7 @@ int name_change(struct trace *trace, struct event_fields *event);
 
 /* Whether a range, an operator or a frame of this name is PyTorch's DataLoader, which gets the next batch. */
 bool name_is_data_loader(const char *name);
+/* Whether a range of this name is one of XLA's while it compiles: all but those in which a module runs. */
+bool name_is_compiling(const char *name);
 
 #endif

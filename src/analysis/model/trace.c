@@ -336,8 +336,9 @@ static int slice(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_TRACE_SPAN || event->category == CATEGORY_PLUGIN) /* not of the program */
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
-    if (event->category == CATEGORY_COMPILATION)
-        return busy_add(&trace->compiling, 0, event->start, event->start + event->duration);
+    if (trace_compiles(trace, event) &&
+        busy_add(&trace->compiling, 0, event->start, event->start + event->duration) < 0)
+        return -1;
     if (event->category == CATEGORY_THREAD_STATE)
         return trace_sample(trace, event);
     if (!category_in(event->category, HOST_CATEGORIES))

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/array.h"
 #include "common/map.h"
@@ -362,6 +363,14 @@ static inline uint32_t trace_shown(const struct trace *trace, uint32_t text)
 static inline const char *trace_text(const struct trace *trace, uint32_t text)
 {
     return text == EVENT_NO_TEXT ? "" : interned(&trace->strings, text);
+}
+
+/* Whether EVENT is a phase of compilation, or one of XLA's ranges around a module that it compiles. */
+static inline bool trace_compiles(const struct trace *trace, const struct event_fields *event)
+{
+    bool range = event->category == CATEGORY_USER_ANNOTATION;
+    return event->category == CATEGORY_COMPILATION ||
+           (range && strncmp(trace_text(trace, event->name), "XlaCompile:", strlen("XlaCompile:")) == 0);
 }
 
 /* The thread ID that woke a thread of index THREAD: of the same process if there is one, else of another. The result is

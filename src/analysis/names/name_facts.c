@@ -19,6 +19,7 @@ static const struct {
     {"Graph ", NAME_NO_CODE},
     {"Context creation", NAME_NO_CODE},
     {"JIT compile", NAME_JIT},
+    {"XlaCompile:", NAME_JIT},
     {"Page Fault", NAME_FAULT},
     {"Unified Memory memcpy", NAME_MIGRATION},
     {"Memset (Pinned", NAME_OF_HOST},

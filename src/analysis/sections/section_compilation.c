@@ -1,5 +1,5 @@
 /*
- * Phases of compilation by what they were for, and what the just-in-time compiler did in them. Phases nest and overlap,
+ * Phases of compilation by what they were for, and what the just-in-time compiler and XLA did. Phases nest and overlap,
  * so there are no sums: `passed` counts time in which several went on once, and the last row shows the time in which at
  * least one went on.
  */
@@ -32,6 +32,8 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
 {
     struct compilation *compilation = state;
     const struct name_key key = {event->name};
+    if (!trace_compiles(trace, event))
+        return 0;
     struct phase_group *group = event->phase == 'X' ? tally_item(&compilation->phases, &key, struct phase_group) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
@@ -101,7 +103,7 @@ const struct section section_compilation = {
                    .each = "med",
                    .floor = FLOOR_HOST},
     .sort = "total",
-    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION) | CATEGORY_BIT(CATEGORY_USER_ANNOTATION),
     .init = init,
     .event = event,
     .gather = gather,
