@@ -60,9 +60,9 @@ static void put_losses(struct buffer *buffer, const struct convert_losses *losse
 bool summary_is_incomplete(const struct convert_summary *summary)
 {
     uint64_t all = 0;
-#define ADD(field, one, several) all |= summary->losses.field;
-    CONVERT_LOSSES(ADD)
-#undef ADD
+#define JOIN(field, one, several) all |= summary->losses.field;
+    CONVERT_LOSSES(JOIN)
+#undef JOIN
     return all != 0 || *summary->missed;
 }
 

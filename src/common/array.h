@@ -75,6 +75,15 @@ static inline size_t array_before(const void *items, size_t count, size_t size, 
     return low;
 }
 
+/* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
+#define ADD(push, list, ...)                           \
+    ({                                                 \
+        __typeof__((list)->items) added_ = push(list); \
+        if (added_)                                    \
+            *added_ = (__VA_ARGS__);                   \
+        added_ != NULL;                                \
+    })
+
 /* In a function that compares LEFT and RIGHT: returns which comes first by this member, unless they have the same. */
 #define COMPARE_BY(member)             \
     if (left->member != right->member) \

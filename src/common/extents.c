@@ -58,10 +58,8 @@ int extents_add(struct extents *extents, const struct extents_point *point)
             return -1;
         extents->crowded = extents->points.count > CROWDED / 2 ? 2 * extents->points.count : CROWDED;
     }
-    struct extents_point *added = file_vector_push(&extents->points);
-    if (!added)
+    if (!ADD(file_vector_push, &extents->points, *point))
         return -1;
-    *added = *point;
     if (extents->points.count % REST_ITEMS == 0)
         file_vector_evict(&extents->points);
     return 0;
@@ -69,10 +67,9 @@ int extents_add(struct extents *extents, const struct extents_point *point)
 
 int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t last, uint32_t what)
 {
-    struct extents_span *added = file_vector_push(&extents->spans);
-    if (!added)
+    const struct extents_span span = {.first = first, .last = last, .line = line, .what = what};
+    if (!ADD(file_vector_push, &extents->spans, span))
         return -1;
-    *added = (struct extents_span){.first = first, .last = last, .line = line, .what = what};
     if (extents->spans.count % REST_ITEMS == 0)
         file_vector_evict(&extents->spans);
     return 0;

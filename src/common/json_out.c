@@ -123,14 +123,7 @@ void json_escape(struct buffer *buffer, const char *text, size_t length)
 
 void json_key(struct json_out *json, const char *key)
 {
-    separate(json);
-    buffer_char(json->buffer, '"');
-    buffer_text(json->buffer, key);
-    if (json->pretty)
-        buffer_bytes(json->buffer, "\": ", 3);
-    else
-        buffer_bytes(json->buffer, "\":", 2);
-    json->has_key = true;
+    json_key_raw(json, key, strlen(key));
 }
 
 void json_key_text(struct json_out *json, const char *key, size_t length)

@@ -26,15 +26,6 @@
         index_ != NULL &&*index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
-/* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
-#define ADD(push, list, ...)                           \
-    ({                                                 \
-        __typeof__((list)->items) added_ = push(list); \
-        if (added_)                                    \
-            *added_ = (__VA_ARGS__);                   \
-        added_ != NULL;                                \
-    })
-
 /* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory.h"
+
 /* Odd numbers whose bits have no pattern. */
 #define FOLD_FIRST UINT64_C(0xd1b54a32d192ed03)
 #define FOLD_LAST UINT64_C(0x9e3779b97f4a7c15)
@@ -14,33 +16,19 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t word_at(const unsigned char *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof(word));
-    return word;
-}
-
-static uint64_t half_at(const unsigned char *at)
-{
-    uint32_t half;
-    memcpy(&half, at, sizeof(half));
-    return half;
-}
-
 /* Two words at a time. The last two begin and end where the rest does, and may overlap. */
 uint64_t hash_bytes(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
     uint64_t hash = (length + 1) * FOLD_LAST, first = 0, last = 0;
     for (; length > 16; length -= 16, at += 16)
-        hash = fold(word_at(at) ^ FOLD_FIRST, word_at(at + 8) ^ hash);
+        hash = fold(LOAD(uint64_t, at) ^ FOLD_FIRST, LOAD(uint64_t, at + 8) ^ hash);
     if (length >= 8) {
-        first = word_at(at);
-        last = word_at(at + length - 8);
+        first = LOAD(uint64_t, at);
+        last = LOAD(uint64_t, at + length - 8);
     } else if (length >= 4) {
-        first = half_at(at);
-        last = half_at(at + length - 4);
+        first = LOAD(uint32_t, at);
+        last = LOAD(uint32_t, at + length - 4);
     } else if (length > 0) {
         first = (uint64_t)at[0] << 16 | (uint64_t)at[length / 2] << 8 | at[length - 1];
     }

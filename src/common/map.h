@@ -29,6 +29,15 @@ uint64_t *map_get(const struct map *map, uint64_t key);
 /* The value of KEY, made 0 when it is new (then *is_new, which may be NULL, is true). NULL: no memory. */
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);
 
+/* Sets the value of KEY. False: no memory. */
+static inline bool map_set(struct map *map, uint64_t key, uint64_t value)
+{
+    uint64_t *place = map_put(map, key, NULL);
+    if (place)
+        *place = value;
+    return place != NULL;
+}
+
 /* Removes KEY; false when it was not there. */
 bool map_remove(struct map *map, uint64_t key);
 

@@ -7,7 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
+
+/* The value of TYPE at ADDRESS, aligned or not. */
+#define LOAD(type, address)                         \
+    ({                                              \
+        type value_;                                \
+        memcpy(&value_, (address), sizeof(value_)); \
+        value_;                                     \
+    })
 
 /* The bytes of a page, a power of two: 4 KiB on most machines, up to 64 KiB on others. What is mapped must begin at a
  * multiple of it in the file. Async-signal-safe. */

@@ -1,5 +1,7 @@
 #include "common/protobuf.h"
 
+#include "common/memory.h"
+
 void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value)
 {
     char *at = buffer_reserve(buffer, PROTOBUF_VARINT_SPACE + sizeof(value)), *from = at;
@@ -12,9 +14,7 @@ void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value)
 
 void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    protobuf_put_fixed64(buffer, field, bits);
+    protobuf_put_fixed64(buffer, field, LOAD(uint64_t, &value));
 }
 
 /* Most messages are shorter than 128 bytes: one byte is reserved for the length, and longer messages are moved. */
@@ -96,7 +96,5 @@ bool protobuf_break(struct protobuf_reader *reader)
 
 double protobuf_double(const struct protobuf_field *field)
 {
-    double value;
-    memcpy(&value, &field->value, sizeof(value));
-    return value;
+    return LOAD(double, &field->value);
 }

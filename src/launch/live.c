@@ -101,9 +101,7 @@ static void release_memory(struct live *live, struct live_process *process, cons
     }
     if (map_count(&process->released) >= RELEASED_MOST)
         map_release(&process->released);
-    uint64_t *when = map_put(&process->released, event->memory.address, NULL);
-    if (when)
-        *when = event->start;
+    map_set(&process->released, event->memory.address, event->start);
 }
 
 void live_add_agent(struct live *live, struct live_process *process, const struct spool_part *part)

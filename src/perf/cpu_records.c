@@ -122,9 +122,7 @@ static void take_leave(struct cpu_processes *processes, struct cpu_process *proc
     thread->left = true;
     if (record->place.system_tid == 0 || record->place.system_tid == thread->system_tid)
         return;
-    uint64_t *known = map_put(&processes->system, record->place.system_tid, NULL);
-    if (known)
-        *known = thread->tid;
+    map_set(&processes->system, record->place.system_tid, thread->tid);
     thread->system_tid = record->place.system_tid;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "common/map.h"
+#include "common/memory.h"
 #include "common/python_lines.h"
 #include "symbols/exports.h"
 
@@ -36,16 +37,12 @@ static bool copy_word(const struct python_reader *reader, uint64_t *word, uint64
 
 static uint64_t word_in(const struct object *object, uint64_t offset)
 {
-    uint64_t word;
-    memcpy(&word, object->bytes + offset, sizeof(word));
-    return word;
+    return LOAD(uint64_t, object->bytes + offset);
 }
 
 static uint32_t half_in(const struct object *object, uint64_t offset)
 {
-    uint32_t half;
-    memcpy(&half, object->bytes + offset, sizeof(half));
-    return half;
+    return LOAD(uint32_t, object->bytes + offset);
 }
 
 /* --- the interpreter --- */

@@ -65,10 +65,8 @@ int symbol_table_read(struct symbol_table *table, Dwfl_Module *module)
         const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
         if (!name || !*name || !is_function(&symbol, section))
             continue;
-        struct symbol *added = array_push(&table->items);
-        if (!added)
+        if (!ADD(array_push, &table->items, (struct symbol){address, symbol.st_size, name, rank_of(&symbol, name)}))
             return error_no_memory("symbols");
-        *added = (struct symbol){address, symbol.st_size, name, rank_of(&symbol, name)};
     }
     symbol_table_sort(table);
     return symbol_table_name_collector(table, module);

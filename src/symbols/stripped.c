@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/memory.h"
 #include "symbols/symbols.h"
 
 #define PUBLIC "PyGC_Collect"
@@ -87,9 +88,7 @@ static void read_beginnings(Elf *elf, struct beginnings *beginnings)
 
 static uint64_t beginning(const struct beginnings *beginnings, uint32_t number)
 {
-    int32_t distance;
-    memcpy(&distance, beginnings->entries + (size_t)number * ENTRY_BYTES, sizeof(distance));
-    return beginnings->base + (uint64_t)(int64_t)distance;
+    return beginnings->base + (uint64_t)(int64_t)LOAD(int32_t, beginnings->entries + (size_t)number * ENTRY_BYTES);
 }
 
 /* The bytes from the beginning of the function at ADDRESS to that of the next; 0: none begins there. */
@@ -120,18 +119,14 @@ int symbol_table_name_collector(struct symbol_table *table, Dwfl_Module *module)
     const unsigned char *code = read_bytes(elf, start - bias, size);
     read_beginnings(elf, &beginnings);
     for (uint64_t i = 0; code && i + CALL_BYTES <= size; i++) {
-        int32_t distance;
-        memcpy(&distance, code + i + 1, sizeof(distance));
-        uint64_t called = start + i + CALL_BYTES + (uint64_t)(int64_t)distance;
+        uint64_t called = start + i + CALL_BYTES + (uint64_t)(int64_t)LOAD(int32_t, code + i + 1);
         if (code[i] != CALL || symbol_table_find(table, called))
             continue;
         uint64_t bytes = size_of_function(&beginnings, called - bias);
         if (bytes < SMALLEST)
             continue;
-        struct symbol *added = array_push(&table->items);
-        if (!added)
+        if (!ADD(array_push, &table->items, (struct symbol){called, bytes, PRIVATE, 0}))
             return error_no_memory("symbols");
-        *added = (struct symbol){called, bytes, PRIVATE, 0};
         symbol_table_sort(table);
     }
     return 0;

@@ -63,11 +63,7 @@ static int read_line(struct mappings *mappings, struct names *names, struct curs
     if (path == NAMES_NO_MEMORY)
         return -1;
     read.path = names_get(names, path)->text;
-    struct mapping *added = array_push(&mappings->items);
-    if (!added)
-        return error_no_memory("what was mapped");
-    *added = read;
-    return 0;
+    return ADD(array_push, &mappings->items, read) ? 0 : error_no_memory("what was mapped");
 }
 
 int mappings_read(struct mappings *mappings, struct names *names, const char *text, size_t length)

@@ -408,12 +408,9 @@ int code_map_add(struct code_map *map, const struct code_range *range)
 int code_map_copy(struct code_map *map, const struct code_map *from)
 {
     *map = (struct code_map){0};
-    for (size_t i = 0; i < from->items.count; i++) {
-        struct code_range *range = array_push(&map->items);
-        if (!range)
+    for (size_t i = 0; i < from->items.count; i++)
+        if (!ADD(array_push, &map->items, from->items.items[i]))
             return -1;
-        *range = from->items.items[i];
-    }
     return 0;
 }
 

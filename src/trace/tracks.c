@@ -205,10 +205,8 @@ static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_spa
     if (i == open->lanes.count && (!array_push(&open->lanes) || (i == open->leaves && add_leaves(open) != 0)))
         return -1;
     open->lanes.items[i].owner = span->owner;
-    uint64_t *end = array_push(&open->lanes.items[i].ends);
-    if (!end)
+    if (!ADD(array_push, &open->lanes.items[i].ends, span->end))
         return -1;
-    *end = span->end;
     update_leaf(open, rule, i);
     span->lane = (uint32_t)i & INT32_MAX;
     return 0;

@@ -216,11 +216,8 @@ void windows_release(struct windows *windows)
 int windows_add(struct windows *windows, int64_t start, int64_t end)
 {
     windows->items.memory.directory = temporary_directory();
-    struct window *added = file_vector_push(&windows->items);
-    if (!added)
-        return -1;
-    *added = (struct window){start, end > start ? end : start + 1};
-    return 0;
+    const struct window window = {start, end > start ? end : start + 1};
+    return ADD(file_vector_push, &windows->items, window) ? 0 : -1;
 }
 
 ORDER_BY(by_start, struct window, start)

@@ -6,6 +6,7 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/nvtx/nvtx.h"
+#include "common/memory.h"
 
 /* The schema of each counter: all that sampling needs to know of it here. */
 struct known_counter {
@@ -67,9 +68,7 @@ static void NVTX_API sample_int64(nvtxDomainHandle_t domain, uint64_t counter, i
 
 static void NVTX_API sample_float64(nvtxDomainHandle_t domain, uint64_t counter, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, bits);
+    publish_number(domain, counter, SPOOL_NVTX_SAMPLE_REAL, LOAD(uint64_t, &value));
 }
 
 static void NVTX_API sample_no_value(nvtxDomainHandle_t domain, uint64_t counter, uint8_t reason)

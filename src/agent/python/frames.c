@@ -252,9 +252,7 @@ static uint64_t learn(struct reader *reader, const struct place *place)
     if (!known && number != 0) {
         if (map_count(&python.places) >= PLACES_MAX)
             map_release(&python.places);
-        uint64_t *kept = map_put(&python.places, hash, NULL);
-        if (kept)
-            *kept = number;
+        map_set(&python.places, hash, number);
     }
     reader->locked = false;
     pthread_mutex_unlock(&python.lock);

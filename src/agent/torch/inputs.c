@@ -12,6 +12,7 @@
 
 #include "agent/spool/recorder.h"
 #include "common/clock.h"
+#include "common/memory.h"
 
 #define VECTOR_BYTES sizeof(struct torch_vector)
 #define LONG_STRING_BYTES 32 /* a std::string of C++11: pointer, length, short text */
@@ -66,8 +67,7 @@ static bool put_dimensions(struct text *text, const struct torch_vector *dimensi
     put(text, "[", 1);
     for (size_t i = 0; i < count_of(dimensions, sizeof(int64_t)); i++) {
         char digits[24];
-        int64_t dimension;
-        memcpy(&dimension, dimensions->begin + i * sizeof(dimension), sizeof(dimension));
+        int64_t dimension = LOAD(int64_t, dimensions->begin + i * sizeof(dimension));
         put(text, ",", i > 0);
         put(text, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)dimension));
     }
@@ -80,8 +80,7 @@ static bool put_tensors(struct text *text, const char **at, uint32_t count)
 {
     bool known = true;
     for (uint32_t i = 0; i < count && known; i++, *at += VECTOR_BYTES) {
-        struct torch_vector dimensions;
-        memcpy(&dimensions, *at, sizeof(dimensions));
+        const struct torch_vector dimensions = LOAD(struct torch_vector, *at);
         put(text, ",", i > 0);
         known = put_dimensions(text, &dimensions);
     }
@@ -132,9 +131,7 @@ static const char *shown_type(const char *type, enum input_kind kind)
 /* The text of the string at AT, which ends with a NUL. */
 static const char *string_at(const char *at)
 {
-    const char *text;
-    memcpy(&text, at, sizeof(text));
-    return text;
+    return LOAD(const char *, at);
 }
 
 /* --- freeing --- */

@@ -15,6 +15,7 @@
 
 #include "agent/spool/recorder.h"
 #include "agent/torch/operators.h"
+#include "common/memory.h"
 
 #define VALUE_BYTES 16
 #define TAG_AT 8
@@ -28,18 +29,9 @@ enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 static bool refused;      /* for good */
 static uint32_t list_tag; /* 0: none was met */
 
-static uint64_t word_at(const char *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof(word));
-    return word;
-}
-
 static uint32_t tag_of(const char *value)
 {
-    uint32_t tag;
-    memcpy(&tag, value + TAG_AT, sizeof(tag));
-    return tag;
+    return LOAD(uint32_t, value + TAG_AT);
 }
 
 static bool is_list(const char *type)
@@ -83,10 +75,10 @@ static bool open_list(const char *value, const char **items, uint64_t *count)
 {
     /* After the table of virtual functions and one count of references, or two. */
     static const unsigned places[] = {16, 24};
-    const char *list = (const char *)(uintptr_t)word_at(value);
+    const char *list = (const char *)(uintptr_t)LOAD(uint64_t, value);
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t begin = word_at(list + places[i]), end = word_at(list + places[i] + 8);
-        uint64_t space_end = word_at(list + places[i] + 16);
+        uint64_t begin = LOAD(uint64_t, list + places[i]), end = LOAD(uint64_t, list + places[i] + 8);
+        uint64_t space_end = LOAD(uint64_t, list + places[i] + 16);
         if (begin > end || end > space_end || begin % sizeof(uint64_t) != 0 || (end - begin) % VALUE_BYTES != 0 ||
             (space_end - begin) % VALUE_BYTES != 0 || (begin == 0) != (space_end == 0))
             continue;
@@ -126,7 +118,7 @@ static bool read_all(struct input_lists *lists, const struct torch_library *libr
                      const char *types, size_t string_bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *type = (const char *)(uintptr_t)word_at(types + i * string_bytes),
+        const char *type = (const char *)(uintptr_t)LOAD(uint64_t, types + i * string_bytes),
                    *value = values + i * VALUE_BYTES;
         struct input_list *list = &lists->items[i];
         *list = (struct input_list){.kind = INPUT_ALONE, .sizes = 1};

@@ -76,11 +76,8 @@ static int note_gone(struct allocations *allocations, uint64_t address, const st
         allocations->before = allocations->gone;
         allocations->gone = (struct map){0};
     }
-    uint64_t *gone = map_put(&allocations->gone, address, NULL);
-    if (!gone)
-        return error_no_memory("allocations");
-    *gone = (uint64_t)about->kind << GONE_KIND_SHIFT | about->device;
-    return 0;
+    uint64_t gone = (uint64_t)about->kind << GONE_KIND_SHIFT | about->device;
+    return map_set(&allocations->gone, address, gone) ? 0 : error_no_memory("allocations");
 }
 
 /* Returns 0, or -1 after error(). */
@@ -150,11 +147,7 @@ static int note_address(void *context, uint64_t address, uint64_t *oldest)
     const struct allocation *entry = &ending->allocations->entries.items[*oldest - 1];
     if (entry->context != ending->context || entry->device == EVENT_NO_DEVICE)
         return 0;
-    uint64_t *noted = array_push(&ending->addresses);
-    if (!noted)
-        return error_no_memory("allocations");
-    *noted = address;
-    return 0;
+    return ADD(array_push, &ending->addresses, address) ? 0 : error_no_memory("allocations");
 }
 
 static int by_number(const void *a, const void *b)

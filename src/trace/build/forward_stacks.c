@@ -24,11 +24,6 @@
 
 #define OPERATORS NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR)
 
-static int no_memory(void)
-{
-    return error_no_memory("operators");
-}
-
 /* The link of the range that begins a flow, or ENDS one; NULL: there is none. */
 static const struct operator_link *link_of(const struct operators *operators, uint32_t range, bool ends)
 {
@@ -75,7 +70,7 @@ static int gather_site(struct process *process, struct nvtx_places *places, cons
     for (; range != 0; range = process->nvtx->ranges.items[range - 1].parent) {
         const struct forward_stack stack = {range - 1, site->stack, owner};
         if (link_of(operators, range - 1, false) && !ADD(file_vector_push, &operators->forward_stacks, stack))
-            return no_memory();
+            return error_no_memory("operators");
     }
     return 0;
 }
@@ -103,7 +98,7 @@ static int gather_sites(struct process *process, struct nvtx_places *places)
     }
     if (result != 0)
         return result;
-    return file_vector_sort(&process->operators->forward_stacks, by_range) == 0 ? 0 : no_memory();
+    return file_vector_sort(&process->operators->forward_stacks, by_range) == 0 ? 0 : error_no_memory("operators");
 }
 
 /* --- the backward pass --- */

@@ -24,11 +24,7 @@ int index_device(struct process *process, const struct event *event)
 {
     if (process_device_info(process, event->device_info.id))
         return 0;
-    struct device *device = array_push(&process->devices);
-    if (!device)
-        return error_no_memory("devices");
-    *device = event->device_info;
-    return 0;
+    return ADD(array_push, &process->devices, event->device_info) ? 0 : error_no_memory("devices");
 }
 
 /* What goes when the process ends was still there. */
@@ -50,22 +46,16 @@ int index_context(struct process *process, const struct event *event)
         return error_no_memory("contexts");
     if (event->device != EVENT_NO_DEVICE)
         *device = (uint64_t)event->device + 1;
-    if (event->object.handle != 0) {
-        uint64_t *context = map_put(&process->context_of_handle, event->object.handle, NULL);
-        if (!context)
-            return error_no_memory("contexts");
-        *context = event->context;
-    }
+    if (event->object.handle != 0 && !map_set(&process->context_of_handle, event->object.handle, event->context))
+        return error_no_memory("contexts");
     return event->object.destroyed ? index_context_end(process, event) : 0;
 }
 
 int index_stream(struct process *process, const struct event *event)
 {
     process->cuda = true;
-    uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
-    if (!stream)
+    if (!map_set(&process->stream_of_handle, event->object.handle, (uint64_t)event->stream + 1))
         return error_no_memory("streams");
-    *stream = (uint64_t)event->stream + 1;
     return graph_streams_made(process->graph_streams, event->stream);
 }
 
@@ -180,12 +170,10 @@ static struct track *take_track(struct process *process, const struct track *fou
     if (found->kind == TRACK_THREAD)
         return process_thread(process, TRACK_THREAD, found->number);
     /* Contexts created before recording began have no record of their own. */
-    uint64_t *device = map_put(&process->device_of_context, found->context, NULL);
-    if (!device) {
+    if (!map_set(&process->device_of_context, found->context, (uint64_t)found->device + 1)) {
         error_no_memory("contexts");
         return NULL;
     }
-    *device = (uint64_t)found->device + 1;
     return process_stream(process, TRACK_STREAM, found->device, found->context, found->number);
 }
 

@@ -215,10 +215,9 @@ int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part
 {
     struct launch *launch = launches_get(launches, correlation);
     if (launch->met > 0 && launch->extra != part + 1) {
-        struct launch_share *share = file_vector_push(&launches->shares);
-        if (!share)
+        const struct launch_share share = {.part = part, .correlation = correlation, .before = launch->met};
+        if (!ADD(file_vector_push, &launches->shares, share))
             return error_no_memory("the table of launches");
-        *share = (struct launch_share){.part = part, .correlation = correlation, .before = launch->met};
     }
     launch->met += count;
     launch->extra = part + 1;

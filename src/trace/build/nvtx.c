@@ -220,11 +220,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
         map_remove(&nvtx->early_ends, event->nvtx.range);
         return 0;
     }
-    uint64_t *index = map_put(&nvtx->open_started, event->nvtx.range, NULL);
-    if (!index)
-        return no_memory();
-    *index = nvtx->started.count;
-    return 0;
+    return map_set(&nvtx->open_started, event->nvtx.range, nvtx->started.count) ? 0 : no_memory();
 }
 
 /* Index + 1; 0: no memory. */

@@ -43,10 +43,8 @@ int nvtx_counters_close(struct nvtx_counters *counters)
     }
     for (size_t i = 0; i < counters->items.count; i++) {
         const struct spool_nvtx_counter *record = counters->items.items[i].record;
-        uint64_t *index = map_put(&counters->by_id, payload_key(record->domain, record->id), NULL);
-        if (!index)
+        if (!map_set(&counters->by_id, payload_key(record->domain, record->id), i + 1))
             return no_memory();
-        *index = i + 1;
     }
     return 0;
 }

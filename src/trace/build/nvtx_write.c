@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
+#include "common/memory.h"
 #include "trace/build/collectives.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/operators.h"
@@ -98,21 +99,13 @@ static void describe_payload(struct args *args, const struct nvtx *nvtx, enum ar
 {
     uint64_t bits = event->nvtx.payload;
     uint32_t low = (uint32_t)bits;
-    double real;
-    float single;
     switch (event->nvtx.payload_type) { /* nvtxPayloadType_t */
     case 1: args_u64(args, key, bits); break;
     case 2: args_i64(args, key, (int64_t)bits); break;
-    case 3:
-        memcpy(&real, &bits, sizeof(real));
-        args_real(args, key, ARG_TYPE_REAL, real);
-        break;
+    case 3: args_real(args, key, ARG_TYPE_REAL, LOAD(double, &bits)); break;
     case 4: args_u64(args, key, low); break;
     case 5: args_i64(args, key, (int32_t)low); break;
-    case 6:
-        memcpy(&single, &low, sizeof(single));
-        args_real(args, key, ARG_TYPE_REAL, (double)single);
-        break;
+    case 6: args_real(args, key, ARG_TYPE_REAL, (double)LOAD(float, &low)); break;
     case SPOOL_NVTX_PAYLOAD_PIECES:
         describe_nvtx_payload(args, nvtx, key, &(struct arg_json){.number = bits, .domain = event->nvtx.domain});
         break;

@@ -27,11 +27,7 @@ int index_operator_name(struct process *process, const struct event *event)
 {
     struct operators *operators = process->operators;
     if (event->type == EVENT_OPERATOR_THREAD) {
-        uint64_t *number = map_put(&operators->thread_numbers, event->thread, NULL);
-        if (!number)
-            return no_memory();
-        *number = event->operator.forward;
-        return 0;
+        return map_set(&operators->thread_numbers, event->thread, event->operator.forward) ? 0 : no_memory();
     }
     struct operator_text *text = PUT_ITEM(&operators->texts, &operators->text_of, event->operator.text);
     if (!text)

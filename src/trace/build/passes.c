@@ -234,10 +234,8 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     const struct spool_header *header = &process->file.header;
     const struct process *image = conversion_latest_image(conversion, process);
     if (!image || (image->file.header.started < header->started && !header->by_launcher)) {
-        uint64_t *index = map_put(&conversion->images, process_image_key(process), NULL);
-        if (!index)
+        if (!map_set(&conversion->images, process_image_key(process), process->index))
             return error_no_memory("a process");
-        *index = process->index;
     }
     return rows_take_pid(&conversion->rows, process->pid);
 }

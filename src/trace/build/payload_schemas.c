@@ -81,10 +81,8 @@ static int measure(struct payload_schemas *schemas)
         struct in_domain in = {schemas, schema->record->domain};
         struct payload_reader reader = {.find = find_layout, .context = &in, .budget = PAYLOAD_BUDGET};
         payload_measure(&schema->layout, &reader);
-        uint64_t *index = map_put(&schemas->by_id, payload_key(schema->record->domain, schema->layout.id), NULL);
-        if (!index)
+        if (!map_set(&schemas->by_id, payload_key(schema->record->domain, schema->layout.id), i + 1))
             return no_memory();
-        *index = i + 1;
     }
     return 0;
 }

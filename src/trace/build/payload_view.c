@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/memory.h"
 #include "common/text.h"
 #include "trace/build/nvtx.h"
 
@@ -42,17 +43,14 @@ static double quadruple(const uint8_t *bytes)
 
 static double real_at(uint64_t type, const uint8_t *bytes)
 {
-    float single;
-    double value;
-    long double extended;
     switch (type) {
     case PAYLOAD_TYPE_FLOAT16: return real_of(payload_load(bytes, 2), 5, 10);
     case PAYLOAD_TYPE_BF16: return real_of(payload_load(bytes, 2), 8, 7);
     case PAYLOAD_TYPE_FLOAT128: return quadruple(bytes);
-    case PAYLOAD_TYPE_LONGDOUBLE: memcpy(&extended, bytes, sizeof(extended)); return (double)extended;
+    case PAYLOAD_TYPE_LONGDOUBLE: return (double)LOAD(long double, bytes);
     case PAYLOAD_TYPE_DOUBLE:
-    case PAYLOAD_TYPE_FLOAT64: memcpy(&value, bytes, sizeof(value)); return value;
-    default: memcpy(&single, bytes, sizeof(single)); return (double)single; /* TF32 is a float with less in it */
+    case PAYLOAD_TYPE_FLOAT64: return LOAD(double, bytes);
+    default: return (double)LOAD(float, bytes); /* TF32 is a float with less in it */
     }
 }
 

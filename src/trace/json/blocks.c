@@ -42,12 +42,8 @@ static bool keep_text(struct batch *batch, size_t at, size_t size)
 {
     if (!batch->keeps_texts)
         return true;
-    struct batch_text *text = array_push(&batch->texts);
-    if (!text)
-        return false;
-    *text = (struct batch_text){at, size};
     batch->events.count = 0;
-    return true;
+    return ADD(array_push, &batch->texts, (struct batch_text){at, size});
 }
 
 /* The element at AT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not

@@ -194,10 +194,8 @@ static int note_stream(struct database *database, struct row row, int64_t device
         return error_no_memory("streams");
     if (*index != 0)
         return 0;
-    struct known_stream *known = array_push(&database->streams);
-    if (!known)
+    if (!ADD(array_push, &database->streams, (struct known_stream){device, context, stream, row}))
         return error_no_memory("streams");
-    *known = (struct known_stream){device, context, stream, row};
     *index = database->streams.count;
     return 0;
 }
