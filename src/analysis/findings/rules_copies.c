@@ -210,7 +210,6 @@ static int small_op(void *state, const struct trace *trace, const struct timelin
 {
     struct small *small = state;
     struct small_run *run = &small->run;
-    (void)trace;
     bool fits = is_copy(op) && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
     bool again = run->count > 0 && op->correlation != 0 && op->correlation == run->last.correlation;
     if (!fits || again || !follows(run, op))

@@ -64,7 +64,6 @@ static int hang_find(void *state, struct findings *findings)
     const struct hangs *hangs = hangs_found(findings->trace);
     const struct hang *hang = hangs ? finding_hang(hangs) : NULL;
     struct finding_place place = finding_nowhere();
-    (void)state;
     if (!hang)
         return hangs ? 0 : -1;
     place.time = hang->since;
@@ -87,7 +86,6 @@ const struct rule rule_hang = {
 static int crashed_find(void *state, struct findings *findings)
 {
     const struct trace *trace = findings->trace;
-    (void)state;
     if (trace->crashes.count == 0)
         return 0;
     const struct trace_crash *crash = &trace->crashes.items[0];
@@ -132,7 +130,6 @@ static int lost_find(void *state, struct findings *findings)
     const struct trace *trace = findings->trace;
     int64_t count = 0;
     const struct trace_loss *largest = NULL;
-    (void)state;
     for (size_t i = 0; i < trace->losses.count; i++) {
         const struct trace_loss *loss = &trace->losses.items[i];
         if (is_expected(trace, loss))
@@ -187,7 +184,6 @@ static int failed_find(void *state, struct findings *findings)
     int64_t count = 0, shown = 0;
     bool asserted = false;
     struct finding_place place = finding_nowhere();
-    (void)state;
     for (size_t i = 0; i < failures->items.count; i++) {
         const struct failure *one = &failures->items.items[i];
         const struct failure_key *key = dense_map_row(&failures->keys, i);
@@ -254,7 +250,6 @@ static int add_line(struct findings *findings, uint32_t line, const char *what)
 
 static int hazards_find(void *state, struct findings *findings)
 {
-    (void)state;
     uint32_t line = find_line(findings->trace, "hazards", "hazard found", "hazards found");
     return add_line(findings, line, "Streams use the same memory in no order");
 }

@@ -13,7 +13,6 @@ static int blocked_find(void *state, struct findings *findings)
     const struct idle *idle = findings->idle;
     struct host_answer worst = {0};
     size_t device = 0;
-    (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         const struct host_question question = {.device = i, .wanted = HOST_OFF_PROCESSOR};
         struct host_answer blocked = host_ask(findings->trace, idle, &question);

@@ -118,7 +118,6 @@ static int host_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
     struct outside worst = {0};
-    (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         struct outside outside = outside_of(findings, idle, i);
         bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
@@ -169,7 +168,6 @@ static int gaps_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
     struct gaps most = {0};
-    (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         struct gaps gaps = large_gaps(findings, idle, i);
         most = gaps.total > most.total ? gaps : most;

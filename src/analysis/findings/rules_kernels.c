@@ -101,7 +101,6 @@ struct shapes {
 static int shapes_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct shapes *shapes = state;
-    (void)trace;
     if (event->duration < FINDING_KERNEL_NS || event->phase != 'X')
         return 0;
     const struct shape_key key = {.name = event->name,

@@ -65,7 +65,6 @@ static const struct late_name *waited_for_most(const struct findings *findings,
 static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct launches *launches = state;
-    (void)trace;
     struct launches_of_device *device = array_at(&launches->devices, op->device);
     if (!device)
         return -1;
@@ -197,7 +196,6 @@ static void end_row(struct repeated *repeated)
 static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct repeated *repeated = state;
-    (void)trace;
     bool fits = op->category == CATEGORY_KERNEL && op->kind != CALL_GRAPH_LAUNCH;
     if (repeated->count > 0 && (!fits || repeated->stream != op->stream || repeated->name != op->name))
         end_row(repeated);

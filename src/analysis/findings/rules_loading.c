@@ -66,7 +66,6 @@ static int add_phase(struct host_times *times, const struct trace *trace, const 
 static int times_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct host_times *times = state;
-    (void)trace;
     int64_t from = op->called == EVENT_NONE ? op->start : op->returned;
     if (op->category != CATEGORY_KERNEL || (times->any_kernel && from >= times->first_kernel))
         return 0;
@@ -237,7 +236,6 @@ static int graphs_op(void *state, const struct trace *trace, const struct timeli
 {
     struct stalls *stalls = &((struct graphs *)state)->stalls;
     struct stall stall;
-    (void)trace;
     return stalls->count > 0 && stalls_op(stalls, op, STALL_WITHIN, &stall) < 0 ? -1 : 0;
 }
 

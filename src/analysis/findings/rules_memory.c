@@ -61,7 +61,6 @@ static int churn_op(void *state, const struct trace *trace, const struct timelin
 {
     struct churn *churn = state;
     struct stall stall;
-    (void)trace;
     int found = churn->stalls.count > 0 ? stalls_op(&churn->stalls, op, STALL_WITHIN, &stall) : 0;
     if (found > 0)
         offences_add(&churn->idle, op->device, stall.to - stall.from);

@@ -98,7 +98,6 @@ static int straggler_find(void *state, struct findings *findings)
 {
     struct ranks ranks = {0};
     struct adding adding = {findings, &ranks, .before = findings->items.count, .exposed = RANK_NONE};
-    (void)state;
     int status = findings->trace->options->of_job ? 0 : ranks_of_trace(&ranks, findings->trace);
     for (size_t i = 0; i < adding.before; i++)
         if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
@@ -122,7 +121,6 @@ static int imbalance_of_trace(void *state, struct findings *findings)
 {
     struct ranks ranks = {0};
     struct imbalance imbalance = {0};
-    (void)state;
     if (findings->trace->options->of_job)
         return 0;
     int status = ranks_of_trace(&ranks, findings->trace) ?: imbalance_find(&imbalance, &ranks);

@@ -166,7 +166,6 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
 static int slow_find(void *state, struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
-    (void)state;
     int status = 0;
     for (size_t i = 0; steps && i < steps->processes.count && status == 0; i++)
         status = slow_in(findings, steps, i);

@@ -86,7 +86,6 @@ bool in_warm_up(const struct findings *findings, int64_t time)
 static int warm_up_find(void *state, struct findings *findings)
 {
     const struct warm_up *warm_up = &findings->warm_up;
-    (void)state;
     if (!warm_up->process)
         return 0;
     const struct finding_place place = finding_at_time(warm_up->process->thread, findings->from, warm_up->until);

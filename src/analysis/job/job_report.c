@@ -90,7 +90,6 @@ static int take_part(struct reducing *reducing, const char *path, unsigned slot)
 static int make(void *context, size_t piece, unsigned slot, unsigned worker)
 {
     struct reducing *reducing = context;
-    (void)worker;
     return open_part(reducing, reducing->paths[piece + 1], slot);
 }
 

@@ -124,7 +124,6 @@ int comm_gather(struct comm *comm, const struct collectives *collectives)
 static struct cell fill_operation(struct report_row *row, const struct column *column)
 {
     const struct comm_key *key = row->key;
-    (void)column;
     if (key->kind == COLLECTIVE_SEND)
         return table_text(row->table, "send/recv");
     return key->kind ? table_text(row->table, collective_words[key->kind])
@@ -134,7 +133,6 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_ranks(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return cell_integer(item->group_size == EVENT_NONE ? item->ranks : item->group_size);
 }
 
@@ -147,14 +145,12 @@ static int64_t transfer_of(const struct comm_row *row)
 static struct cell fill_transfer(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return item->wait == EVENT_NONE ? (struct cell){0} : cell_integer(transfer_of(item));
 }
 
 static struct cell fill_mean(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return item->timed ? cell_real((double)item->total / (double)item->timed) : (struct cell){0};
 }
 
@@ -171,7 +167,6 @@ static struct cell rate_cell(const struct report_row *row, double factor, double
 static struct cell fill_algorithm(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return rate_cell(row, 1, item->shared);
 }
 
@@ -179,21 +174,18 @@ static struct cell fill_bus(struct report_row *row, const struct column *column)
 {
     const struct comm_key *key = row->key;
     const struct comm_row *item = row->item;
-    (void)column;
     return rate_cell(row, collective_bus_factor((enum collective_kind)key->kind, item->group_size), item->bus);
 }
 
 static struct cell fill_overlapped(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return item->shown > 0 ? cell_share(item->shown - item->exposed, item->shown) : (struct cell){0};
 }
 
 static struct cell fill_exposed(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    (void)column;
     return item->shown > 0 ? cell_integer(item->exposed) : (struct cell){0};
 }
 

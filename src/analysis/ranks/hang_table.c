@@ -107,7 +107,6 @@ static struct cell fill_written(struct report_row *row, const struct column *col
 static struct cell fill_cause(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
-    (void)column;
     return item->hang->follows
                ? table_text(row->table, "the hang of another communicator: the missing ranks wait there")
                : (struct cell){0};
@@ -135,7 +134,6 @@ static struct cell fill_gone(struct report_row *row, const struct column *column
     const struct hang_row *item = row->item;
     const struct hang_part *parts = hang_parts(item->hangs, item->hang);
     int64_t gone = 0;
-    (void)column;
     for (size_t i = 0; i < item->hang->part_count; i++)
         gone += parts[i].is_gone;
     return cell_integer(gone);
@@ -165,7 +163,6 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_since(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
-    (void)column;
     return item->hang->since == EVENT_NONE ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
 }
 

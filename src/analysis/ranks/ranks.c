@@ -194,14 +194,12 @@ static struct cell text_cell(struct report_row *row, uint32_t text)
 
 static struct cell fill_host(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return text_cell(row, ((const struct rank *)row->item)->host);
 }
 
 static struct cell fill_step(struct report_row *row, const struct column *column)
 {
     const struct rank *rank = row->item;
-    (void)column;
     return rank->steps ? cell_real((double)rank->step_total / (double)rank->steps) : (struct cell){0};
 }
 
@@ -214,7 +212,6 @@ static struct cell fill_compared(struct report_row *row, const struct column *co
 static struct cell fill_cause_word(struct report_row *row, const struct column *column)
 {
     unsigned cause = rank_main_cause(row->item);
-    (void)column;
     return cause == IDLE_CAUSE_COUNT ? (struct cell){0} : table_text(row->table, idle_cause_words[cause].word);
 }
 
@@ -222,7 +219,6 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
 {
     const struct rank *rank = row->item;
     unsigned cause = rank_main_cause(rank);
-    (void)column;
     if (cause == IDLE_CAUSE_COUNT)
         return (struct cell){0};
     if (rank->mostly[cause] == EVENT_NO_TEXT)

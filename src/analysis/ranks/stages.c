@@ -187,14 +187,12 @@ int stages_find(struct stages *stages, const struct ranks *ranks)
 
 static struct cell fill_list(struct report_row *row, const struct column *column)
 {
-    (void)column;
     return table_text(row->table, ((const struct stage *)row->item)->list);
 }
 
 static struct cell fill_bubble(struct report_row *row, const struct column *column)
 {
     const struct stage *stage = row->item;
-    (void)column;
     return stage->step > 0 ? cell_share(stage->neighbours, stage->step) : (struct cell){0};
 }
 
