@@ -80,8 +80,9 @@ static int add_call(void *context, const struct stall_call *call)
     return 0;
 }
 
-static int churn_find(struct churn *churn, struct findings *findings, const char *what)
+static int churn_find(void *state, struct findings *findings)
 {
+    struct churn *churn = state;
     if (stalls_between_kernels(&churn->stalls, add_call, churn) < 0)
         return -1;
     if (churn->allocations < FINDING_CHURN_CALLS || churn->releases < FINDING_CHURN_CALLS)
@@ -99,14 +100,10 @@ static int churn_find(struct churn *churn, struct findings *findings, const char
     return finding_say(finding_add(findings, churn->time.total, idle, count, &place),
                        "%s memory is allocated %s times and released %s times between kernels; the longest call is "
                        "%s(), %s, and a GPU idles %s around these calls",
-                       what, amount_count(churn->allocations).text, amount_count(churn->releases).text,
+                       findings->rule == &rule_pinning_churn ? "Pinned" : "Device",
+                       amount_count(churn->allocations).text, amount_count(churn->releases).text,
                        finding_name(findings->trace, churn->longest.name).text,
                        amount_time(churn->longest.end - churn->longest.start).text, amount_time(idle).text);
-}
-
-static int allocation_find(void *state, struct findings *findings)
-{
-    return churn_find(state, findings, "Device");
 }
 
 const struct rule rule_allocation_churn = {
@@ -123,14 +120,9 @@ const struct rule rule_allocation_churn = {
     .calls = CALL_KIND_BIT(CALL_ALLOCATE) | CALL_KIND_BIT(CALL_FREE),
     .call = churn_call,
     .op = churn_op,
-    .find = allocation_find,
+    .find = churn_find,
     .release = churn_release,
 };
-
-static int pinning_find(void *state, struct findings *findings)
-{
-    return churn_find(state, findings, "Pinned");
-}
 
 const struct rule rule_pinning_churn = {
     .of_host = true,
@@ -145,7 +137,7 @@ const struct rule rule_pinning_churn = {
     .calls = CALL_KIND_BIT(CALL_ALLOCATE_HOST) | CALL_KIND_BIT(CALL_FREE_HOST),
     .call = churn_call,
     .op = churn_op,
-    .find = pinning_find,
+    .find = churn_find,
     .release = churn_release,
 };
 

@@ -48,22 +48,24 @@ static int add_op(struct waits *waits, const struct trace *trace, const struct t
     return host_times_add(&waits->host, trace, op->thread, stall.call.end, op->called, HOST_HERE);
 }
 
-static int find(const struct waits *waits, struct findings *findings, const char *what)
+static int find(void *state, struct findings *findings)
 {
+    const struct waits *waits = state;
     const struct offences *all = &waits->waits;
+    bool of_device = findings->rule == &rule_device_waits;
     int64_t cost = offences_cost(all);
     struct finding *finding =
         all->count >= FINDING_WAITS ? finding_add(findings, cost, cost, all->count, &all->worst) : NULL;
     if (!finding)
         return 0;
     uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);
-    return finding_say(finding,
-                       "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
-                       "no work is queued%s%s",
-                       amount_count(all->count).text, what, finding_name(findings->trace, all->worst.name).text,
-                       amount_mean(waits->idle, all->count).text,
-                       activity != EVENT_NO_TEXT ? "; what the host does then: " : "",
-                       host_phrase(&waits->host.host, activity).text);
+    return finding_say(
+        finding,
+        "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
+        "no work is queued%s%s",
+        amount_count(all->count).text, of_device ? "for all work of a device" : "for a stream, an event or a result",
+        finding_name(findings->trace, all->worst.name).text, amount_mean(waits->idle, all->count).text,
+        activity != EVENT_NO_TEXT ? "; what the host does then: " : "", host_phrase(&waits->host.host, activity).text);
 }
 
 /* --- waits for all work of a device --- */
@@ -79,11 +81,6 @@ static int device_op(void *state, const struct trace *trace, const struct timeli
     return waits->stalls.count > 0 ? add_op(waits, trace, op) : 0;
 }
 
-static int device_find(void *state, struct findings *findings)
-{
-    return find(state, findings, "for all work of a device");
-}
-
 const struct rule rule_device_waits = {
     .of_host = true,
     .id = "device-waits",
@@ -96,7 +93,7 @@ const struct rule rule_device_waits = {
     .calls = CALL_KIND_BIT(CALL_SYNC_DEVICE),
     .call = add_call,
     .op = device_op,
-    .find = device_find,
+    .find = find,
     .release = waits_release,
 };
 
@@ -115,11 +112,6 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
     return stalls_note(&waits->stalls, op);
 }
 
-static int repeated_find(void *state, struct findings *findings)
-{
-    return find(state, findings, "for a stream, an event or a result");
-}
-
 const struct rule rule_repeated_waits = {
     .of_host = true,
     .id = "repeated-waits",
@@ -132,6 +124,6 @@ const struct rule rule_repeated_waits = {
     .calls = CALL_KIND_BIT(CALL_SYNC_STREAM) | CALL_KIND_BIT(CALL_SYNC_EVENT),
     .call = add_call,
     .op = repeated_op,
-    .find = repeated_find,
+    .find = find,
     .release = waits_release,
 };

@@ -185,49 +185,29 @@ static int make_part(const struct sharing *sharing, const struct mpi_file *file)
 {
     char path[PATH];
     snprintf(path, sizeof(path), "%s/%s", sharing->directory, file->name);
-    if (job_part_is(path)) {
-        int part = open(path, O_RDONLY | O_CLOEXEC);
-        return part < 0 ? error("cannot open '%s': %s", path, strerror(errno)) : part;
-    }
-    if (sources_is_trace(path) && !sources_seems_trace(path)) {
+    if (!job_part_is(path) && sources_is_trace(path) && !sources_seems_trace(path)) {
         notice("'%s' is JSON but not a trace: left out", path);
         return LEFT_OUT;
     }
-    int part = temporary_file_open(temporary_directory());
-    if (part < 0)
-        return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
-    int status = job_part_make(sharing->options, job_part_sections(), path, part);
+    int part, status = job_part_open(sharing->options, job_part_sections(), path, &part);
     if (status == JOB_PART_NONE)
         status = error("'%s' has no ranks: a report by MPI is of the traces of a job's ranks", path);
-    if (status < 0)
+    if (status < 0 && part >= 0)
         close(part);
     return status < 0 ? -1 : part;
 }
 
 #define PIECE ((size_t)4 << 20)
 
-/* Calls GIVE for SIZE bytes, those of FILE; zeros for those that cannot be read, as the other process waits for all.
- * Returns 0, or -1 after error(). */
-static int copy(int file, uint64_t size, char *piece, int (*give)(void *context, const char *bytes, size_t count),
-                void *context)
+/* Reads the next bytes of a part; zeros, once something failed: the other process waits for all. */
+static void read_piece(struct sharing *sharing, int part, char *piece, size_t length, uint64_t at)
 {
-    int status = 0;
-    for (uint64_t at = 0; at < size; at += PIECE) {
-        size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
-        if (status == 0 && !file_read_at(file, piece, length, at))
-            status = error("cannot read a part: %s", strerror(errno));
-        if (status < 0)
-            memset(piece, 0, length);
-        if (give(context, piece, length) < 0)
-            return -1;
+    if (!sharing->failed && !file_read_at(part, piece, length, at)) {
+        error("cannot read a part: %s", strerror(errno));
+        sharing->failed = true;
     }
-    return status;
-}
-
-static int send_piece(void *context, const char *bytes, size_t count)
-{
-    mpi_send(&((const struct sharing *)context)->mpi, 0, bytes, count);
-    return 0;
+    if (sharing->failed)
+        memset(piece, 0, length);
 }
 
 /* In place of the size of a part. */
@@ -248,26 +228,22 @@ static void send_part(struct sharing *sharing, const struct mpi_file *file, char
     int part = make_part(sharing, file);
     uint64_t size = part_size(part);
     mpi_send(&sharing->mpi, 0, &size, sizeof(size));
-    if (size == PART_LEFT_OUT)
-        return;
-    if (size == NO_PART || copy(part, size, piece, send_piece, sharing) < 0)
-        sharing->failed = true;
+    sharing->failed |= size == NO_PART;
+    for (uint64_t at = 0; size < PART_LEFT_OUT && at < size; at += PIECE) {
+        size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        read_piece(sharing, part, piece, length, at);
+        mpi_send(&sharing->mpi, 0, piece, length);
+    }
     if (part >= 0)
         close(part);
 }
 
-struct written {
-    int file;
-    const char *path;
-};
-
-static int write_piece(void *context, const char *bytes, size_t count)
+static int write_piece(int file, const char *path, const char *bytes, size_t count)
 {
-    const struct written *to = context;
     for (size_t at = 0; at < count;) {
-        ssize_t written = write(to->file, bytes + at, count - at);
+        ssize_t written = write(file, bytes + at, count - at);
         if (written < 0 && errno != EINTR)
-            return error("cannot write '%s': %s", to->path, strerror(errno));
+            return error("cannot write '%s': %s", path, strerror(errno));
         at += written > 0 ? (size_t)written : 0;
     }
     return 0;
@@ -292,22 +268,23 @@ static void keep_part(struct sharing *sharing, size_t number, char *piece)
         return;
     char path[PATH + 32];
     part_path(sharing, number, path);
-    const struct written to = {open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), path};
-    if (to.file < 0)
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0)
         error("cannot write '%s': %s", path, strerror(errno));
-    sharing->failed |= size == NO_PART || to.file < 0;
-    if (own && size != NO_PART && to.file >= 0)
-        sharing->failed |= copy(part, size, piece, write_piece, (void *)(uintptr_t)&to) < 0;
-    for (uint64_t at = 0; !own && size != NO_PART && at < size; at += PIECE) {
+    sharing->failed |= size == NO_PART || to < 0;
+    for (uint64_t at = 0; size != NO_PART && at < size; at += PIECE) {
         size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
-        mpi_receive(&sharing->mpi, file->process, piece, length);
-        if (to.file >= 0)
-            sharing->failed |= write_piece((void *)(uintptr_t)&to, piece, length) < 0;
+        if (own)
+            read_piece(sharing, part, piece, length, at);
+        else
+            mpi_receive(&sharing->mpi, file->process, piece, length);
+        if (to >= 0 && !sharing->failed)
+            sharing->failed = write_piece(to, path, piece, length) < 0;
     }
     if (part >= 0)
         close(part);
-    if (to.file >= 0)
-        close(to.file);
+    if (to >= 0)
+        close(to);
 }
 
 /* --- process 0 --- */

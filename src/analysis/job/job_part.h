@@ -69,6 +69,10 @@ uint64_t job_part_sections(void);
 #define JOB_PART_NONE 1
 int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file);
 
+/* Opens the part at PATH, or makes that of the trace there in a temporary file. Sets *FILE, which the caller closes
+ * unless it is -1. Returns as job_part_make(). */
+int job_part_open(const struct report_options *options, uint64_t sections, const char *path, int *file);
+
 /* Reads the part in FILE, which is called NAME in messages and stays open as long as PART. Returns 0, or -1 after
  * error(). PART is to be released in either case. */
 int job_part_read(struct job_part *part, int file, const char *name);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/memory.h"
 #include "common/threads.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
@@ -47,18 +46,8 @@ static bool is_read_once(const char *path)
 
 static int open_part(struct reducing *reducing, const char *path, unsigned slot)
 {
-    reducing->files[slot] = -1;
-    reducing->without[slot] = 0;
-    if (job_part_is(path)) {
-        reducing->files[slot] = open(path, O_RDONLY | O_CLOEXEC);
-        return reducing->files[slot] < 0 ? error("cannot open '%s': %s", path, strerror(errno)) : 0;
-    }
-    int file = temporary_file_open(temporary_directory());
-    if (file < 0)
-        return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
-    int status = job_part_make(&reducing->own, reducing->sections, path, file);
+    int status = job_part_open(&reducing->own, reducing->sections, path, &reducing->files[slot]);
     reducing->without[slot] = status == JOB_PART_NONE;
-    reducing->files[slot] = file;
     return status < 0 ? status : 0;
 }
 

@@ -1,10 +1,12 @@
-/* From a trace to its part: job_part_make(). */
+/* From a trace to its part: job_part_make(), job_part_open(). */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/lookup.h"
+#include "common/memory.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job_part.h"
@@ -267,4 +269,15 @@ int job_part_make(const struct report_options *options, uint64_t sections, const
     array_release(&making.numbers);
     buffer_release(&out);
     return status;
+}
+
+int job_part_open(const struct report_options *options, uint64_t sections, const char *path, int *file)
+{
+    bool is_part = job_part_is(path);
+    *file = is_part ? open(path, O_RDONLY | O_CLOEXEC) : temporary_file_open(temporary_directory());
+    if (*file < 0 && is_part)
+        return error("cannot open '%s': %s", path, strerror(errno));
+    if (*file < 0)
+        return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
+    return is_part ? 0 : job_part_make(options, sections, path, *file);
 }
