@@ -23,6 +23,7 @@
 #include "cli/trace_folder.h"
 #include "trace/build/passes.h"
 #include "trace/build/sources.h"
+#include "trace/spool/spool_directory.h"
 #include "launch/launch.h"
 #include "trace/format.h"
 
@@ -31,12 +32,6 @@ struct convert_command_options {
     const char *output; /* NULL: not given */
     struct filter_options part;
 };
-
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 static void print_made(uint64_t count, const char *what, const char *output, uint64_t bytes)
 {
@@ -48,52 +43,42 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
     summary_notice(&line);
 }
 
-static int from_trace(const char *input, const char *output, const struct filter_options *part)
+/* Of dumps of PyTorch's flight recorder, a file for each rank. */
+static void print_flight(const struct flight_files_summary *made, const char *output)
 {
-    struct convert_summary made;
+    notice("%llu operation%s of %llu rank%s in '%s'", (unsigned long long)made->entries, made->entries == 1 ? "" : "s",
+           (unsigned long long)made->ranks, made->ranks == 1 ? "" : "s", output);
+    if (made->left_out > 0)
+        notice("%llu operation%s with those of other ranks", (unsigned long long)made->left_out,
+               made->left_out == 1 ? " was left out: fr_trace cannot compare it"
+                                   : "s were left out: fr_trace cannot compare them");
+}
+
+/* Of a trace, or of a spool whose stacks or operations are written. */
+static int write_file(const struct convert_command_options *wanted, enum file_content content, const char *input,
+                      const char *output)
+{
+    bool whole = !filter_wanted(&wanted->part);
+    struct convert_summary made = {0};
+    struct stack_files_summary stacks = {0};
+    struct flight_files_summary flight = {0};
     struct progress progress;
     progress_begin(&progress, output);
-    int failed =
-        filter_wanted(part) ? report_write_part(part, input, output, false, &made) : convert_file(input, output, &made);
+    int failed = content == FILE_FLIGHT   ? flight_files_convert(input, output, wanted->force, &flight)
+                 : content != FILE_EVENTS ? stack_files_convert(input, output, &stacks)
+                 : whole                  ? convert_file(input, output, &made)
+                                          : report_write_part(&wanted->part, input, output, false, &made);
     progress_end(&progress);
     if (failed)
         return -1;
-    if (made.events == 0 && filter_wanted(part))
+    if (made.events == 0 && !whole)
         warning("the part of '%s' has no events", input);
-    print_made(made.events, "events", output, made.bytes);
-    return 0;
-}
-
-/* Stacks of GPU time, of a trace or a spool. */
-static int to_stacks(const char *input, const char *output)
-{
-    struct stack_files_summary made;
-    struct progress progress;
-    progress_begin(&progress, output);
-    int failed = stack_files_convert(input, output, &made);
-    progress_end(&progress);
-    if (failed)
-        return -1;
-    print_made(made.stacks, "stacks", output, made.bytes);
-    return 0;
-}
-
-/* Dumps of PyTorch's flight recorder, a file for each rank. */
-static int to_flight(const char *input, const char *output, bool force)
-{
-    struct flight_files_summary made;
-    struct progress progress;
-    progress_begin(&progress, output);
-    int failed = flight_files_convert(input, output, force, &made);
-    progress_end(&progress);
-    if (failed)
-        return -1;
-    notice("%llu operation%s of %llu rank%s in '%s'", (unsigned long long)made.entries, made.entries == 1 ? "" : "s",
-           (unsigned long long)made.ranks, made.ranks == 1 ? "" : "s", output);
-    if (made.left_out > 0)
-        notice("%llu operation%s with those of other ranks", (unsigned long long)made.left_out,
-               made.left_out == 1 ? " was left out: fr_trace cannot compare it"
-                                  : "s were left out: fr_trace cannot compare them");
+    if (content == FILE_FLIGHT)
+        print_flight(&flight, output);
+    else if (content == FILE_EVENTS)
+        print_made(made.events, "events", output, made.bytes);
+    else
+        print_made(stacks.stacks, "stacks", output, stacks.bytes);
     return 0;
 }
 
@@ -108,7 +93,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
-    if (filter_wanted(&wanted->part) && is_directory(input))
+    if (filter_wanted(&wanted->part) && spool_directory_is(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
                      input, shell_file(input));
     enum file_content content = file_format_of(output)->content;
@@ -118,12 +103,8 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     if (content != FILE_EVENTS && filter_wanted(&wanted->part))
         return error("%s are written of whole traces: cut '%s' first, with 'gputrace cut'",
                      content == FILE_FLIGHT ? "operations of ranks" : "stacks", input);
-    if (content == FILE_FLIGHT)
-        return to_flight(input, output, wanted->force);
-    if (content != FILE_EVENTS)
-        return to_stacks(input, output);
-    if (!is_directory(input))
-        return from_trace(input, output, &wanted->part);
+    if (content != FILE_EVENTS || !spool_directory_is(input))
+        return write_file(wanted, content, input, output);
     struct convert_options spool = {.spool_directory = input, .output = output};
     if (progress_convert_spool(&spool, &summary) != 0) /* which stays: 'recover' is what removes it */
         return -1;

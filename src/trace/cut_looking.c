@@ -31,8 +31,10 @@ static void look_at_process(struct sink *sink, const struct row_name *process)
 
 /* --- the first reading --- */
 
+/* Of each event; none but a slice has flows behind it. */
 static void look_at_time(struct cut *cut, uint64_t start, uint64_t end)
 {
+    cut->slice_selected = false;
     cut->first = !cut->any || start < cut->first ? start : cut->first;
     cut->last = !cut->any || end > cut->last ? end : cut->last;
     cut->any = true;
@@ -125,32 +127,26 @@ static void look_at_slice(struct sink *sink, const struct slice *slice)
     struct cut *cut = cut_of(sink);
     cut->start = slice->start;
     cut->end = slice->end;
-    cut->slice_selected = cut_selects_event(cut, slice);
     if (cut->options->process.given)
         cut_row_put(cut, slice->row.pid); /* as foreign traces may have no names of processes */
     look_at_time(cut, slice->start, slice->end);
+    cut->slice_selected = cut_selects_event(cut, slice);
 }
 
 static void look_at_instant(struct sink *sink, const struct slice *instant)
 {
-    struct cut *cut = cut_of(sink);
-    cut->slice_selected = false;
-    cut_selects_event(cut, instant); /* for what there is */
-    look_at_time(cut, instant->start, instant->start);
+    cut_selects_event(cut_of(sink), instant); /* for what there is */
+    look_at_time(cut_of(sink), instant->start, instant->start);
 }
 
 static void look_at_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct cut *cut = cut_of(sink);
-    cut->slice_selected = false;
-    look_at_time(cut, slice->start, slice->end);
+    look_at_time(cut_of(sink), slice->start, slice->end);
 }
 
 static void look_at_counter(struct sink *sink, const struct counter *counter)
 {
-    struct cut *cut = cut_of(sink);
-    cut->slice_selected = false;
-    look_at_time(cut, counter->time, counter->time);
+    look_at_time(cut_of(sink), counter->time, counter->time);
 }
 
 static void look_at_flow(struct sink *sink, const struct flow *flow)
