@@ -108,6 +108,15 @@ man_options() { # COMMAND
     done
 }
 
+@test "gputrace(1) refers to every man page, and each to pages that exist" {
+    (cd "$root/man" && find . -name '*.[1-8]' ! -name gputrace.1) | sed -E 's|^\./(.*)\.(.)$|\1 \2|' | sort >pages
+    sed -n '/^\.Sh SEE ALSO/,$s/^\.Xr \([^ ]* [1-8]\).*/\1/p' "$root/man/gputrace.1" | sort | diff pages -
+    echo 'gputrace 1' >>pages
+    sed -nE 's/^\.Xr (gputrace[^ ]* [1-8]).*/\1/p' "$root"/man/*.[1-8] | sort -u >named
+    comm -23 named <(sort pages) >unknown
+    run -1 grep . unknown
+}
+
 # The words of --trace, as the table has them, and those for several.
 trace_words() {
     sed -nE '/^#define TRACE_BITS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)", [01],.*/\1/p' "$root/src/common/settings.h"

@@ -88,3 +88,11 @@ poor() {
     assert_line --partial 'apt-get update && apt-get install libcjson-dev zlib1g-dev'
     [ ! -e stamp ]
 }
+
+@test "README.md names every package that building needs" {
+    sed -n '/build_only-/q;s/^need \([^ ]*\) .*/\1/p' "$root/.ci/setup" >packages
+    [ "$(wc -l <packages)" -gt 5 ]
+    while read -r package; do
+        grep -qwF -- "$package" "$root/README.md" || fail "README.md does not name $package"
+    done <packages
+}
