@@ -63,7 +63,7 @@ static int write_file(const struct convert_command_options *wanted, enum file_co
     struct stack_files_summary stacks = {0};
     struct flight_files_summary flight = {0};
     struct progress progress;
-    progress_begin(&progress, output);
+    progress_begin(&progress, "writing '%s'", output);
     int failed = content == FILE_FLIGHT   ? flight_files_convert(input, output, wanted->force, &flight)
                  : content != FILE_EVENTS ? stack_files_convert(input, output, &stacks)
                  : whole                  ? convert_file(input, output, &made)

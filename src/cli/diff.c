@@ -176,20 +176,6 @@ static struct symbols *symbols_for(const struct diff_options *diff)
     return spools ? symbols_new(0) : NULL;
 }
 
-static int write_text(const struct diff_options *diff)
-{
-    struct pager pager = {0};
-    struct buffer out;
-    buffer_init(&out, pager_drain, &pager);
-    int status = diff_files(diff, &out);
-    int failure = buffer_finish(&out);
-    buffer_release(&out);
-    pager_end(&pager);
-    if (failure)
-        return error("cannot write the comparison: %s", strerror(failure));
-    return status;
-}
-
 static int write_files(void *diff, struct buffer *out)
 {
     return diff_files(diff, out);
@@ -201,7 +187,7 @@ static int write_diff(struct diff_options *diff, const char *html)
     struct symbols *symbols = symbols_for(diff); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     diff->report.namer = symbols ? &namer : NULL;
-    int status = html ? page_file_write(html, write_files, diff) : write_text(diff);
+    int status = page_file_write(html, "traces", write_files, diff);
     symbols_free(symbols);
     return status;
 }

@@ -309,13 +309,13 @@ static int merge_all(const struct merge_options *options)
     struct merge *merge = merge_new(options);
     if (!merge)
         return -1;
-    progress_begin(&progress, options->output);
+    progress_begin(&progress, "writing '%s'", options->output);
     int result = merge_look(merge);
     progress_end(&progress);
     if (result == 0)
         result = correct_clocks(merge, options->count);
     if (result == 0) {
-        progress_begin(&progress, options->output);
+        progress_begin(&progress, "writing '%s'", options->output);
         result = merge_write(merge, &made);
         progress_end(&progress);
     }

@@ -1,5 +1,5 @@
 /*
- * The file of --html, a page.
+ * Where a report goes: the file of --html or -o, or standard output.
  */
 #ifndef GPUTRACE_CLI_PAGE_FILE_H
 #define GPUTRACE_CLI_PAGE_FILE_H
@@ -11,8 +11,10 @@ struct buffer;
 /* Checks the name in --html, and that --format does not ask for another format. Returns 0, or -1 after error(). */
 int page_file_check(const char *path, bool other_format);
 
-/* Writes the page that WRITE puts into OUT to PATH, whole or not at all: also if WRITE returns a negative value, or a
- * signal ends the process. Returns what WRITE returns, or -1 after error(). */
-int page_file_write(const char *path, int (*write)(void *context, struct buffer *out), void *context);
+/* Writes what WRITE puts into OUT to PATH, whole or not at all: also if WRITE returns a negative value, or a signal
+ * ends the process. PATH NULL: to standard output, through a pager. Progress is shown while TRACES, a word for people,
+ * are read. Returns what WRITE returns, or -1 after error(). */
+int page_file_write(const char *path, const char *traces, int (*write)(void *context, struct buffer *out),
+                    void *context);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "common/buffer.h"
 
 /* Whether the first word of COMMAND is a program that can be started, or something that only a shell understands, as in
@@ -72,8 +73,10 @@ static void start(struct pager *pager)
 int pager_drain(void *context, const char *data, size_t size)
 {
     struct pager *pager = context;
-    if (!pager->tried)
+    if (!pager->tried) {
+        progress_end(pager->progress);
         start(pager);
+    }
     if (pager->quit)
         return 0;
     if (pager->pid == 0)

@@ -9,9 +9,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* All zero is one that is not started. */
+struct progress;
+
+/* One that is not started has nothing but PROGRESS. */
 struct pager {
-    bool quit; /* it ended before all was written, which is no error */
+    struct progress *progress; /* ends when the pager starts */
+    bool quit;                 /* it ended before all was written, which is no error */
     bool tried;
     pid_t pid; /* 0: output goes to standard output itself */
     int input; /* of the pager */

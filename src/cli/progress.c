@@ -71,7 +71,7 @@ static void show(const struct progress *progress)
     uint64_t done = __atomic_load_n(&progress->made.done, __ATOMIC_RELAXED);
     struct buffer text;
     buffer_init_memory(&text);
-    buffer_format(&text, "writing '%s'", progress->output);
+    buffer_text(&text, progress->what);
     if (total > 0)
         buffer_format(&text, ": %.0f %%", 100 * (double)done / (double)total);
     buffer_format(&text, ", %llu s", (unsigned long long)((clock_monotonic() - progress->begun) / NS_PER_S));
@@ -104,12 +104,14 @@ static void *watch(void *context)
     return NULL;
 }
 
-void progress_begin(struct progress *progress, const char *output)
+void progress_begin(struct progress *progress, const char *format, ...)
 {
-    *progress = (struct progress){.output = output,
-                                  .begun = clock_monotonic(),
-                                  .lock = PTHREAD_MUTEX_INITIALIZER,
-                                  .wake = PTHREAD_COND_INITIALIZER};
+    *progress = (struct progress){
+        .begun = clock_monotonic(), .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(progress->what, sizeof(progress->what), format, args);
+    va_end(args);
     progress->runs = log_level() > LOG_QUIET && terminal_line_possible() &&
                      threads_start(&progress->thread, 1, watch, progress) == 1;
 }
@@ -131,7 +133,7 @@ int progress_convert_spool(struct convert_options *options, struct convert_summa
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     struct progress progress;
-    progress_begin(&progress, options->output);
+    progress_begin(&progress, "writing '%s'", options->output);
     options->progress = &progress.made;
     options->namer = symbols ? &namer : NULL;
     int result = convert_spool(options, summary);

@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_CLI_PROGRESS_H
 #define GPUTRACE_CLI_PROGRESS_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +14,10 @@
 #include "launch/launch.h"
 #include "trace/build/passes.h"
 
-/* How much of a trace is written: a line on the terminal, once it takes longer than a second. */
+/* What is done, and how much of it: a line on the terminal, once it takes longer than a second. */
 struct progress {
     struct convert_progress made; /* for convert_options.progress */
-    const char *output;
+    char what[PATH_MAX + 16];
     uint64_t begun; /* CLOCK_MONOTONIC */
     pthread_t thread;
     bool runs; /* the thread does */
@@ -25,9 +26,9 @@ struct progress {
     pthread_cond_t wake;
 };
 
-/* Shows progress for OUTPUT, unless messages are off or stderr is not a terminal. PROGRESS stays where it is until
- * progress_end(), which clears the line. */
-void progress_begin(struct progress *progress, const char *output);
+/* Shows progress of what FORMAT says, "writing 'a.json'", unless messages are off or stderr is not a terminal. PROGRESS
+ * stays where it is until progress_end(), which clears the line, and does nothing the second time. */
+void progress_begin(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *progress);
 
 /* convert_spool(), with progress shown, names in its stacks, and what plugins printed left out. */

@@ -140,22 +140,9 @@ static int write_any(const struct report_options *report, const char *const *pat
     return status == JOB_REPORT_NONE ? report_files(report, paths, count, out) : status;
 }
 
-static int write_text(const struct report_options *report, const char *mpi, const char *const *paths, size_t count)
-{
-    struct pager pager = {0};
-    struct buffer out;
-    buffer_init(&out, pager_drain, &pager);
-    int status = mpi ? job_mpi_report(report, mpi, &out) : write_any(report, paths, count, &out);
-    int failure = buffer_finish(&out);
-    buffer_release(&out);
-    pager_end(&pager);
-    if (failure)
-        return error("cannot write the report: %s", strerror(failure));
-    return status;
-}
-
 struct paths {
     const struct report_options *report;
+    const char *mpi; /* the directory instead of paths; NULL: none */
     const char *const *items;
     size_t count;
 };
@@ -163,7 +150,8 @@ struct paths {
 static int write_files(void *context, struct buffer *out)
 {
     const struct paths *paths = context;
-    return write_any(paths->report, paths->items, paths->count, out);
+    return paths->mpi ? job_mpi_report(paths->report, paths->mpi, out)
+                      : write_any(paths->report, paths->items, paths->count, out);
 }
 
 /* PARTIAL: the file of the part, FILE: of the page or text that is written instead of text on standard output; NULL:
@@ -177,10 +165,9 @@ static int write_report(struct report_options *report, const char *partial, cons
     struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
-    struct paths files = {report, paths, count};
+    struct paths files = {report, NULL, paths, count};
     int status = partial ? job_report_part(report, paths[0], partial)
-                 : file  ? page_file_write(file, write_files, &files)
-                         : write_text(report, NULL, paths, count);
+                         : page_file_write(file, count == 1 ? paths[0] : "traces", write_files, &files);
     symbols_free(symbols);
     return status;
 }
@@ -236,7 +223,8 @@ static int run(int argc, char **argv)
     if (job_report_check(&settings.report, paths, settings.mpi ? SIZE_MAX : count) < 0)
         return EXIT_USAGE;
     if (settings.mpi && pager_take_none(NULL, NULL) == 0)
-        return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));
+        return exit_status(page_file_write(NULL, "traces", write_files,
+                                           &(struct paths){.report = &settings.report, .mpi = settings.mpi}));
     if (count == 0) {
         newest = trace_folder_newest();
         if (!newest)

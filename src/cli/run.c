@@ -237,7 +237,7 @@ static int convert(struct run *run, struct symbols *symbols, struct convert_summ
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     struct progress progress;
-    progress_begin(&progress, run->output.name);
+    progress_begin(&progress, "writing '%s'", run->output.name);
     options.progress = &progress.made;
     int failed = convert_spool(&options, summary) < 0;
     progress_end(&progress);

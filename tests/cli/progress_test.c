@@ -48,7 +48,7 @@ static const char *shown(int standard_error, long ms, uint64_t done, uint64_t to
     struct progress progress;
     struct timespec third = {.tv_sec = ms / 3 / 1000, .tv_nsec = ms / 3 % 1000 * 1000000};
     dup2(standard_error, STDERR_FILENO);
-    progress_begin(&progress, "a.json");
+    progress_begin(&progress, "writing '%s'", "a.json");
     nanosleep(&third, NULL);
     __atomic_store_n(&progress.made.done, done, __ATOMIC_RELAXED);
     __atomic_store_n(&progress.made.total, total, __ATOMIC_RELAXED);

@@ -1000,6 +1000,27 @@ on_terminal() { # COLUMNS ARGUMENT...
     run ! grep -F 'Columns left out' report
 }
 
+@test "on a terminal a report, a page and a comparison say what they read, while it takes long" {
+    command -v script >/dev/null || skip "there is no script(1)"
+    local words
+    for words in "report slow" "report --html=page.html slow" "diff slow '$small'"; do
+        rm -f slow shown
+        mkfifo slow
+        command script -qfec "'$gputrace' $words" shown >/dev/null 3>&- &
+        exec 9>slow # the trace comes when progress is seen
+        timeout 60 sh -c 'until grep -q "gputrace: reading" shown; do sleep 0.05; done'
+        cat "$small" >&9
+        exec 9>&-
+        wait $!
+        grep -qE $'\x1b\[Kgputrace: reading (slow|traces), [0-9]+ s' shown
+        # The line is cleared before anything else is written.
+        assert_equal "$(tr '\r' '\n' <shown | grep 'gputrace: reading' | grep -v ', [0-9]* s$')" ''
+        [[ $words != *html* ]] || [ -s page.html ]
+    done
+    run --separate-stderr -0 "$gputrace" report "$small"
+    assert_equal "$stderr" ''
+}
+
 @test "a terminal has a pager, which may be missing, end early or be unwanted; files and pipes have none" {
     command -v script >/dev/null || skip "there is no script(1)"
     export GPUTRACE_PAGER='sed s/^/paged:/'
@@ -1255,5 +1276,5 @@ END
 @test "a report that cannot be written is an error" {
     [ -e /dev/full ] || skip "needs /dev/full"
     run -1 bash -c '"$1" report "$2" >/dev/full' _ "$gputrace" "$small"
-    assert_output --partial "cannot write the report: No space left on device"
+    assert_output --partial "cannot write to standard output: No space left on device"
 }
