@@ -39,6 +39,12 @@ make_job() { # OPTION... DIRECTORY
     run -3 "$gputrace" report -r findings --fail-on=hang job/rank*.pftrace
     run -3 "$gputrace" report -r findings --fail-on=hang job/rank0.pftrace
     assert_line --index 1 --partial '1. The job hangs since '
+    # All were killed at the end; rank 2 died long before.
+    run -0 "$gputrace" report -r findings -f json job/rank*.pftrace
+    jq -e '.findings[] | select(.id == "crashed") | .rank == 2 and (.finding | test("of rank 2, which died first; found on 4 of 4 ranks"))' <<<"$output"
+    make_job -n 4 -s 8 -x 2:3 -w all
+    run -0 "$gputrace" report -r findings -f json all/node0.pftrace
+    jq -e '.findings[] | select(.id == "crashed") | .finding | test("^Process 4002 ended .*, and others after it")' <<<"$output"
     make_job -n 4 -s 8 well
     run -0 "$gputrace" report -r findings --fail-on=hang,crashed well/rank*.pftrace
 }

@@ -83,12 +83,21 @@ const struct rule rule_hang = {
 
 /* --- processes that did not end by exit --- */
 
+/* The first that died is the cause of the others. */
+static int64_t died_at(const struct trace_crash *crash)
+{
+    int64_t time = crash->time != EVENT_NONE ? crash->time : crash->alive;
+    return time != EVENT_NONE ? time : INT64_MAX;
+}
+
 static int crashed_find(void *state, struct findings *findings)
 {
     const struct trace *trace = findings->trace;
     if (trace->crashes.count == 0)
         return 0;
     const struct trace_crash *crash = &trace->crashes.items[0];
+    for (size_t i = 1; i < trace->crashes.count; i++)
+        crash = died_at(&trace->crashes.items[i]) < died_at(crash) ? &trace->crashes.items[i] : crash;
     struct finding_place place = finding_nowhere();
     place.time = crash->time;
     place.stack = crash->stack;
@@ -97,7 +106,7 @@ static int crashed_find(void *state, struct findings *findings)
         return 0;
     const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
     finding_say(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
-                *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others too" : "");
+                *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others after it" : "");
     size_t length = strlen(finding->text);
     if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
         snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operation%s had not finished",

@@ -172,6 +172,18 @@ static int64_t rank_of(const struct job_whole *job, uint32_t index)
     return index == RANK_NONE ? EVENT_NONE : job->ranks.items.items[index].rank;
 }
 
+/* When the process of a rank died: of crashes the first is the cause. INT64_MAX: not known. */
+static int64_t died_at(const struct job_whole *job, uint32_t index)
+{
+    for (size_t i = 0; i < job->hangs.fronts.members.count; i++) {
+        const struct hang_member *member = &job->hangs.fronts.members.items[i];
+        bool died = member->ending == HANG_KILLED || member->ending == HANG_CRASHED;
+        if (member->rank == rank_of(job, index) && died && member->last != EVENT_NONE)
+            return member->last;
+    }
+    return INT64_MAX;
+}
+
 /* A row for each rule. Those of a trace come one after another. */
 static int add_findings(struct job_lines *rows, const struct job_whole *job)
 {
@@ -189,7 +201,10 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
         row->ranks += last[one->rule] == one->part + 1 ? 0 : one->ranks;
         last[one->rule] = one->part + 1;
         sum_add(&row->total, cost);
-        if (cost < row->cost || (cost == row->cost && rank_of(job, one->rank) >= rank_of(job, row->rank)))
+        bool crash = one->rule == FINDING_RULE_crashed;
+        int64_t order = crash ? died_at(job, one->rank) : rank_of(job, one->rank);
+        if (cost < row->cost ||
+            (cost == row->cost && order >= (crash ? died_at(job, row->rank) : rank_of(job, row->rank))))
             continue;
         row->cost = cost;
         row->gain = one->gain < cost ? one->gain : cost;
@@ -208,8 +223,10 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
     const char *text = trace_text(&job->trace, line->finding->text);
     struct amount ranks = amount_count(line->ranks), all = amount_count((int64_t)job->ranks.items.count);
     char worst[48] = "the worst trace", rest[240];
+    bool first = line->rule == FINDING_RULE_crashed && line->ranks > 1;
     if (line->rank != RANK_NONE)
-        snprintf(worst, sizeof(worst), "rank %lld", (long long)rank_of(job, line->rank));
+        snprintf(worst, sizeof(worst), "rank %lld%s", (long long)rank_of(job, line->rank),
+                 first ? ", which died first" : "");
     if (line->cost < line->finding->cost) {
         straggler_say_rest(rest, sizeof(rest), &job->ranks.items.items[line->rank], line->cost);
         text = rest;
