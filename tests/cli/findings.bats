@@ -147,6 +147,26 @@ header=$root/src/analysis/findings/findings.h
     refute_output
 }
 
+@test "one of a thing is told as one" {
+    one() { # TEXT EVENTS
+        run found "$2"
+        run jq -r '.findings[].finding' <("$gputrace" report -r findings --format=json small.json)
+        assert_output --partial "$1"
+    }
+    one 'The host waits for 1 synchronous copy of 977 KiB' \
+        'launched(7; 0; 0; 5; 100), call("cudaMemcpy"; 100; 12000; 1), copy("Memcpy HtoD (Pinned -> Device)"; 7; 110; 11000; 1; 1000000)'
+    one '1 asynchronous copy of pageable memory (977 KiB) blocks the host' \
+        'launched(7; 0; 0; 5; 100), call("cudaMemcpyAsync"; 100; 12000; 1), copy("Memcpy HtoD (Pageable -> Device)"; 7; 110; 11000; 1; 1000000)'
+    one 'The host waits for 1 synchronous set of' 'launched(7; 0; 0; 5; 100), call("cudaMemset"; 100; 12000; 1), op("gpu_memset"; "Memset (Pinned)"; 7; 110; 11000; 1)'
+    one 'in 1 sequence of 40' 'launched(7; 0; 0; 5; 100), (range(40) | call("cudaMemcpyAsync"; 10 * .; 5; .), copy("Memcpy HtoD (Pinned -> Device)"; 7; 10 * . + 6; 2; .; 4096))'
+    one '1 kernel leaves most multiprocessors of the GPU empty' 'shaped("k"; 3; 256; 32; 7; 0; 5000; 1)'
+    one 'The last wave of 1 kernel has' 'shaped("k"; 1100; 256; 32; 7; 0; 5000; 1)'
+    one '1 kernel runs few threads' 'shaped("k"; 100000; 128; 250; 7; 0; 5000; 1)'
+    one '1 matrix product is computed in float32' 'op("kernel"; "ampere_sgemm_128x64_nn"; 7; 0; 5000; 1)'
+    one 'of 1 communication kernel (' 'op("kernel"; "ncclDevKernel_X"; 7; 0; 5000; 1)'
+    one 'Loading code takes 1 call after' 'launched(7; 0; 10; 100; 1), call("cuModuleLoadData"; 200; 30000; 2), launched(7; 31000; 31010; 100; 3)'
+}
+
 @test "sets block the host if they are of its memory" {
     local sets='range(10) | call("cudaMemset"; 1000 * .; 100; .), op("gpu_memset"; $name; 7; 1000 * . + 20; 70; .)'
     run found '"Memset (Pinned)" as $name | '"$sets"

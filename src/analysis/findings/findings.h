@@ -299,6 +299,11 @@ struct amount amount_bytes(int64_t bytes);
 struct amount amount_size(int64_t bytes);                /* of operations: "unknown size" if it is 0 */
 struct amount amount_count(int64_t count);               /* "12,345" */
 struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
+/* The word, or its end, that stands with COUNT. */
+static inline const char *amount_word(int64_t count, const char *one, const char *several)
+{
+    return count == 1 ? one : several;
+}
 void finding_names_release(void *state);
 
 /* A name of trace.strings, shortened for a sentence. */

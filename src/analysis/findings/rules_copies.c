@@ -77,8 +77,9 @@ static int pageable_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
     return finding_say(add_finding(findings, blocked, blocked->host),
-                       "%s asynchronous copies of pageable memory (%s) block the host, %s each on average",
-                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
+                       "%s asynchronous cop%s of pageable memory (%s) block%s the host, %s each on average",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                       amount_size(blocked->bytes).text, amount_word(blocked->calls.count, "s", ""),
                        amount_mean(blocked->host, blocked->calls.count).text);
 }
 
@@ -117,9 +118,9 @@ static int blocking_find(void *state, struct findings *findings)
         finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
                                 "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
                                 "pin_memory=True and non_blocking=True.");
-    return finding_say(finding, "The host waits for %s synchronous copies of %s, %s each on average%s%s",
-                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
-                       amount_mean(blocked->host, blocked->calls.count).text,
+    return finding_say(finding, "The host waits for %s synchronous cop%s of %s, %s each on average%s%s",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text,
                        blocked->pageable > 0 ? "; of pageable memory: " : "",
                        blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
 }
@@ -152,9 +153,9 @@ static int set_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
     return finding_say(add_finding(findings, blocked, blocked->host),
-                       "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
-                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
-                       amount_mean(blocked->host, blocked->calls.count).text);
+                       "The host waits for %s synchronous set%s of pinned or managed memory (%s), %s each on average",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "", "s"),
+                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text);
 }
 
 const struct rule rule_blocking_sets = {
@@ -235,9 +236,10 @@ static int small_find(void *state, struct findings *findings)
     struct finding *finding = finding_add(findings, offences_cost(runs), small->gain, small->count, &runs->worst);
     if (!finding)
         return 0;
-    return finding_say(finding, "%s copies of %s on average follow one another, in %s sequences of %s on average",
+    return finding_say(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",
                        amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
-                       amount_count(runs->count).text, amount_count(small->count / runs->count).text);
+                       amount_count(runs->count).text, amount_word(runs->count, "", "s"),
+                       amount_count(small->count / runs->count).text);
 }
 
 const struct rule rule_small_copies = {

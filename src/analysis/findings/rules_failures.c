@@ -111,7 +111,7 @@ static int crashed_find(void *state, struct findings *findings)
     if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
         snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operation%s had not finished",
                  amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text,
-                 trace->counts[CATEGORY_GPU_IN_FLIGHT] == 1 ? "" : "s");
+                 amount_word((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT], "", "s"));
     return 0;
 }
 
@@ -218,7 +218,7 @@ static int failed_find(void *state, struct findings *findings)
         finding_advise(finding,
                        "The assertion's file, line, block and thread are in what the program wrote to stderr.");
     return finding_say(finding, "%s%s CUDA call%s failed: %s%s", asserted ? "A kernel's assertion failed; " : "",
-                       amount_count(count).text, count == 1 ? "" : "s", text, shown < count ? " and others" : "");
+                       amount_count(count).text, amount_word(count, "", "s"), text, shown < count ? " and others" : "");
 }
 
 const struct rule rule_failed_calls = {
@@ -372,7 +372,7 @@ static int leaked_find(void *state, struct findings *findings)
                            number.text, size.text, amount_bytes(heap_group_bytes(id, count)).text);
     return finding_say(finding, "%s of the peak of %s was not freed at the end, most of it %s allocation%s of %s",
                        amount_bytes(place->bytes).text, amount_bytes(place->peak).text, number.text,
-                       count == 1 ? "" : "s", size.text);
+                       amount_word(count, "", "s"), size.text);
 }
 
 static void freed_release(void *state)

@@ -31,7 +31,7 @@ static int blocked_find(void *state, struct findings *findings)
     bool one = worst.most == worst.total;
     finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
     return finding_say(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
-                       amount_count(worst.gaps).text, worst.gaps == 1 ? "" : "s",
+                       amount_count(worst.gaps).text, amount_word(worst.gaps, "", "s"),
                        host_phrase(&idle->host, worst.activity).text, one ? "" : " (",
                        one ? "" : amount_share(worst.most, worst.total).text, one ? "" : " of it)");
 }

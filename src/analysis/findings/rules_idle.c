@@ -177,7 +177,7 @@ static int gaps_find(void *state, struct findings *findings)
     struct finding *finding = add_in_gap(findings, most.total, most.count, most.largest, most.largest->device);
     return finding_say(
         finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
-        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
+        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, amount_word(most.count, "", "s"),
         amount_time(most.largest->end - most.largest->start).text,
         trace_said(findings->trace, idle_cause_words[idle_main_part(most.largest)->what.cause].text).text,
         most.largest->activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, most.largest->activity).text);

@@ -48,8 +48,8 @@ static int float32_find(void *state, struct findings *findings)
     const struct offences *products = &((const struct float32 *)state)->products;
     int64_t time = offences_cost(products);
     return finding_say(finding_add(findings, time, time / 8 * 7, products->count, &products->worst),
-                       "%s matrix products are computed in float32 without tensor cores",
-                       amount_count(products->count).text);
+                       "%s matrix product%s computed in float32 without tensor cores",
+                       amount_count(products->count).text, amount_word(products->count, " is", "s are"));
 }
 
 const struct rule rule_float32_matmul = {
@@ -259,12 +259,13 @@ static int tiny_find(void *state, struct findings *findings)
     struct finding *finding = add_worst(findings, &judged, judged.gain);
     if (!finding)
         return 0;
-    return finding_say(finding,
-                       "%s kernels leave most multiprocessors of the GPU empty: most of all %s, whose grid has %s "
-                       "block%s for %s multiprocessors",
-                       amount_count(judged.count).text, finding_name(findings->trace, (uint32_t)judged.key->name).text,
-                       amount_count((int64_t)judged.key->blocks).text, judged.key->blocks == 1 ? "" : "s",
-                       amount_count(judged.device->multiprocessors).text);
+    return finding_say(
+        finding,
+        "%s kernel%s most multiprocessors of the GPU empty: most of all %s, whose grid has %s "
+        "block%s for %s multiprocessors",
+        amount_count(judged.count).text, amount_word(judged.count, " leaves", "s leave"),
+        finding_name(findings->trace, (uint32_t)judged.key->name).text, amount_count((int64_t)judged.key->blocks).text,
+        amount_word((int64_t)judged.key->blocks, "", "s"), amount_count(judged.device->multiprocessors).text);
 }
 
 const struct rule rule_tiny_grids = {
@@ -310,12 +311,13 @@ static int tail_find(void *state, struct findings *findings)
         return 0;
     int64_t wave = wave_of(judged.device, judged.worst);
     int64_t blocks = (int64_t)judged.key->blocks, waves = (blocks + wave - 1) / wave;
-    return finding_say(finding,
-                       "The last wave of %s kernels has few blocks: the GPU runs %s blocks of %s at once, and its grid "
-                       "of %s takes %lld waves, the last with %s",
-                       amount_count(judged.count).text, amount_count(wave).text,
-                       finding_name(findings->trace, (uint32_t)judged.key->name).text, amount_count(blocks).text,
-                       (long long)waves, amount_count(blocks - (waves - 1) * wave).text);
+    return finding_say(
+        finding,
+        "The last wave of %s kernel%s has few blocks: the GPU runs %s blocks of %s at once, and its grid "
+        "of %s takes %lld waves, the last with %s",
+        amount_count(judged.count).text, amount_word(judged.count, "", "s"), amount_count(wave).text,
+        finding_name(findings->trace, (uint32_t)judged.key->name).text, amount_count(blocks).text, (long long)waves,
+        amount_count(blocks - (waves - 1) * wave).text);
 }
 
 const struct rule rule_tail_waves = {
@@ -357,10 +359,11 @@ static int occupancy_find(void *state, struct findings *findings)
     const struct shape *shape = judged.worst;
     return finding_say(
         finding,
-        "%s kernels run few threads on each multiprocessor: %s has an occupancy of %lld %%, with blocks of %lld "
+        "%s kernel%s few threads on each multiprocessor: %s has an occupancy of %lld %%, with blocks of %lld "
         "threads, %lld registers per thread and %s of shared memory per block",
-        amount_count(judged.count).text, finding_name(findings->trace, (uint32_t)judged.key->name).text,
-        (long long)percent_of(judged.device, shape), (long long)shape->block.threads, (long long)shape->block.registers,
+        amount_count(judged.count).text, amount_word(judged.count, " runs", "s run"),
+        finding_name(findings->trace, (uint32_t)judged.key->name).text, (long long)percent_of(judged.device, shape),
+        (long long)shape->block.threads, (long long)shape->block.registers,
         amount_bytes(shape->block.shared_bytes > 0 ? shape->block.shared_bytes : 0).text);
 }
 

@@ -228,7 +228,7 @@ static int repeated_find(void *state, struct findings *findings)
         return 0;
     return finding_say(
         finding, "Short kernels of one name follow one another, %s in %s row%s; the row that costs most has %s of %s",
-        amount_count(repeated->all).text, amount_count(rows->count).text, rows->count == 1 ? "" : "s",
+        amount_count(repeated->all).text, amount_count(rows->count).text, amount_word(rows->count, "", "s"),
         amount_count(repeated->worst_count).text, finding_name(findings->trace, repeated->worst_name).text);
 }
 

@@ -145,8 +145,9 @@ static int loading_find(void *state, struct findings *findings)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
     return finding_say(finding_add(findings, cost, cost, sum.count, &place),
-                       "Loading code takes %s calls after the first kernel was launched; the longest, %s, takes %s",
-                       amount_count(sum.count).text, finding_name(findings->trace, sum.longest.name).text,
+                       "Loading code takes %s call%s after the first kernel was launched; the longest, %s, takes %s",
+                       amount_count(sum.count).text, amount_word(sum.count, "", "s"),
+                       finding_name(findings->trace, sum.longest.name).text,
                        amount_time(sum.longest.end - sum.longest.start).text);
 }
 
@@ -191,7 +192,7 @@ static int jit_find(void *state, struct findings *findings)
                        "Keep what XLA compiled for the next run (in JAX the directory jax_compilation_cache_dir), "
                        "and call compiled functions with the same shapes and types again.");
     return finding_say(finding, "%s compiles code %s time%s while the program runs, %s the longest",
-                       xla ? "XLA" : "The driver", amount_count(sum.count).text, sum.count == 1 ? "" : "s",
+                       xla ? "XLA" : "The driver", amount_count(sum.count).text, amount_word(sum.count, "", "s"),
                        amount_time(sum.longest.end - sum.longest.start).text);
 }
 

@@ -211,9 +211,9 @@ static int managed_find(void *state, struct findings *findings)
     return finding_say(
         finding_add(findings, cost, cost, count, &managed->longest),
         "Managed memory moves when it is touched: %s migrations to the GPU, %s to the host (%s), %s page "
-        "faults",
+        "fault%s",
         amount_count(managed->to_device).text, amount_count(managed->to_host).text, amount_bytes(managed->bytes).text,
-        amount_count(managed->faults).text);
+        amount_count(managed->faults).text, amount_word(managed->faults, "", "s"));
 }
 
 const struct rule rule_managed_memory = {

@@ -231,9 +231,9 @@ static int exposed_find(void *state, struct findings *findings)
     if (count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;
     return finding_say(finding_add(findings, alone, alone, count, &worst->kernels.worst),
-                       "%s of the time of %s communication kernels (%s) nothing is computed",
+                       "%s of the time of %s communication kernel%s (%s) nothing is computed",
                        amount_share(alone, worst->communication.total).text, amount_count(count).text,
-                       amount_time(worst->communication.total).text);
+                       amount_word(count, "", "s"), amount_time(worst->communication.total).text);
 }
 
 static void exposed_release(void *state)
@@ -337,7 +337,7 @@ static int loading_find(void *state, struct findings *findings)
                                      "cheaper: decode once, augment on the GPU.");
     return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s%s%s",
                        amount_time(loading->time).text, amount_count(loading->count).text,
-                       loading->count == 1 ? "" : "es", loading->single ? " in the process that trains" : "",
+                       amount_word(loading->count, "", "es"), loading->single ? " in the process that trains" : "",
                        activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, activity).text);
 }
 

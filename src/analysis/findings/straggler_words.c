@@ -89,8 +89,9 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
         finding_name_of(interned(&ranks->texts, pretty_names_shown(&ranks->pretty, name)));
     int64_t own = named->own / named->own_count, other = named->others_count ? named->others / named->others_count : 0;
     if (named->others_count > 0 && named->own_count > named->others_count / others + named->own_count / 10)
-        snprintf(text, size, ", mostly %s: %s times, %s on other ranks", shown.text,
-                 amount_count(named->own_count).text, amount_count(named->others_count / others).text);
+        snprintf(text, size, ", mostly %s: %s time%s, %s on other ranks", shown.text,
+                 amount_count(named->own_count).text, amount_word(named->own_count, "", "s"),
+                 amount_count(named->others_count / others).text);
     else if (named->others_count > 0)
         snprintf(text, size, ", mostly %s: %s on average, %s on other ranks", shown.text, amount_time(own).text,
                  amount_time(other).text);
@@ -225,9 +226,10 @@ void straggler_describe_link(struct straggler *straggler, const struct ranks *ra
     snprintf(straggler->advice, sizeof(straggler->advice), "%s", reasons[STRAGGLER_LINK].advice);
     snprintf(straggler->text, sizeof(straggler->text),
              "The link of %s is slow: once all have entered, %s of %s%s runs at %s with it and at %s without it, in %s "
-             "and %s operations",
+             "and %s operation%s",
              owner, pair ? "send/recv" : collective_words[link->kind], amount_bytes(link->bytes).text, of, own, other,
-             amount_count(link->count).text, amount_count(link->other_count).text);
+             amount_count(link->count).text, amount_count(link->other_count).text,
+             amount_word(link->other_count, "", "s"));
 }
 
 /* --- stages --- */

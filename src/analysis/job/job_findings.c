@@ -223,6 +223,7 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
     const char *text = trace_text(&job->trace, line->finding->text);
     struct amount ranks = amount_count(line->ranks), all = amount_count((int64_t)job->ranks.items.count);
     char worst[48] = "the worst trace", rest[240];
+    const char *s = amount_word((int64_t)job->ranks.items.count, "", "s");
     bool first = line->rule == FINDING_RULE_crashed && line->ranks > 1;
     if (line->rank != RANK_NONE)
         snprintf(worst, sizeof(worst), "rank %lld%s", (long long)rank_of(job, line->rank),
@@ -232,9 +233,9 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
         text = rest;
     }
     if (line->cost <= 0)
-        return table_format(table, "%s (of %s; found on %s of %s ranks)", text, worst, ranks.text, all.text);
-    return table_format(table, "%s (of %s: %s, %s of its run; found on %s of %s ranks, %s in all)", text, worst,
-                        amount_time(line->cost).text, amount_share(line->cost, line->run).text, ranks.text, all.text,
+        return table_format(table, "%s (of %s; found on %s of %s rank%s)", text, worst, ranks.text, all.text, s);
+    return table_format(table, "%s (of %s: %s, %s of its run; found on %s of %s rank%s, %s in all)", text, worst,
+                        amount_time(line->cost).text, amount_share(line->cost, line->run).text, ranks.text, all.text, s,
                         amount_time(line->total).text);
 }
 
