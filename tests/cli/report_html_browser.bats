@@ -104,7 +104,8 @@ document.title = [document.querySelector("h1 + p").textContent,
   ...[...document.querySelectorAll("main section")].slice(0, 6).map((section) => section.id.replace("t0-", ""))].join("|");
 END
     tr '|' '\n' <answer >lines
-    { head -1 first-screen && sed -n 's/^[A-Z].*(\([a-z-]*\))$/\1/p' first-screen && printf '%s\n' use flame overview; } | diff - lines
+    { head -1 first-screen | sed 's/^trace.json · //' && sed -n 's/^[A-Z].*(\([a-z-]*\))$/\1/p' first-screen &&
+        printf '%s\n' use flame overview; } | diff - lines
     "$root/tests/cli/ranks_trace" noise=0 slow=1:1000000 rank%r.json
     page rank?.json
     "$gputrace" report --no-pager rank?.json >first-screen
@@ -139,9 +140,9 @@ const inset = (name) => {
   return range.getBoundingClientRect().left;
 };
 document.title = [heads("nvtx-kernels").slice(0, 2).join(), heads("idle-where").slice(0, 3).join(), heads("critical-path")[0],
-  heads("streams").slice(0, 2).join(), inset("inner range") > inset("outer range") + 4].join("|");
+  heads("streams").slice(0, 2).join(), heads("steps").slice(0, 2).join(), inset("inner range") > inset("outer range") + 4].join("|");
 END
-    diff - answer <<<'Name,Range|Cause,GPU,Call|What|Stream,GPU|true'
+    diff - answer <<<'Name,Range|Cause,GPU,Call|What|Stream,GPU|Name,Count|true'
 }
 
 @test "every chart has an axis with its unit" {
@@ -161,10 +162,10 @@ drawn(() => {
     if (!charts.length) wrong.push(`${figure.closest("section").id} has no chart`);
   }
   const labels = (part) => [...document.querySelectorAll(`${part} text.axis`)].map((text) => text.textContent);
-  document.title = [...wrong, looked > 10, labels("#t0-use").join(), labels("#t0-memory").join(), labels("#t0-kernels figure > ul > li:first-child").join()].join("|");
+  document.title = [...wrong, looked > 10, labels("#t0-use").join(), labels("#t0-memory").join(), [...document.querySelectorAll("#t0-kernels figure > ul > li:first-child .axis")].map((part) => part.textContent).join()].join("|");
 });
 END
-    sed 's/&nbsp;/ /g' answer | tr '|' '\n' | diff - <(printf '%s\n' true '100 %,0' '39.1 KiB,0' 'up to 10 launches')
+    sed 's/&nbsp;/ /g' answer | tr '|' '\n' | diff - <(printf '%s\n' true '100 %,0' '39.1 KiB,0' 'up to 10 launches,4 µs')
 }
 
 @test "names that are HTML or scripts are shown as they are, and do nothing" {

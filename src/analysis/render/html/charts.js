@@ -234,7 +234,7 @@ function momentChart(chapter, moment) {
         if (ink.of(use) && box.width > 5) /* below the name */
           body.append(svg("rect", { fill: ink.of(use), "pointer-events": "none", x: box.x, y: y + 14, width: box.width, height: 6 }));
         if (box.width > 46)
-          body.append(svg("text", { class: "on", x: box.x + 5, y: y + 13, "pointer-events": "none" }, shortened(chapter.texts[op[2]], (box.width - 8) / 7)));
+          body.append(svg("text", { class: "on", x: box.x + 5, y: y + 13, "pointer-events": "none" }, shortened(chapter.texts[op[2]], (box.width - 8) / 8)));
       }
     });
     if (moment.until === moment.at) /* nothing shows it below an operation */
@@ -301,17 +301,18 @@ function histogram(kernel) {
   const most = Math.max(...kernel.bins);
   const width = 240 / kernel.bins.length;
   const same = kernel.low === kernel.high;
-  return svg("svg", { viewBox: "0 -16 240 72", role: "img",
-    "aria-label": `Durations from ${asTime(kernel.low)} to ${asTime(kernel.high)}, of at most ${asCount(most)} launches each` },
+  return svg("svg", { viewBox: "0 0 240 56", role: "img",
+    "aria-label": `Durations from ${asTime(kernel.low)} to ${asTime(kernel.high)}, of at most ${launches(most)} each` },
     svg("line", { class: "grid", x1: 0, x2: 240, y1: 55.5, y2: 55.5 }),
     svg("line", { class: "grid", x1: 0, x2: 240, y1: 2.5, y2: 2.5 }),
-    svg("text", { class: "axis", x: 0, y: -3 }, `up to ${asCount(most)} ${most === 1 ? "launch" : "launches"}`),
     kernel.bins.map((count, i) => {
       const height = count ? Math.max(2, (count / most) * 52) : 0;
       const x = same ? 116 : i * width;
       return count ? svg("rect", { class: "use0", x, y: 55 - height, width: width - 0.8, height }) : null;
     }));
 }
+
+const launches = (count) => `${asCount(count)} ${count === 1 ? "launch" : "launches"}`;
 
 const KERNELS_FIRST = 6;
 
@@ -320,7 +321,8 @@ function kernelCharts(chapter) {
   const list = chapter.kernels.map((kernel) => {
     const name = chapter.texts[kernel.name];
     return html("li", {}, html("p", { class: "name", title: name }, name),
-      html("p", { class: "small muted" }, `${asTime(kernel.total)} · ${asCount(kernel.count)} ${kernel.count === 1 ? "launch" : "launches"}`),
+      html("p", { class: "small muted" }, `${asTime(kernel.total)} · ${launches(kernel.count)}`),
+      html("p", { class: "ends axis" }, `up to ${launches(Math.max(...kernel.bins))}`),
       histogram(kernel),
       html("p", { class: "ends axis" }, html("span", {}, asTime(kernel.low)),
         kernel.low === kernel.high ? null : html("span", {}, asTime(kernel.high))));

@@ -64,7 +64,7 @@ function drawFlame(base, top, width, enter) {
     shown.push(node);
     body.append(shape);
     if (extent > 34)
-      body.append(svg("text", { class: "on", x: x + 5, y: row * ROW + 15 }, shortened(node.name, (extent - 8) / 6.8)));
+      body.append(svg("text", { class: "on", x: x + 5, y: row * ROW + 15 }, shortened(node.name, (extent - 8) / 8)));
   };
   for (let node = base; node !== top; node = node.parent) if (node !== base) put(node, 0, width);
   const putAll = (node, x, extent) => {

@@ -141,7 +141,7 @@ function showChapter(chapter, main, nav, isAlone) {
   const list = parts(chapter);
   main.append(html("article", { class: chapter.isDiff ? "chapter comparison" : "chapter", id: chapter.id, "aria-label": chapter.trace },
     html("h1", { title: chapter.trace }, baseName(chapter.trace)),
-    chapter.headline ? html("p", { class: "lead" }, chapter.headline) : null,
+    chapter.headline ? html("p", { class: "lead" }, chapter.headline.replace(`${baseName(chapter.trace)} · `, "")) : null,
     chapter.missing ? html("p", { class: "muted" }, `Not recorded: ${chapter.missing}`) : null,
     chapter.isDiff ? verdict(chapter) : tiles(chapter),
     list.map(([word, title, content]) => html("section", { id: `${chapter.id}-${word}`, "aria-labelledby": `${chapter.id}-${word}-title` },

@@ -2,7 +2,7 @@
 /* --- tables: sorted by a click on a column's head, filtered by text, shown in part at first --- */
 
 const FIRST_ROWS = 10;
-const LONG_NAME = 40;
+const LONG_NAME = 28;
 
 /* Columns that say what a row is about. The first of HEADS that a table has heads the row; KEYS come next to it, so that
  * they can be read where the table is wider than the page. */
@@ -12,7 +12,7 @@ const KEYS = ["range", "call", "operator", "what", "kind", "error", "gpu", "devi
 function orderColumns(columns) {
   const at = HEADS.map((word) => columns.findIndex((column) => column.word === word)).find((i) => i >= 0);
   const texts = columns.map((column, i) => (column.type === "text" ? i : -1));
-  const place = (i) => (i === (at === undefined ? Math.max(0, ...texts) : at) ? 0 : KEYS.includes(columns[i].word) ? 1 : 2);
+  const place = (i) => (i === (at === undefined ? Math.max(0, ...texts) : at) ? 0 : KEYS.includes(columns[i].word) && ["text", "number"].includes(columns[i].type) ? 1 : 2);
   return columns.map((column, i) => i).sort((a, b) => place(a) - place(b));
 }
 
