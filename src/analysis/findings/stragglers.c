@@ -15,56 +15,27 @@ static int compare_times(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-typedef int64_t rank_value(const struct rank *rank);
-
-static int64_t late_of(const struct rank *rank)
-{
-    return rank->late;
-}
-
-static int64_t compute_of(const struct rank *rank)
-{
-    return rank->compute;
-}
-
-static int64_t copies_of(const struct rank *rank)
-{
-    return rank->copies;
-}
-
-static int64_t loading_of(const struct rank *rank)
-{
-    return rank->loading;
-}
-
-static int64_t blocked_of(const struct rank *rank)
-{
-    return rank->blocked;
-}
-
-/* What a rank that is late for a reason does longer. */
-static rank_value *const reasons[STRAGGLER_UNKNOWN] = {
-    [STRAGGLER_KERNELS] = compute_of,
-    [STRAGGLER_COPIES] = copies_of,
-    [STRAGGLER_LOADING] = loading_of,
-    [STRAGGLER_HOST] = rank_host_idle,
-};
-
 /* --- typical ranks --- */
 
-enum typical_value {
-    TYPICAL_LATE,
-    TYPICAL_BLOCKED,
-    TYPICAL_REASONS,
-    TYPICAL_COUNT = TYPICAL_REASONS + STRAGGLER_UNKNOWN
-};
+/* What is compared with a typical rank: what it does longer, by reasons; and how late it is, and how long blocked. */
+enum rank_value { VALUE_LATE = STRAGGLER_UNKNOWN, VALUE_BLOCKED, VALUE_COUNT };
 
-static rank_value *const typical_values[TYPICAL_REASONS] = {late_of, blocked_of};
+static int64_t value_of(const struct rank *rank, unsigned value)
+{
+    switch (value) {
+    case STRAGGLER_KERNELS: return rank->compute;
+    case STRAGGLER_COPIES: return rank->copies;
+    case STRAGGLER_LOADING: return rank->loading;
+    case STRAGGLER_HOST: return rank_host_idle(rank);
+    case VALUE_LATE: return rank->late;
+    default: return rank->blocked;
+    }
+}
 
 /* What a typical rank is, of all ranks that do the same: those of a stage of a pipeline, else all. */
 struct peers {
     struct stages stages;
-    int64_t (*of_stage)[TYPICAL_COUNT]; /* by stage; then of ranks that are in none, and of all */
+    int64_t (*of_stage)[VALUE_COUNT]; /* by stage; then of ranks that are in none, and of all */
 };
 
 static size_t stage_of(const struct peers *peers, size_t rank)
@@ -75,17 +46,17 @@ static size_t stage_of(const struct peers *peers, size_t rank)
 
 /* The value that a third of the ranks of STAGE do not exceed, or, of being blocked, which ranks that are late are
  * least, the one that a third reach. VALUES: space for all. */
-static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, rank_value *value,
+static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, unsigned value,
                        int64_t *values)
 {
     size_t count = 0;
     for (size_t i = 0; i < ranks->items.count; i++)
         if (stage_of(peers, i) == stage || stage > peers->stages.items.count)
-            values[count++] = value(&ranks->items.items[i]);
+            values[count++] = value_of(&ranks->items.items[i], value);
     if (count == 0)
         return 0;
     qsort(values, count, sizeof(*values), compare_times);
-    return values[value == blocked_of ? count - 1 - (count - 1) / 3 : (count - 1) / 3];
+    return values[value == VALUE_BLOCKED ? count - 1 - (count - 1) / 3 : (count - 1) / 3];
 }
 
 static int peers_find(struct peers *peers, const struct ranks *ranks)
@@ -96,10 +67,8 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
     peers->of_stage = status == 0 ? calloc(stages, sizeof(*peers->of_stage)) : NULL;
     status = peers->of_stage ? 0 : -1;
     for (size_t stage = 0; stage < stages && status == 0; stage++)
-        for (unsigned i = 0; i < TYPICAL_COUNT; i++) {
-            rank_value *value = i < TYPICAL_REASONS ? typical_values[i] : reasons[i - TYPICAL_REASONS];
-            peers->of_stage[stage][i] = typical(ranks, peers, stage, value, values);
-        }
+        for (unsigned i = 0; i < VALUE_COUNT; i++)
+            peers->of_stage[stage][i] = typical(ranks, peers, stage, i, values);
     free(values);
     return status;
 }
@@ -115,13 +84,13 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals, en
     int64_t most = straggler->cost / REASON_PART;
     straggler->reason = STRAGGLER_UNKNOWN;
     for (unsigned i = first; i < STRAGGLER_UNKNOWN; i++) {
-        int64_t own = reasons[i](straggler->rank), more = difference_of(own, typicals[TYPICAL_REASONS + i]);
+        int64_t own = value_of(straggler->rank, i), more = difference_of(own, typicals[i]);
         if (more <= most)
             continue;
         most = more;
         straggler->reason = (enum straggler_reason)i;
         straggler->own = own;
-        straggler->typical = typicals[TYPICAL_REASONS + i];
+        straggler->typical = typicals[i];
     }
     if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
         straggler->cost = most;
@@ -227,7 +196,7 @@ static int64_t effect_of(const struct late *late, uint32_t index)
     for (size_t stage = 0; stage <= stages; stage++) {
         int64_t most = 0;
         for (uint32_t i = 0; i < late->ranks->items.count; i++) {
-            int64_t more = difference_of(late->ranks->items.items[i].late, late->peers.of_stage[stage][TYPICAL_LATE]);
+            int64_t more = difference_of(late->ranks->items.items[i].late, late->peers.of_stage[stage][VALUE_LATE]);
             bool counts = own == stages ? i == index : stage_of(&late->peers, i) == stage;
             most = counts && more > most ? more : most;
         }
@@ -243,14 +212,14 @@ static void judge(struct late *late, uint32_t index)
     const struct rank *rank = &late->ranks->items.items[index];
     const int64_t *typicals = late->peers.of_stage[stage_of(&late->peers, index)];
     struct straggler straggler = {.rank = rank, .index = index, .ranks = 1, .count = rank->late_operations};
-    straggler.cost = straggler.gain = difference_of(typicals[TYPICAL_BLOCKED], rank->blocked);
+    straggler.cost = straggler.gain = difference_of(typicals[VALUE_BLOCKED], rank->blocked);
     if (straggler.cost >= late->least) {
         find_reason(&straggler, typicals, STRAGGLER_KERNELS);
         straggler.gain = effect_of(late, index);
     } else {
         /* All of a stage may be late. Other stages compute something else, but their hosts do the same. */
         typicals = late->peers.of_stage[late->peers.stages.items.count + 1];
-        straggler.cost = straggler.gain = difference_of(typicals[TYPICAL_BLOCKED], rank->blocked);
+        straggler.cost = straggler.gain = difference_of(typicals[VALUE_BLOCKED], rank->blocked);
         find_reason(&straggler, typicals, STRAGGLER_COPIES);
         if (straggler.reason == STRAGGLER_UNKNOWN)
             return;

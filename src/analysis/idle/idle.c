@@ -90,14 +90,6 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
 }
 
-static bool is_row(const struct idle_row *row, const struct idle_what *what)
-{
-    const struct idle_what *own = &row->what;
-    return own->device == what->device && own->cause == what->cause && own->call == what->call &&
-           own->range == what->range && own->operation == what->operation && own->stream == what->stream &&
-           own->activity == what->activity;
-}
-
 static int list_row(struct idle_rows *rows, const struct idle_what *what)
 {
     struct idle_row_list *list = array_at(&rows->of_device, what->device);
@@ -115,7 +107,7 @@ static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what 
                             (uint64_t)what->operation << 32 | what->stream, what->activity};
     uint32_t *recent =
         &rows->recent[(what->cause + what->call + 7 * what->range + what->operation + what->activity) % IDLE_RECENT];
-    if (*recent && is_row(&rows->items[*recent - 1], what))
+    if (*recent && memcmp(&rows->items[*recent - 1].what, what, sizeof(*what)) == 0)
         return &rows->items[*recent - 1];
     size_t count = rows->count;
     struct idle_row *row = dense_map_item(&rows->ids, &key, rows);

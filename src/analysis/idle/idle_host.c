@@ -40,9 +40,8 @@ struct open_gap {
 
 /* What the thread does at a time. */
 struct doing {
-    enum idle_cause cause;
-    uint32_t call, range, operation, activity;
-    bool compiling;
+    uint64_t cause, call, range, operation, activity; /* cause: enum idle_cause */
+    uint64_t compiling;                               /* 1: a phase is open */
 };
 
 /* So many open gaps get their parts one by one. The others, before their operation is launched, share a sum for each
@@ -58,12 +57,8 @@ struct shared_gap {
 
 struct shared_gaps {
     ARRAY(struct shared_gap *) items; /* by the time at which their operation is launched, the first comes last */
-    struct dense_map doings;          /* struct doing_key */
+    struct dense_map doings;          /* struct doing */
     ARRAY(int64_t) sums;              /* ns of each */
-};
-
-struct doing_key {
-    uint64_t cause, call, range, operation, activity;
 };
 
 struct host_walk {
@@ -151,7 +146,7 @@ static int find_activity(struct host_walk *walk, struct doing *doing)
 /* LATE: some gap's operation is not launched yet. Else only phases count. */
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
-    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
+    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, 0};
     /* Those that have ended, and those of earlier threads, are passed by. */
     while (walk->phase && (walk->phase->thread < walk->thread ||
                            (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
@@ -173,20 +168,21 @@ static struct doing find_doing(struct host_walk *walk, bool late)
         if (inside) {
             doing.cause = walk->phase->cause;
             doing.call = doing.call == EVENT_NO_TEXT ? walk->phase->name : doing.call;
-            doing.compiling = true;
+            doing.compiling = 1;
         }
     }
     if (late && doing.cause == IDLE_OUTSIDE) {
         doing.range = find_range(walk, &walk->range);
         doing.operation = find_range(walk, &walk->operation);
-        doing.cause = name_is_compiling(trace_text(walk->trace, doing.range)) ? IDLE_COMPILATION : IDLE_OUTSIDE;
+        doing.cause =
+            name_is_compiling(trace_text(walk->trace, (uint32_t)doing.range)) ? IDLE_COMPILATION : IDLE_OUTSIDE;
     }
     return doing;
 }
 
 /* What a part of GAP is before its operation is launched. Waiting for the DataLoader does not count as launching. */
 static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
-                                    const struct doing_key *doing)
+                                    const struct doing *doing)
 {
     struct idle_what what = gap->what;
     bool edge = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER;
@@ -252,8 +248,9 @@ static void forget_sums(struct shared_gaps *shared)
 static int add_to_sums(struct host_walk *walk, const struct doing *doing)
 {
     struct shared_gaps *shared = &walk->shared;
-    const struct doing_key key = {doing->cause, doing->call, doing->range, doing->operation, doing->activity};
+    struct doing key = *doing;
     int status = 0;
+    key.compiling = 0;
     if (shared->sums.count >= SUMS_LEAST && shared->sums.count >= shared->items.count &&
         dense_map_lookup(&shared->doings, &key, sizeof(key)) == DENSE_MAP_NONE) {
         for (size_t i = 0; status == 0 && i < shared->items.count; i++)
@@ -335,9 +332,10 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     bool late = walk->time < gap->called;
     int64_t until = walk->until;
     if (late || (walk->time < gap->held && doing->compiling)) {
-        const struct doing_key key = {doing->cause, late ? doing->call : what.call, doing->range, doing->operation,
-                                      late ? doing->activity : EVENT_NO_TEXT};
-        what = what_before(walk, gap, &key);
+        struct doing launching = *doing;
+        launching.call = what.call;
+        launching.activity = EVENT_NO_TEXT;
+        what = what_before(walk, gap, late ? doing : &launching);
     } else if (walk->time < gap->held) {
         what.cause = gap->launch;
         what.stream = EVENT_NO_TEXT;

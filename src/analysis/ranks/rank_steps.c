@@ -56,30 +56,14 @@ bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t t
     return true;
 }
 
-static enum rank_step_cause group_of(uint32_t cause)
-{
-    switch ((enum idle_cause)cause) {
-    case IDLE_OUTSIDE: return RANK_STEP_OUTSIDE;
-    case IDLE_SYNC:
-    case IDLE_COPY:
-    case IDLE_COMPILATION:
-    case IDLE_ALLOCATION:
-    case IDLE_PINNING:
-    case IDLE_GRAPH:
-    case IDLE_CONTEXT:
-    case IDLE_CALL: return RANK_STEP_CALLS;
-    case IDLE_LAUNCH: return RANK_STEP_LAUNCH;
-    case IDLE_EVENT:
-    case IDLE_STREAM:
-    case IDLE_BETWEEN:
-    case IDLE_HELD: return RANK_STEP_QUEUED;
-    case IDLE_BEFORE:
-    case IDLE_AFTER:
-    case IDLE_UNKNOWN:
-    case IDLE_CAUSE_COUNT: break;
-    }
-    return RANK_STEP_OTHER;
-}
+static const enum rank_step_cause groups[IDLE_CAUSE_COUNT] = {
+    [IDLE_BEFORE... IDLE_AFTER] = RANK_STEP_OTHER,
+    [IDLE_SYNC... IDLE_CALL] = RANK_STEP_CALLS,
+    [IDLE_OUTSIDE] = RANK_STEP_OUTSIDE,
+    [IDLE_LAUNCH] = RANK_STEP_LAUNCH,
+    [IDLE_EVENT... IDLE_HELD] = RANK_STEP_QUEUED,
+    [IDLE_UNKNOWN] = RANK_STEP_OTHER,
+};
 
 void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece)
 {
@@ -91,7 +75,7 @@ void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct i
         step--;
     for (; step && step < steps->items + steps->count && step->rank == rank && step->from < end; step++) {
         int64_t from = step->from > piece->start ? step->from : piece->start, to = step->to < end ? step->to : end;
-        sum_add(&step->idle[group_of(piece->cause)], to > from ? to - from : 0);
+        sum_add(&step->idle[groups[piece->cause]], to > from ? to - from : 0);
     }
 }
 
