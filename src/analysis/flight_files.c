@@ -47,56 +47,38 @@ enum {
     NONE = 'N',
 };
 
-static void put(struct buffer *out, unsigned opcode)
+static void opcode(struct buffer *out, unsigned code)
 {
-    buffer_char(out, (char)opcode);
+    buffer_char(out, (char)code);
 }
 
 static void put_little_endian(struct buffer *out, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
-        put(out, value >> 8 * i & 0xff);
-}
-
-static void pickle_begin(struct buffer *out)
-{
-    put(out, PROTOCOL);
-    put(out, 2);
-}
-
-static void pickle_end(struct buffer *out)
-{
-    put(out, STOP);
+        opcode(out, value >> 8 * i & 0xff);
 }
 
 static void pickle_begin_dict(struct buffer *out)
 {
-    put(out, EMPTY_DICT);
-    put(out, MARK);
+    opcode(out, EMPTY_DICT);
+    opcode(out, MARK);
 }
 
 static void pickle_end_dict(struct buffer *out)
 {
-    put(out, SET_ITEMS);
+    opcode(out, SET_ITEMS);
 }
 
 static void pickle_begin_list(struct buffer *out)
 {
-    put(out, EMPTY_LIST);
-    put(out, MARK);
+    opcode(out, EMPTY_LIST);
+    opcode(out, MARK);
 }
 
 static void pickle_end_list(struct buffer *out)
 {
-    put(out, APPENDS);
+    opcode(out, APPENDS);
 }
-
-static void pickle_pair(struct buffer *out)
-{
-    put(out, TUPLE2);
-}
-
-#define REPLACEMENT "\xef\xbf\xbd"
 
 /* Writes TEXT; NULL: nowhere. Returns its bytes. */
 static size_t put_characters(struct buffer *out, const char *text)
@@ -104,8 +86,8 @@ static size_t put_characters(struct buffer *out, const char *text)
     size_t sum = 0;
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
         size = utf8_size(text, left);
-        const char *shown = size ? text : REPLACEMENT;
-        size_t length = size ? size : strlen(REPLACEMENT);
+        const char *shown = size ? text : UTF8_REPLACEMENT;
+        size_t length = size ? size : strlen(UTF8_REPLACEMENT);
         if (out)
             buffer_bytes(out, shown, length);
         sum += length;
@@ -116,7 +98,7 @@ static size_t put_characters(struct buffer *out, const char *text)
 
 static void pickle_text(struct buffer *out, const char *text)
 {
-    put(out, UNICODE);
+    opcode(out, UNICODE);
     put_little_endian(out, put_characters(NULL, text), 4);
     put_characters(out, text);
 }
@@ -124,11 +106,11 @@ static void pickle_text(struct buffer *out, const char *text)
 static void pickle_i64(struct buffer *out, int64_t value)
 {
     if (value >= INT32_MIN && value <= INT32_MAX) {
-        put(out, INTEGER32);
+        opcode(out, INTEGER32);
         put_little_endian(out, (uint64_t)value, 4);
     } else {
-        put(out, LONG1);
-        put(out, 8);
+        opcode(out, LONG1);
+        opcode(out, 8);
         put_little_endian(out, (uint64_t)value, 8);
     }
 }
@@ -137,19 +119,14 @@ static void pickle_real(struct buffer *out, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    put(out, REAL);
+    opcode(out, REAL);
     for (unsigned i = 8; i-- > 0;)
-        put(out, bits >> 8 * i & 0xff);
+        opcode(out, bits >> 8 * i & 0xff);
 }
 
 static void pickle_bool(struct buffer *out, bool value)
 {
-    put(out, value ? NEW_TRUE : NEW_FALSE);
-}
-
-static void pickle_none(struct buffer *out)
-{
-    put(out, NONE);
+    opcode(out, value ? NEW_TRUE : NEW_FALSE);
 }
 
 /* --- a file --- */
@@ -171,7 +148,7 @@ static void put_time(struct buffer *out, const struct flight_job *job, const cha
 {
     pickle_text(out, key);
     if (time == EVENT_NONE)
-        pickle_none(out);
+        opcode(out, NONE);
     else
         pickle_i64(out, time + job->trace.base);
 }
@@ -242,7 +219,7 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     put_number(out, "pg_id", entry->group);
     put_key(out, "process_group", group_name(job, group, name));
     pickle_text(out, "undefined");
-    pickle_pair(out);
+    opcode(out, TUPLE2); /* of the last two */
     put_number(out, "collective_seq_id", own->sequence);
     put_number(out, "p2p_seq_id", pair ? own->sequence : 0);
     put_number(out, "op_id", number);
@@ -298,7 +275,8 @@ static int write_rank(const struct flight_output *files, int64_t rank, struct so
         return error("'%s' is there already: --force replaces it", path);
     if (output_open(&output, path) != 0)
         return -1;
-    pickle_begin(&output.buffer);
+    opcode(&output.buffer, PROTOCOL);
+    opcode(&output.buffer, 2);
     pickle_begin_dict(&output.buffer);
     put_key(&output.buffer, "version", DUMP_VERSION);
     put_groups(&output.buffer, &files->job, rank);
@@ -315,7 +293,7 @@ static int write_rank(const struct flight_output *files, int64_t rank, struct so
     files->summary->entries += (uint64_t)number;
     pickle_end_list(&output.buffer);
     pickle_end_dict(&output.buffer);
-    pickle_end(&output.buffer);
+    opcode(&output.buffer, STOP);
     return output_commit(&output, &bytes);
 }
 

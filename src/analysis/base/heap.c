@@ -159,12 +159,9 @@ static bool give_back(struct heap *heap, struct heap_space *space, uint64_t addr
 static int keep_live(void *context, uint64_t address, uint64_t *oldest)
 {
     struct heap *heap = context;
-    for (uint32_t index = (uint32_t)*oldest; index != 0; index = heap->lives.items[index - 1].next) {
-        struct heap_live *kept = array_push(&heap->then);
-        if (!kept)
+    for (uint32_t index = (uint32_t)*oldest; index != 0; index = heap->lives.items[index - 1].next)
+        if (!ADD(array_push, &heap->then, heap->lives.items[index - 1]))
             return -1;
-        *kept = heap->lives.items[index - 1];
-    }
     return 0;
 }
 

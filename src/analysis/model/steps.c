@@ -5,31 +5,24 @@
 
 struct steps_process *steps_process(const struct steps *steps, uint32_t process)
 {
-    const uint64_t *number = map_get(&steps->by_process, process);
-    return number ? &steps->processes.items[*number - 1] : NULL;
+    return FIND_ITEM(&steps->processes, &steps->by_process, process);
 }
 
 struct steps_process *steps_process_new(struct steps *steps, uint32_t process)
 {
-    uint64_t *number = steps_process(steps, process) ? NULL : map_put(&steps->by_process, process, NULL);
-    struct steps_process *added = number ? array_push(&steps->processes) : NULL;
-    if (added) {
-        added->process = process;
-        *number = steps->processes.count;
-    }
-    return added ? added : steps_process(steps, process);
+    struct steps_process *found = PUT_ITEM(&steps->processes, &steps->by_process, process);
+    if (found)
+        found->process = process;
+    return found;
 }
 
 int steps_add(struct steps_process *process, const struct step *one)
 {
     if (process->items.count >= STEPS_MOST)
         return 0;
-    struct step *step = array_push(&process->items);
-    if (!step)
-        return -1;
-    *step = *one;
-    step->number = one->number != EVENT_NONE ? one->number : (int64_t)process->items.count;
-    return series_add(&process->times, one->end - one->start);
+    struct step step = *one;
+    step.number = one->number != EVENT_NONE ? one->number : (int64_t)process->items.count + 1;
+    return ADD(array_push, &process->items, step) ? series_add(&process->times, one->end - one->start) : -1;
 }
 
 /* --- what is in the steps --- */

@@ -323,17 +323,12 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
 
 #define STUB_FRAMES 4 /* of nvcc, around a launch */
 
-static bool is_library(const struct trace_frame *frame)
-{
-    return frame->owner == FRAME_LIBRARY || frame->owner == FRAME_PYTHON_LIBRARY;
-}
-
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
     const struct trace_frame *all[TRACE_STACK_FRAMES];
     size_t count = trace_stack(trace, number, all, TRACE_STACK_FRAMES), kept = 0;
     size_t end = count;
-    while (end > 0 && is_library(all[end - 1]))
+    while (end > 0 && (all[end - 1]->owner == FRAME_LIBRARY || all[end - 1]->owner == FRAME_PYTHON_LIBRARY))
         end--;
     size_t first = frames_begin(owner_of, all, count);
     for (size_t i = first; i < first + STUB_FRAMES && i + 2 < end; i++)

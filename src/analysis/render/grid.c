@@ -116,15 +116,6 @@ static void write_suited(struct grid *grid, size_t column)
     }
 }
 
-static void write_head(struct grid *grid, size_t column, const char *unit)
-{
-    size_t start = grid->text.length;
-    buffer_text(&grid->text, grid_column_of(grid, column)->title);
-    if (*unit && !grid->column[column].left)
-        buffer_format(&grid->text, unit[0] == '%' ? " %s" : " (%s)", unit);
-    end_cell(grid, GRID_HEAD, column, start);
-}
-
 static void write_column(struct grid *grid, size_t column)
 {
     const struct column *shown = grid_column_of(grid, column);
@@ -132,14 +123,19 @@ static void write_column(struct grid *grid, size_t column)
     bool own = grid->suited && !grid->column[column].left &&
                (shown->type != TYPE_NS || grid->render->options->unit == REPORT_UNIT_AUTO);
     const char *name = own && shown->type != TYPE_PERCENT ? "" : unit.name;
-    write_head(grid, column, grid->render->options->ascii && strcmp(name, "µs") == 0 ? "us" : name);
+    name = grid->render->options->ascii && strcmp(name, "µs") == 0 ? "us" : name;
+    size_t start = grid->text.length;
+    buffer_text(&grid->text, shown->title);
+    if (*name && !grid->column[column].left)
+        buffer_format(&grid->text, name[0] == '%' ? " %s" : " (%s)", name);
+    end_cell(grid, GRID_HEAD, column, start);
     if (own)
         write_suited(grid, column);
     struct cell sum;
     for (size_t row = GRID_FIRST_ROW; !own && row < grid_row_count(grid); row++)
         write_exact(grid, row, column, column_cell(grid, row, column, &sum), &unit);
     if (grid->sums && column + 1 == grid->columns && !(shown->flags & COLUMN_SUM)) {
-        size_t start = grid->text.length;
+        start = grid->text.length;
         buffer_text(&grid->text, "total");
         end_cell(grid, grid->rows + 1, column, start);
     }

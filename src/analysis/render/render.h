@@ -48,6 +48,9 @@ struct renderer {
 
 extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown, renderer_html;
 
+/* What Markdown or HTML would take for its own. */
+#define RENDER_MARKDOWN "\\`*_[]<>|~&#$"
+
 /* Appends TEXT with everything visible and on one line: control characters become \n, \t, \x1b, those that turn the
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
 void render_visible(struct buffer *buffer, const char *text, const char *special);

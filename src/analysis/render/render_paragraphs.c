@@ -13,9 +13,6 @@
 #define WIDTH_UNKNOWN 100 /* of a file or pipe: longer lines are hard to read */
 #define WIDTH_LEAST 40
 
-/* What Markdown or HTML would take for its own. */
-#define SPECIAL "\\`*_[]<>|~&#$"
-
 struct paragraphs {
     struct buffer *out, text;
     const struct table *table;
@@ -56,7 +53,7 @@ static const char *text_of(struct paragraphs *to, size_t row, int column, bool d
     if (!*(detail ? text : first))
         return NULL;
     to->text.length = 0;
-    render_visible(&to->text, detail ? text + 1 : first, to->markdown ? SPECIAL : "");
+    render_visible(&to->text, detail ? text + 1 : first, to->markdown ? RENDER_MARKDOWN : "");
     if (to->ascii && !to->text.failure)
         render_ascii(&to->text, 0);
     buffer_char(&to->text, '\0');
@@ -127,7 +124,7 @@ void render_line(struct render *render, const char *text)
         return;
     }
     buffer_init_memory(&shown);
-    render_visible(&shown, text, markdown ? SPECIAL : "");
+    render_visible(&shown, text, markdown ? RENDER_MARKDOWN : "");
     if (render->options->ascii && !shown.failure)
         render_ascii(&shown, 0);
     buffer_char(&shown, '\0');

@@ -126,9 +126,6 @@ static int write_text_grid(struct render *render, struct grid *grid)
 
 /* Tables of GitHub's Markdown. */
 
-/* What Markdown or HTML would take for its own. */
-#define SPECIAL "\\`*_[]<>|~&#$"
-
 static void write_markdown_row(struct buffer *out, const struct grid *grid, size_t row)
 {
     for (size_t column = 0; column < grid->columns; column++) {
@@ -166,7 +163,7 @@ static bool leave_out(struct render *render, const struct table *table)
 static void write_grid(struct render *render, const struct table *table, bool markdown)
 {
     struct grid grid;
-    int status = grid_make(&grid, render, table, markdown ? SPECIAL : "", !markdown);
+    int status = grid_make(&grid, render, table, markdown ? RENDER_MARKDOWN : "", !markdown);
     if (status == 0 && grid.columns > 0 && markdown) {
         write_markdown_row(render->out, &grid, GRID_HEAD);
         for (size_t column = 0; column < grid.columns; column++)
@@ -221,7 +218,7 @@ static void begin_trace(struct render *render, const char *path, const char *mis
         return;
     buffer_text(render->out, !render->any ? "" : markdown ? "\n" : "\n\n");
     buffer_text(render->out, markdown ? "# " : "=== ");
-    render_visible(render->out, path, markdown ? SPECIAL : "");
+    render_visible(render->out, path, markdown ? RENDER_MARKDOWN : "");
     buffer_text(render->out, markdown ? "\n" : " ===\n");
     render->any = true;
 }

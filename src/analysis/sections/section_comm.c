@@ -39,8 +39,7 @@ static int finish(struct report_row *row)
 }
 
 const struct section section_comm = {
-    .columns = comm_columns,
-    .column_count = COMM_COLUMNS,
+    SECTION_COLUMNS(comm_columns),
     .state_size = sizeof(struct state),
     .parts = TRACE_KERNEL,
     .sort = COMM_SORT,

@@ -339,8 +339,7 @@ bool findings_include(const void *context, const char *ids)
 }
 
 const struct section section_findings = {
-    .columns = findings_columns,
-    .column_count = FINDINGS_COLUMNS,
+    SECTION_COLUMNS(findings_columns),
     .usual = 3,
     .listing = true,
     .paragraphs = true,

@@ -49,8 +49,7 @@ static int finish(struct report_row *row)
 }
 
 const struct section section_hang = {
-    .columns = hang_columns,
-    .column_count = HANG_COLUMNS,
+    SECTION_COLUMNS(hang_columns),
     .listing = true,
     .paragraphs = true,
     .categories = HANG_FACTS_CATEGORIES,

@@ -25,8 +25,7 @@ static int finish(struct report_row *row)
 }
 
 const struct section section_ranks = {
-    .columns = ranks_columns,
-    .column_count = RANKS_COLUMNS,
+    SECTION_COLUMNS(ranks_columns),
     .usual = 4,
     .state_size = sizeof(struct rank_times),
     .sources = {TRACE_GPU_WORK},
@@ -47,8 +46,7 @@ static int finish_stages(struct report_row *row)
 }
 
 const struct section section_stages = {
-    .columns = stages_columns,
-    .column_count = STAGES_COLUMNS,
+    SECTION_COLUMNS(stages_columns),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .looks_at = {.timeline = true},
