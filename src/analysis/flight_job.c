@@ -175,14 +175,8 @@ static int64_t listed_rank(const struct flight_job *job, const struct collective
     const char *list = trace_text(&job->trace, own->group_ranks);
     if (strstr(list, "..."))
         return EVENT_NONE;
-    for (int64_t at = 0; *(list += strcspn(list, "0123456789")); at++) {
-        char *end;
-        int64_t rank = strtoll(list, &end, 10);
-        if (at == place)
-            return rank;
-        list = end;
-    }
-    return EVENT_NONE;
+    int64_t rank = EVENT_NONE;
+    return collective_find_in_list(list, &place, &rank) ? rank : EVENT_NONE;
 }
 
 static int add_silent_to(const struct flight_job *job, struct flight_group *group, int64_t world)

@@ -180,7 +180,6 @@ struct unit unit_of_column(const struct table *table, size_t column, enum report
 /* The unit that values go to programs in: ns and bytes, unless the user chose another unit of time. */
 struct unit unit_for_machines(enum column_type type, enum report_unit time);
 
-struct buffer;
 /* The number in CELL, of a column in UNIT, without the unit, which sizes in a nameless unit bring with them. */
 void unit_write(struct buffer *buffer, const struct cell *cell, enum column_type type, const struct unit *unit);
 

@@ -7,26 +7,12 @@
 struct scale {
     const char *unit;
     double size;
-    int decimals; /* -1: as many as make three digits; -2: of parts of the smallest unit, none or one */
 };
 
-#define THREE_DIGITS (-1)
-#define SMALLEST (-2)
-
-static const struct scale times[] = {
-    {"ns", 1, SMALLEST}, {"µs", 1e3, THREE_DIGITS}, {"ms", 1e6, THREE_DIGITS}, {"s", 1e9, THREE_DIGITS}};
-static const struct scale sizes[] = {
-    {"B", 1, SMALLEST},
-    {"KiB", 0x1p10, THREE_DIGITS},
-    {"MiB", 0x1p20, THREE_DIGITS},
-    {"GiB", 0x1p30, THREE_DIGITS},
-    {"TiB", 0x1p40, THREE_DIGITS},
-    {"PiB", 0x1p50, THREE_DIGITS},
-    {"EiB", 0x1p60, THREE_DIGITS},
-};
-static const struct scale rates[] = {
-    {"B/s", 1e-9, SMALLEST}, {"kB/s", 1e-6, THREE_DIGITS}, {"MB/s", 1e-3, THREE_DIGITS}, {"GB/s", 1, THREE_DIGITS}};
-static const struct scale moments[] = {{"ms", 1e6, 3}};
+static const struct scale times[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+static const struct scale sizes[] = {{"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+                                     {"TiB", 0x1p40}, {"PiB", 0x1p50}, {"EiB", 0x1p60}};
+static const struct scale rates[] = {{"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}};
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
@@ -50,23 +36,15 @@ void value_write_count(char number[VALUE_NUMBER_BYTES], long long value)
     separate(number);
 }
 
-static int decimals_of(double scaled, int decimals)
+/* VALUE as it is written in SCALE, with three digits; SMALLEST: of parts of the smallest unit, none or one, as of an
+ * average of nanoseconds. Returns what was written, which is rounded. */
+static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale, bool smallest)
 {
-    if (decimals == THREE_DIGITS)
-        return scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
-    if (decimals == SMALLEST)
-        return scaled != floor(scaled) && scaled < 9.95 ? 1 : 0; /* an average of nanoseconds */
-    return decimals;
-}
-
-/* VALUE as it is written in SCALE. Returns what was written, which is rounded. */
-static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale)
-{
-    double scaled = value / scale->size;
-    int decimals = decimals_of(fabs(scaled), scale->decimals);
+    double scaled = value / scale->size, size = fabs(scaled);
+    int decimals = smallest ? size != floor(size) && size < 9.95 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
     double factor = pow(10, decimals);
     snprintf(number, VALUE_NUMBER_BYTES, "%.*f", decimals, scaled);
-    return round(fabs(scaled) * factor) / factor;
+    return round(size * factor) / factor;
 }
 
 /* In the largest unit of which VALUE is at least one. */
@@ -76,9 +54,9 @@ static struct value_text scaled_text(double value, const struct scale *scales, s
     size_t i = count - 1;
     while (i > 0 && fabs(value) < scales[i].size)
         i--;
-    double written = write_scaled(text.number, value, &scales[i]);
+    double written = write_scaled(text.number, value, &scales[i], i == 0);
     if (i + 1 < count && written * scales[i].size >= scales[i + 1].size)
-        write_scaled(text.number, value, &scales[++i]); /* 999.7 µs is 1.00 ms */
+        write_scaled(text.number, value, &scales[++i], false); /* 999.7 µs is 1.00 ms */
     separate(text.number);
     text.unit = ascii && strcmp(scales[i].unit, "µs") == 0 ? "us" : scales[i].unit;
     return text;
@@ -90,8 +68,12 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     double value = cell_value(cell);
     switch (type) {
     case TYPE_NS:
-        return flags & COLUMN_MOMENT ? scaled_text(value, moments, COUNT(moments), ascii)
-                                     : scaled_text(value, times, COUNT(times), ascii);
+        if (!(flags & COLUMN_MOMENT))
+            return scaled_text(value, times, COUNT(times), ascii);
+        snprintf(text.number, sizeof(text.number), "%.3f", value / 1e6);
+        separate(text.number);
+        text.unit = "ms";
+        return text;
     case TYPE_BYTES: return scaled_text(value, sizes, COUNT(sizes), ascii);
     case TYPE_RATE: return scaled_text(value, rates, COUNT(rates), ascii);
     case TYPE_PERCENT: snprintf(text.number, sizeof(text.number), "%.1f", value); return text;

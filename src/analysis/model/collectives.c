@@ -216,9 +216,7 @@ static struct owner *find_owner(struct owners *owners, const struct found *found
     return owner;
 }
 
-/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; EVENT_NONE: that does not matter.
- * Sets both. Returns whether it was found. */
-static bool find_in_list(const char *list, int64_t *place, int64_t *number)
+bool collective_find_in_list(const char *list, int64_t *place, int64_t *number)
 {
     const char *at = *list == '[' ? list + 1 : list;
     for (int64_t i = 0; *at && *at != ']'; i++) {
@@ -284,7 +282,7 @@ static int resolve(struct owners *owners, struct found *found)
     /* Of its rank in the job and its rank in the group each tells the other. */
     bool one_known = (one->rank == EVENT_NONE) != (one->group_rank == EVENT_NONE);
     if (one_known && one->group_ranks != EVENT_NO_TEXT)
-        find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
+        collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
     set_pair(one);
     if (found->side == SIDE_KERNEL) {
         const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};

@@ -112,17 +112,19 @@ static int answer_group(struct range_busy *busy, const struct cover_operation *s
     return 0;
 }
 
-/* Operations in memory of their own. */
-struct copied {
-    struct cover_operation *operations;
-    size_t count;
-};
-
-static void copy_part(const struct range_depth *depth, struct copied *copied, size_t first, size_t end)
+/* A copy of the operations from FIRST to END and from OTHER to OTHER_END, by GPU, which the caller frees. NULL: no
+ * memory. */
+static struct cover_operation *copy_by_gpu(const struct range_depth *depth, size_t first, size_t end, size_t other,
+                                           size_t other_end)
 {
-    memcpy(copied->operations + copied->count, depth->operations.items + first,
-           (end - first) * sizeof(*copied->operations));
-    copied->count += end - first;
+    size_t count = end - first, more = other_end - other;
+    struct cover_operation *copy = malloc((count + more + 1) * sizeof(*copy));
+    if (!copy)
+        return NULL;
+    memcpy(copy, depth->operations.items + first, count * sizeof(*copy));
+    memcpy(copy + count, depth->operations.items + other, more * sizeof(*copy));
+    qsort(copy, count + more, sizeof(*copy), by_gpu);
+    return copy;
 }
 
 static int leave_out(struct range_busy *busy, uint32_t row, uint64_t *left_out)
@@ -146,14 +148,9 @@ static int answer_threads(struct range_depth *depth, struct range_busy *busy, st
         return status;
     }
     depth->steps -= other == NO_THREAD ? 0 : wanted;
-    struct copied copied = {.operations = malloc(wanted * sizeof(*copied.operations))};
-    if (!copied.operations)
-        return -1;
-    copy_part(depth, &copied, first, end);
-    copy_part(depth, &copied, other_first, other_end);
-    qsort(copied.operations, wanted, sizeof(*copied.operations), by_gpu);
-    status = answer_group(busy, copied.operations, wanted, questions, count);
-    free(copied.operations);
+    struct cover_operation *sorted = copy_by_gpu(depth, first, end, other_first, other_end);
+    status = sorted ? answer_group(busy, sorted, wanted, questions, count) : -1;
+    free(sorted);
     return status;
 }
 
@@ -182,29 +179,18 @@ struct change {
 
 ORDER_BY(earliest_first, struct range_depth_row, earliest, row)
 
-static int make_coverages(struct change *change, const struct copied *sorted)
-{
-    for (size_t i = 0, end; i < sorted->count; i = end) {
-        uint32_t gpu = sorted->operations[i].gpu;
-        for (end = i + 1; end < sorted->count && sorted->operations[end].gpu == gpu;)
-            end++;
-        struct coverage *coverage = array_at(&change->coverages, gpu);
-        if (!coverage || coverage_init(coverage, &sorted->operations[i], end - i) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int begin_changes(struct change *change)
 {
-    struct range_depth *depth = change->depth;
-    struct copied copied = {.operations = malloc(depth->operations.count * sizeof(*copied.operations))};
-    if (!copied.operations)
-        return -1;
-    copy_part(depth, &copied, 0, depth->operations.count);
-    qsort(copied.operations, copied.count, sizeof(*copied.operations), by_gpu);
-    int status = make_coverages(change, &copied);
-    free(copied.operations);
+    size_t count = change->depth->operations.count;
+    struct cover_operation *sorted = copy_by_gpu(change->depth, 0, count, 0, 0);
+    int status = sorted ? 0 : -1;
+    for (size_t i = 0, end; i < count && status == 0; i = end) {
+        for (end = i + 1; end < count && sorted[end].gpu == sorted[i].gpu;)
+            end++;
+        struct coverage *coverage = array_at(&change->coverages, sorted[i].gpu);
+        status = coverage ? coverage_init(coverage, &sorted[i], end - i) : -1;
+    }
+    free(sorted);
     return status;
 }
 

@@ -81,7 +81,6 @@ struct cell fill_range_name(struct report_row *row, const struct column *column)
  * memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
-struct cell;
 /* The busy time of a row; empty when it is not known. */
 struct cell range_rows_cell(const struct range_busy *busy, uint32_t row);
 
@@ -106,9 +105,6 @@ void range_forest_release(struct range_forest *forest);
  * shortens its parent's own time: the part that no earlier inner range covers. Returns 0, or -1: no memory. */
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken);
 
-struct cell;
-struct table;
-struct trace;
 /* "outer/inner": the names on the way to a node (index + 1, 0: none), of many the innermost. */
 struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
                                    uint32_t node);
