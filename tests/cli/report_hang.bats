@@ -58,6 +58,17 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_output --partial '; rank 2 never entered it: its thread 102 (train) made no CUDA call after cudaLaunchKernel at 400 ms, in range load_batch'
 }
 
+@test "a rank that sleeps on the host: its last lines, those of the program alone" {
+    trace 'ranks 4' "$finished" "$three_wait" 'call 2 cudaLaunchKernel 10.4 10.5'
+    jq '.stackFrames = {"1": {name: "<module>", file: "/w/ddp.py", line: 12, category: "python"},
+            "2": {name: "Trainer.fit", file: "/v/site-packages/lightning/trainer.py", line: 5, category: "python", parent: 1},
+            "3": {name: "step", file: "/w/ddp.py", line: 19, category: "python", parent: 2},
+            "4": {name: "Linear.forward", file: "/v/site-packages/torch/linear.py", line: 7, category: "python", parent: 3}}
+        | .traceEvents |= map(if .name == "cudaLaunchKernel" then .args.stack = 4 else . end)' trace.json >lines.json
+    run -0 hang '.[].verdict' lines.json
+    assert_output --partial '; rank 2 never entered it: its thread 102 (train) made no CUDA call after cudaLaunchKernel at 400 ms, last seen in step (ddp.py:19) < <module> (ddp.py:12)'
+}
+
 @test "a rank in a call that does not return" {
     trace 'ranks 4' "$finished" "$three_wait" 'call 2 cudaLaunchKernel 10.4 10.5' 'open 2 cuStreamSynchronize 12'
     run verdict

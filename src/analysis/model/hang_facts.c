@@ -290,6 +290,21 @@ static uint32_t thread_text(const struct telling *telling, const struct trace_th
     return hang_fronts_text(telling->fronts, text);
 }
 
+#define LINES 3
+
+/* Where the thread was, and who called that: "wait (ddp.py:19) < main (ddp.py:12)", lines of the program if any is. */
+static uint32_t lines_text(const struct telling *telling, int64_t stack)
+{
+    const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(telling->trace, stack);
+    size_t count = trace_stack(telling->trace, stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
+    char text[LINES * 160];
+    for (size_t i = 0; i < count && lines < LINES; i++)
+        if (frames[i]->owner == place->owner)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.150s", lines++ ? " < " : "",
+                                       trace_text(telling->trace, frames[i]->place));
+    return lines ? hang_fronts_text(telling->fronts, text) : EVENT_NO_TEXT;
+}
+
 static void tell_host(const struct telling *telling)
 {
     struct hang_member *member = telling->member;
@@ -304,13 +319,12 @@ static void tell_host(const struct telling *telling)
     const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, known->thread - 1);
     const struct hang_thread *thread = &threads[known->thread - 1];
     const struct trace_open_call *open = known->open ? &telling->trace->open_calls.items[known->open - 1] : NULL;
-    const struct trace_frame *place = trace_stack_place(telling->trace, thread->stack);
     member->in_call = open != NULL;
     member->thread = thread_text(telling, id);
     member->host = copy_text(telling, open ? open->function : thread->call);
     member->host_since = open ? open->time : thread->called;
     member->range = copy_text(telling, thread->range);
-    member->place = copy_text(telling, place ? place->place : EVENT_NO_TEXT);
+    member->place = lines_text(telling, thread->stack);
 }
 
 int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)

@@ -40,7 +40,7 @@ struct hang_member {
     int64_t host_since; /* … since then */
     uint32_t thread;    /* that thread: "thread 583 (python3)" */
     uint32_t range;     /* the innermost range, or operator, that is open there */
-    uint32_t place;     /* where its last known call stack was: "load (train.py:31)" */
+    uint32_t place;     /* its last lines: "load (train.py:31) < main (train.py:9)" */
     uint32_t init;      /* the call that makes a communicator, which it is in */
     int64_t init_since; /* … since then */
     uint32_t in_call;   /* 1: `host` is a call that had not returned; else the last call */
