@@ -147,6 +147,12 @@ header=$root/src/analysis/findings/findings.h
     refute_output
 }
 
+@test "copies of two threads at the same time cost the time of one" {
+    run found 'range(10) | (1000 * .) as $t | (call("cudaMemcpyAsync"; $t; 100; 2 * .), (call("cudaMemcpyAsync"; $t; 110; 2 * . + 1) | .tid = 2),
+        copy("Memcpy HtoD (Pageable -> Device)"; 7; $t + 30; 60; 2 * .; 1000000), copy("Memcpy HtoD (Pageable -> Device)"; 8; $t + 35; 60; 2 * . + 1; 1000000))'
+    assert_output 'pageable-copies 1100000 1100000 20'
+}
+
 @test "one of a thing is told as one" {
     one() { # TEXT EVENTS
         run found "$2"

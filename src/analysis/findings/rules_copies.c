@@ -16,6 +16,7 @@ struct blocked {
     int64_t pinned;          /* ns of that in which copies of other memory than pageable ran */
     uint32_t device;         /* of the last operation */
     int64_t until;           /* all operations before ended by then */
+    int64_t counted;         /* of the calls what is before counts already: those of several threads overlap */
     bool any;
 };
 
@@ -25,6 +26,7 @@ static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
     bool follows = blocked->any && blocked->device == op->device;
     int64_t until = follows && blocked->until < op->start ? blocked->until : op->start;
     blocked->until = follows && blocked->until > op->end ? blocked->until : op->end;
+    blocked->counted = follows ? blocked->counted : INT64_MIN;
     blocked->device = op->device;
     blocked->any = true;
     return follows ? until : INT64_MIN;
@@ -32,7 +34,10 @@ static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
 
 static void add_blocked(struct blocked *blocked, const struct timeline_op *op, int64_t ready, bool pageable)
 {
-    int64_t from = ready > op->called ? ready : op->called, ns = op->returned > from ? op->returned - from : 0;
+    int64_t from = ready > op->called ? ready : op->called;
+    from = from > blocked->counted ? from : blocked->counted;
+    int64_t ns = op->returned > from ? op->returned - from : 0;
+    blocked->counted = from + ns;
     blocked->bytes = sum_of(blocked->bytes, op->size);
     blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
     blocked->host = sum_of(blocked->host, ns);
