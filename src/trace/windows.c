@@ -134,23 +134,6 @@ int filter_found_note(struct filter_found *found, const struct filter_options *o
     return number < 0 || map_put(&found->numbers[what], (uint64_t)number, NULL) ? 0 : -1;
 }
 
-/* Appends "no GPU 7 in 'trace.json': it has GPUs 0, 1". */
-static void write_missing(struct buffer *out, const struct filter_found *found, const struct filter_options *options,
-                          enum filter_number what, const char *path)
-{
-    const char *plural = numbers[what].plural, *word = what == FILTER_GPU ? "GPU" : numbers[what].word;
-    size_t count = map_count(&found->numbers[what]);
-    int64_t *items = calloc(count + 1, sizeof(*items)), *next = items;
-    char list[160] = "";
-    if (items) {
-        map_each(&found->numbers[what], add_key, &next);
-        number_list_write(list, sizeof(list), items, count);
-    }
-    buffer_format(out, "no %s %lld in '%s': it has %s%s%s%s", word, (long long)number_of(options, what)->number, path,
-                  count == 0 ? "no " : "", count != 1 ? plural : word, count > 0 ? " " : "", list);
-    free(items);
-}
-
 int filter_missing(bool several, const char *format, ...)
 {
     char text[1024];
@@ -164,23 +147,34 @@ int filter_missing(bool several, const char *format, ...)
     return 1;
 }
 
+/* "no GPU 7 in 'trace.json': it has GPUs 0, 1" */
+static int missing_number(const struct filter_found *found, int64_t wanted, enum filter_number what, const char *path,
+                          bool several)
+{
+    const char *plural = numbers[what].plural, *word = what == FILTER_GPU ? "GPU" : numbers[what].word;
+    size_t count = map_count(&found->numbers[what]);
+    int64_t *items = calloc(count + 1, sizeof(*items)), *next = items;
+    char list[160];
+    if (!items)
+        return error_no_memory("the trace's events");
+    map_each(&found->numbers[what], add_key, &next);
+    number_list_write(list, sizeof(list), items, count);
+    free(items);
+    return filter_missing(several, "no %s %lld in '%s': it has %s%s%s%s", word, (long long)wanted, path,
+                          count == 0 ? "no " : "", count != 1 ? plural : word, count > 0 ? " " : "", list);
+}
+
 int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
                        bool several)
 {
-    struct buffer words;
-    buffer_init_memory(&words);
-    for (enum filter_number what = FILTER_RANK; what < FILTER_NUMBER_COUNT && words.length == 0; what++)
+    for (enum filter_number what = FILTER_RANK; what < FILTER_NUMBER_COUNT; what++)
         if (number_of(options, what)->given && !found->found[what])
-            write_missing(&words, found, options, what, path);
-    if (words.length == 0 && options->kernel && !found->kernel)
-        buffer_format(&words, "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them",
-                      path, options->kernel,
-                      options->gpu.given || options->stream.given ? " on that GPU or stream" : "");
-    int status = words.failure      ? error_no_memory("the trace's events")
-                 : words.length > 0 ? filter_missing(several, "%.*s", (int)words.length, words.data)
-                                    : 0;
-    buffer_release(&words);
-    return status;
+            return missing_number(found, number_of(options, what)->number, what, path, several);
+    if (!options->kernel || found->kernel)
+        return 0;
+    return filter_missing(several,
+                          "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them", path,
+                          options->kernel, options->gpu.given || options->stream.given ? " on that GPU or stream" : "");
 }
 
 /* --- times --- */

@@ -169,7 +169,6 @@ struct writing {
     struct output output;
     struct sink sink;
     struct slot *slots;
-    bool any; /* something of some trace is wanted */
 };
 
 /* Gives PIECE what of the trace lies in these TIMES. Returns 0, or -1 after error(). */
