@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "trace/frames.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/filter.h"
@@ -72,7 +73,7 @@ int headline_write(struct render *render, const struct trace *trace, const char 
     write_program(&line, trace, path);
     write_gpus(&line, trace);
     if (findings->window.steps > 0)
-        buffer_format(&line, GAP "%s steps of %s", amount_count(findings->window.steps).text,
+        buffer_format(&line, GAP "%s of %s", text_count((uint64_t)findings->window.steps, "step").text,
                       amount_mean(findings->window.to - findings->window.from, findings->window.steps).text);
     if (filter_wanted(&trace->options->filter)) {
         buffer_text(&line, GAP "only ");

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/shell_word.h"
+#include "common/text.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -37,7 +38,7 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
 {
     struct buffer line;
     buffer_init_memory(&line);
-    buffer_format(&line, "%llu %s in '%s' (", (unsigned long long)count, what, output);
+    buffer_format(&line, "%s in '%s' (", text_count(count, what).text, output);
     summary_put_size(&line, bytes);
     buffer_char(&line, ')');
     summary_notice(&line);
@@ -46,12 +47,11 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
 /* Of dumps of PyTorch's flight recorder, a file for each rank. */
 static void print_flight(const struct flight_files_summary *made, const char *output)
 {
-    notice("%llu operation%s of %llu rank%s in '%s'", (unsigned long long)made->entries, made->entries == 1 ? "" : "s",
-           (unsigned long long)made->ranks, made->ranks == 1 ? "" : "s", output);
+    notice("%s of %s in '%s'", text_count(made->entries, "operation").text, text_count(made->ranks, "rank").text,
+           output);
     if (made->left_out > 0)
-        notice("%llu operation%s with those of other ranks", (unsigned long long)made->left_out,
-               made->left_out == 1 ? " was left out: fr_trace cannot compare it"
-                                   : "s were left out: fr_trace cannot compare them");
+        notice("%s with those of other ranks %s left out: fr_trace cannot compare these",
+               text_count(made->left_out, "operation").text, made->left_out == 1 ? "was" : "were");
 }
 
 /* Of a trace, or of a spool whose stacks or operations are written. */
@@ -76,9 +76,9 @@ static int write_file(const struct convert_command_options *wanted, enum file_co
     if (content == FILE_FLIGHT)
         print_flight(&flight, output);
     else if (content == FILE_EVENTS)
-        print_made(made.events, "events", output, made.bytes);
+        print_made(made.events, "event", output, made.bytes);
     else
-        print_made(stacks.stacks, "stacks", output, stacks.bytes);
+        print_made(stacks.stacks, "stack", output, stacks.bytes);
     return 0;
 }
 

@@ -23,6 +23,7 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "common/memory.h"
+#include "common/text.h"
 #include "symbols/symbols.h"
 #include "trace/build/passes.h"
 #include "trace/build/sources.h"
@@ -290,12 +291,11 @@ static void print_made(const char *output, const struct merge_summary *made)
 {
     struct buffer text;
     buffer_init_memory(&text);
-    buffer_format(&text, "%llu event%s of %zu trace%s", (unsigned long long)made->events, made->events == 1 ? "" : "s",
-                  made->traces, made->traces == 1 ? "" : "s");
+    buffer_format(&text, "%s of %s", text_count(made->events, "event").text, text_count(made->traces, "trace").text);
     if (made->ranks > 0)
-        buffer_format(&text, ", %zu rank%s", made->ranks, made->ranks == 1 ? "" : "s");
+        buffer_format(&text, ", %s", text_count(made->ranks, "rank").text);
     if (made->hosts > 0)
-        buffer_format(&text, ", %zu host%s", made->hosts, made->hosts == 1 ? "" : "s");
+        buffer_format(&text, ", %s", text_count(made->hosts, "host").text);
     buffer_format(&text, " in '%s' (", output);
     summary_put_size(&text, made->bytes);
     buffer_text(&text, ")");

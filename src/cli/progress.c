@@ -173,7 +173,7 @@ static void put_busy(struct buffer *text, const struct live *live)
 static void put_line(struct buffer *text, const struct live *live, uint64_t disk)
 {
     put_seconds(text, clock_now() - live->started);
-    buffer_format(text, "  %llu event%s", (unsigned long long)live->events, live->events == 1 ? "" : "s");
+    buffer_format(text, "  %s", text_count(live->events, "event").text);
     put_busy(text, live);
     buffer_text(text, ", ");
     summary_put_size(text, live->memory);

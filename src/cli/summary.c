@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/shell_word.h"
 #include "common/spool.h"
+#include "common/text.h"
 #include "doctor/doctor.h"
 #include "launch/program.h"
 #include "trace/build/passes.h"
@@ -49,7 +50,7 @@ static void put_losses(struct buffer *buffer, const struct convert_losses *losse
 #define PUT(field, one, several)                                         \
     if (losses->field) {                                                 \
         buffer_text(buffer, separator);                                  \
-        buffer_u64(buffer, losses->field);                               \
+        buffer_text(buffer, text_count(losses->field, NULL).text);       \
         buffer_text(buffer, losses->field == 1 ? " " one : " " several); \
         separator = ", ";                                                \
     }
@@ -87,8 +88,7 @@ void summary_print(const char *output, const struct convert_summary *summary, co
 {
     struct buffer line;
     buffer_init_memory(&line);
-    buffer_u64(&line, summary->events);
-    buffer_format(&line, " event%s in '%s' (", summary->events == 1 ? "" : "s", output);
+    buffer_format(&line, "%s in '%s' (", text_count(summary->events, "event").text, output);
     summary_put_size(&line, summary->bytes);
     buffer_char(&line, ')');
     put_losses(&line, &summary->losses);
@@ -106,17 +106,6 @@ void summary_print(const char *output, const struct convert_summary *summary, co
 }
 
 #define WORTH_PRINTING 100 /* part of the program's time */
-
-/* "1,234,567" */
-static void put_count(struct buffer *out, uint64_t count)
-{
-    if (count >= 1000) {
-        put_count(out, count / 1000);
-        buffer_format(out, ",%03u", (unsigned)(count % 1000));
-    } else {
-        buffer_u64(out, count);
-    }
-}
 
 /* The name before a message: "leaks", or "leaks (process 583)" where several processes have plugins. */
 static void put_name(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin)
@@ -158,7 +147,7 @@ void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins
         buffer_text(out, "gputrace: plugin ");
         put_name(out, plugins, plugin);
         buffer_text(out, ": ");
-        put_count(out, plugin->calls);
+        buffer_text(out, text_count(plugin->calls, NULL).text);
         buffer_text(out, plugin->calls == 1 ? " call, " : " calls, ");
         if (plugin->ns >= NS_PER_S)
             buffer_format(out, "%.2f s\n", (double)plugin->ns / (double)NS_PER_S);

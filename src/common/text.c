@@ -1,6 +1,7 @@
 #include "common/text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,21 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
         }
     }
     return rows[a_length % 3][b_length];
+}
+
+struct text_count text_count(uint64_t count, const char *noun)
+{
+    struct text_count made = {""};
+    uint64_t group = 1;
+    while (count / group >= 1000)
+        group *= 1000;
+    int length = snprintf(made.text, sizeof(made.text), "%" PRIu64, count / group);
+    for (; group > 1; group /= 1000)
+        length += snprintf(made.text + length, sizeof(made.text) - (size_t)length, ",%03" PRIu64,
+                           count / (group / 1000) % 1000);
+    if (noun)
+        snprintf(made.text + length, sizeof(made.text) - (size_t)length, " %s%s", noun, count == 1 ? "" : "s");
+    return made;
 }
 
 void text_list_add(char *list, size_t size, const char *word)

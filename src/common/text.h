@@ -51,6 +51,12 @@ char quantity_read(const char *text, double *value);
 #define TEXT_CUT_LEAST 64u
 void text_cut(char *out, const char *text, size_t most, uint64_t hash);
 
+/* A count with separators and its noun: "1 event", "12,345 events". NOUN NULL: the number alone. */
+struct text_count {
+    char text[64];
+};
+struct text_count text_count(uint64_t count, const char *noun);
+
 /* Appends WORD to LIST, "a, b", in SIZE bytes, where it may be cut. */
 void text_list_add(char *list, size_t size, const char *word);
 

@@ -361,7 +361,7 @@ END
     echo '[{"ph":"X","name":"one","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"X"' >bare.json
     run -0 "$gputrace" convert bare.json out.pftrace
     assert_equal "$(grep -c 'is cut off at byte' <<<"$output")" 1
-    assert_line --partial '1 events in'
+    assert_line --partial '1 event in'
     rm out.pftrace
     printf '\n\005abc' >cut.pftrace
     run -1 "$gputrace" convert cut.pftrace out.json

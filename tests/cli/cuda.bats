@@ -4,7 +4,7 @@ load common
 
 @test "a sample's trace has its kernels, copies, calls and flows" {
     run -0 "$gputrace" run "$samples/vector_add"
-    assert_line --regexp "^gputrace: [0-9]+ events in 'trace\.json' \([0-9.]+ [kM]B\); to look at it, open https://ui.perfetto.dev or run 'gputrace report trace\.json'$"
+    assert_line --regexp "^gputrace: [0-9,]+ events in 'trace\.json' \([0-9.]+ [kM]B\); to look at it, open https://ui.perfetto.dev or run 'gputrace report trace\.json'$"
     [ "$(count kernel)" -gt 0 ]
     [ "$(count gpu_memcpy)" -gt 0 ]
     [ "$(count cuda_runtime)" -gt 0 ]
@@ -146,7 +146,7 @@ load common
 @test "records that CUPTI dropped are in the last line" {
     need_simulated
     SIMGPU_DROP_RECORDS=10 run -0 "$gputrace" run "$samples/launch_loop" 1000
-    assert_line --regexp "^gputrace: [0-9]+ events .* incomplete: [0-9]+ records? dropped by CUPTI"
+    assert_line --regexp "^gputrace: [0-9,]+ events .* incomplete: [0-9,]+ records? dropped by CUPTI"
 }
 
 @test "no GPU at all: the program's own failure, and no crash of ours" {

@@ -31,7 +31,7 @@ right() { # FILE
 @test "of many clocks the report says how far they were off at most" {
     make_job -n 10 -H 10 -s 40 -c
     run -0 "$gputrace" report -r overview --width=1000 job/rank*.pftrace
-    assert_line --regexp '^  Clocks  9 corrected by at most [0-9.]+ (ms|µs), drift [0-9.]+ ppm at most, ± [0-9.]+ µs at most \(gputrace merge prints each\)$'
+    assert_line --regexp '^  Clocks +9 corrected by at most [0-9.]+ (ms|µs), drift [0-9.]+ ppm at most, ± [0-9.]+ µs at most \(gputrace merge prints each\)$'
     refute_line --regexp '^  Clock '
 }
 

@@ -1278,3 +1278,20 @@ END
     run -1 bash -c '"$1" report "$2" >/dev/full' _ "$gputrace" "$small"
     assert_output --partial "cannot write to standard output: No space left on device"
 }
+
+@test "one is not said in the plural, and counts have separators, in all sections of all traces" {
+    local trace said range='{"ph":"X","cat":"user_annotation","name":"a","pid":1,"tid":1,"dur":1,"ts":'
+    echo "[${range}0}]" >one.json
+    { echo '['; seq -f "$range%.0f}," 12000; echo "${range}0}]"; } >many.json
+    for trace in "$data"/{foreign,report}/*.json "$kineto" one.json many.json; do
+        for said in "-r all -n 0" ""; do
+            # shellcheck disable=SC2086 # several words
+            "$gputrace" report $said --width=0 "$trace" >>said
+        done
+    done
+    [ "$(wc -l <said)" -gt 1000 ]
+    # "1 events", but "rank 1 makes" and "1 ms".
+    run -1 grep -E '(^|[^0-9.,:#/+-])1 [a-z]+s\b' <(sed -E 's/1 (ms|ns|is|has|makes|takes|was|keeps)\b//g; s/(rank|GPU|stream) 1\b//g' said)
+    # Numbers of errors and of a GPU are no counts.
+    run -1 grep -E '(^|[ (])[0-9]{5,}($|[ )])' <(sed -E 's/(error|GPU|thread|process|pid) [0-9]+//g' said)
+}

@@ -106,4 +106,14 @@ UNIT_TEST(another_word_is_not_guessed_at)
     assert_string_equal(nearest("a-word-that-is-longer-than-any-matrix-that-we-have-space-for-in-the-row"), "");
 }
 
+UNIT_TEST(counts_have_separators_and_their_noun)
+{
+    assert_string_equal(text_count(0, "event").text, "0 events");
+    assert_string_equal(text_count(1, "event").text, "1 event");
+    assert_string_equal(text_count(999, NULL).text, "999");
+    assert_string_equal(text_count(1000, "more row").text, "1,000 more rows");
+    assert_string_equal(text_count(1020030, NULL).text, "1,020,030");
+    assert_string_equal(text_count(UINT64_MAX, NULL).text, "18,446,744,073,709,551,615");
+}
+
 UNIT_MAIN(NULL, NULL)

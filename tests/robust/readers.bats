@@ -116,7 +116,7 @@ packed() { # STATUS
     awk 'BEGIN { printf "["; for (i = 0; i < 600000; i++) for (p = 0; p < 2; p++)
         printf "{\"ph\":\"%s\",\"cat\":\"c\",\"id\":%d,\"name\":\"k\",\"ts\":%d,\"pid\":1,\"tid\":1},\n", p ? "e" : "b", i, i + p; print "{}]" }' >ended.json
     run -0 bounded "$gputrace" convert ended.json ended.pftrace
-    assert_output --partial '600000 events in'
+    assert_output --partial '600,000 events in'
     refute_output --partial 'ranges are left out'
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "trace/spool/cuda_names.h"
 #include "common/lookup.h"
 
@@ -106,12 +107,12 @@ struct cell errors_cell(const struct errors *errors, struct table *table)
     buffer_init_memory(&text);
     for (unsigned i = 0; i < sorted.kinds; i++) {
         if (sorted.kind[i].count < errors->count)
-            buffer_format(&text, "%s%" PRIu64 " × ", i > 0 ? ", " : "", sorted.kind[i].count);
+            buffer_format(&text, "%s%s × ", i > 0 ? ", " : "", text_count(sorted.kind[i].count, NULL).text);
         write_error(&text, sorted.kind[i].of_runtime, sorted.kind[i].code);
         rest -= sorted.kind[i].count;
     }
     if (rest > 0)
-        buffer_format(&text, ", %" PRIu64 " others", rest);
+        buffer_format(&text, ", %s", text_count(rest, "other").text);
     return table_sink(table, &text);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "analysis/diff/diff_values.h"
 #include "analysis/diff/diff_judge.h"
 #include "analysis/diff/diff_modes.h"
@@ -220,7 +221,8 @@ void diff_notes(const struct diff *diff, diff_say *say, void *context)
     if (first->gpus != last->gpus)
         note(&notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
     if (first->world != EVENT_NONE && last->world != EVENT_NONE && first->world != last->world)
-        note(&notes, "The jobs differ: %" PRId64 " ranks before, %" PRId64 " after.", first->world, last->world);
+        note(&notes, "The jobs differ: %s before, %" PRId64 " after.", text_count((uint64_t)first->world, "rank").text,
+             last->world);
     note_shared(&notes);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (notes.diff->unrecorded[i])

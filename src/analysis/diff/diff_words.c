@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "analysis/diff/diff_judge.h"
 #include "analysis/render/render.h"
 
@@ -308,7 +309,8 @@ void diff_lines(const struct diff *diff, diff_say *say, void *context)
     say_summary(diff, say, context);
     if (diff->by_steps) {
         write_test(&line, "Run: ", &diff->span);
-        buffer_format(&line, "; steps: %" PRId64 " → %" PRId64, diff->wholes[0].steps, last->steps);
+        buffer_format(&line, "; steps: %s → %s", text_count((uint64_t)diff->wholes[0].steps, NULL).text,
+                      text_count((uint64_t)last->steps, NULL).text);
         diff_end_line(&line, say, context);
     }
     if (diff->busy.before > 0 || diff->busy.after > 0) {

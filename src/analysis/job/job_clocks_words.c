@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 
 #define WORD 40
 
@@ -88,12 +89,12 @@ static void describe_known(struct buffer *text, const struct job_clock *clock, c
     buffer_format(text, " %s that of %s, drift %+.3f ppm; corrected, ± ", clock->offset_ns < 0 ? "behind" : "ahead of",
                   reference, clock->drift_ppm);
     put_time(text, clock->uncertainty_ns);
-    buffer_format(text, " (%llu operation%s", (unsigned long long)clock->operations, clock->operations == 1 ? "" : "s");
+    buffer_format(text, " (%s", text_count(clock->operations, "operation").text);
     if (clock->steps > 1)
-        buffer_format(text, ", joined through %u host%s", clock->steps - 1, clock->steps == 2 ? "" : "s");
+        buffer_format(text, ", joined through %s", text_count(clock->steps - 1, "host").text);
     if (clock->outliers > 0)
-        buffer_format(text, ", %llu of %llu bounds contradict and were left out", (unsigned long long)clock->outliers,
-                      (unsigned long long)clock->bounds);
+        buffer_format(text, ", %s of %s contradict and were left out", text_count(clock->outliers, NULL).text,
+                      text_count(clock->bounds, "bound").text);
     buffer_text(text, ")");
 }
 
@@ -104,9 +105,8 @@ void job_clock_describe(struct buffer *text, const struct job_clock *clock, cons
     case JOB_CLOCK_REFERENCE: buffer_text(text, "the times of all hosts are given by it"); return;
     case JOB_CLOCK_KNOWN: describe_known(text, clock, reference); return;
     case JOB_CLOCK_CONTRADICTING:
-        buffer_format(
-            text, "not corrected, because the operations with other hosts contradict each other (%llu of %llu bounds)",
-            (unsigned long long)clock->outliers, (unsigned long long)clock->bounds);
+        buffer_format(text, "not corrected, because the operations with other hosts contradict each other (%s of %s)",
+                      text_count(clock->outliers, NULL).text, text_count(clock->bounds, "bound").text);
         return;
     case JOB_CLOCK_NO_EVIDENCE:
         buffer_format(text, "not corrected, because no operation joins it to %s", reference);

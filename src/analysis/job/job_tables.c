@@ -5,6 +5,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
@@ -228,19 +229,19 @@ void job_tables_headline(const struct job_whole *job, struct render *render)
 {
     const struct ranks *ranks = &job->ranks;
     int64_t steps = 0, time = 0;
-    char line[256], of[48] = "";
+    char line[384], of[80] = "";
     for (size_t i = 0; i < ranks->items.count; i++) {
         steps += ranks->items.items[i].steps;
         sum_add(&time, ranks->items.items[i].step_total);
     }
-    if (job->world_size > (int64_t)ranks->items.count)
-        snprintf(of, sizeof(of), " of %s", amount_count(job->world_size).text);
-    int length = snprintf(
-        line, sizeof(line), "%s%s ranks on %s host%s · %s", amount_count((int64_t)ranks->items.count).text, of,
-        amount_count((int64_t)job->hosts.count).text, job->hosts.count == 1 ? "" : "s", amount_time(job->run).text);
-    if (steps > 0 && ranks->items.count > 0)
-        snprintf(line + length, sizeof(line) - (size_t)length, " · %s steps of %s",
-                 amount_count(steps / (int64_t)ranks->items.count).text, amount_mean(time, steps).text);
+    uint64_t count = ranks->items.count, world = job->world_size > (int64_t)count ? (uint64_t)job->world_size : count;
+    if (world > count)
+        snprintf(of, sizeof(of), "%s of ", text_count(count, NULL).text);
+    int length = snprintf(line, sizeof(line), "%s%s on %s · %s", of, text_count(world, "rank").text,
+                          text_count(job->hosts.count, "host").text, amount_time(job->run).text);
+    if (steps > 0 && count > 0)
+        snprintf(line + length, sizeof(line) - (size_t)length, " · %s of %s",
+                 text_count((uint64_t)steps / count, "step").text, amount_mean(time, steps).text);
     render_line(render, line);
     render->any = true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "analysis/render/grid.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
@@ -99,8 +100,8 @@ static void write_rest(struct buffer *out, const struct render *render, const st
 {
     size_t rest = table->rows - table->shown;
     if (rest > 0)
-        buffer_format(out, "%s%s and %zu more row%s (--top=0 shows all)\n", before,
-                      render->options->ascii ? "..." : "…", rest, rest == 1 ? "" : "s");
+        buffer_format(out, "%s%s and %s (--top=0 shows all)\n", before, render->options->ascii ? "..." : "…",
+                      text_count(rest, "more row").text);
 }
 
 static int write_text_grid(struct render *render, struct grid *grid)

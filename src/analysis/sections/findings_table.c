@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 #include "analysis/idle/idle.h"
 #include "analysis/model/filter.h"
 
@@ -214,7 +215,7 @@ int findings_show_unknown(struct report_row *row)
     if (!cells)
         return -1;
     buffer_init_memory(&text);
-    buffer_format(&text, "%s events, none known as GPU work; kinds found: ", amount_count((int64_t)trace->events).text);
+    buffer_format(&text, "%s, none known as GPU work; kinds found: ", text_count(trace->events, "event").text);
     /* What slices there are: "python_function (12), other (3)". */
     const char *gap = "";
     for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "common/lookup.h"
+#include "common/text.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* of here, which are shorter, count as one of the limit */
@@ -293,7 +294,7 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
     status = status ?: answer_questions(depth, busy, &left_out);
     status = status ?: measure_others(depth, busy, &left_out);
     if (left_out > 0)
-        warning("the GPU busy time of %" PRIu64 " row%s of NVTX ranges is left out: too many ranges are open at once",
-                left_out, left_out == 1 ? "" : "s");
+        warning("the GPU busy time of %s of NVTX ranges is left out: too many ranges are open at once",
+                text_count(left_out, "row").text);
     return status;
 }
