@@ -101,4 +101,17 @@ const void *sorter_next(struct sorter_walk *walk);
 /* Returns 0, or -1: no memory, or, after warning(), records could not be read back. */
 int sorter_walk_end(struct sorter_walk *walk);
 
+/* Walks over SORTER: STATUS, an expression, is evaluated for each RECORD, a pointer of the caller's, until it is not 0.
+ * Gives that, or what sorter_walk_end() returns. */
+#define SORTER_EACH(sorter, record, status)                    \
+    ({                                                         \
+        struct sorter_walk walk_;                              \
+        int status_ = 0;                                       \
+        sorter_walk_begin(&walk_, (sorter));                   \
+        while (status_ == 0 && (record = sorter_next(&walk_))) \
+            status_ = (status);                                \
+        int ended_ = sorter_walk_end(&walk_);                  \
+        status_ ?: ended_;                                     \
+    })
+
 #endif

@@ -136,16 +136,10 @@ struct finding_place stall_place(const struct stall_call *call)
 int stalls_between_kernels(struct stalls *stalls, int (*each)(void *context, const struct stall_call *call),
                            void *context)
 {
-    struct sorter_walk walk;
+    const int64_t from = stalls->kernels.from, to = stalls->kernels.to;
     const struct stall_call *call;
-    int status = 0;
     if (stalls->count == 0 || !stalls->kernels.any)
         return 0;
-    if (make_ready(stalls) < 0)
-        return -1;
-    sorter_walk_begin(&walk, &stalls->calls);
-    while (status == 0 && (call = sorter_next(&walk)))
-        if (call->start >= stalls->kernels.from && call->start < stalls->kernels.to)
-            status = each(context, call);
-    return sorter_walk_end(&walk) ?: status;
+    return make_ready(stalls)
+               ?: SORTER_EACH(&stalls->calls, call, call->start >= from && call->start < to ? each(context, call) : 0);
 }

@@ -36,19 +36,14 @@ static int add_op(struct gpu_idle *idle, const struct trace *trace, const struct
 
 int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace)
 {
-    struct sorter_walk walk;
     const struct timeline_op *op;
-    int status = 0;
     idle->busy.memory.directory = temporary_directory();
     idle->device_count = trace->devices.count;
     idle->used = calloc(trace->processes.count * trace->devices.count + 1, sizeof(*idle->used));
     idle->launches = calloc(trace->threads.count + 1, sizeof(*idle->launches));
     if (!idle->used || !idle->launches)
         return -1;
-    sorter_walk_begin(&walk, &trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_op(idle, trace, op);
-    return sorter_walk_end(&walk) ?: status;
+    return SORTER_EACH(&trace->timeline, op, add_op(idle, trace, op));
 }
 
 /* --- walks --- */

@@ -260,15 +260,9 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
 static int settle_asked(struct finding *finding)
 {
     struct idle_gaps *gaps = finding->gaps;
-    struct sorter_walk walk;
     const struct gap *gap;
-    int status = sorter_ready(&gaps->asked);
-    if (status < 0)
-        return status;
-    sorter_walk_begin(&walk, &gaps->asked);
-    while (status == 0 && (gap = sorter_next(&walk)))
-        status = settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch));
-    return sorter_walk_end(&walk) ?: status;
+    return sorter_ready(&gaps->asked)
+               ?: SORTER_EACH(&gaps->asked, gap, settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch)));
 }
 
 /* --- phases --- */
@@ -309,20 +303,10 @@ static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct tra
     int status = idle_waits_begin(&gaps->waits, trace);
     if (status < 0)
         return status;
-    struct sorter_walk walk;
     const struct timeline_op *op;
-    status = 0;
-    sorter_walk_begin(&walk, &finding.trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_op(&finding, op);
-    status = sorter_walk_end(&walk) ?: status;
-    status = status ? status : end_device(&finding);
-    if (status == 0)
-        status = settle_asked(&finding);
+    status = SORTER_EACH(&trace->timeline, op, add_op(&finding, op)) ?: end_device(&finding) ?: settle_asked(&finding);
     int ended = idle_waits_end(&gaps->waits);
-    status = status ? status : ended;
-    if (status == 0)
-        status = pass_phases(&finding);
+    status = status ?: ended ?: pass_phases(&finding);
     array_release(&finding.streams);
     array_release(&finding.names.items);
     return status ? status : idle_host_finish(&gaps->host, idle, trace);

@@ -86,18 +86,13 @@ static int make_links(struct autograd *autograd)
     bool numbers = autograd->flows.count == 0;
     struct sorter *ends = numbers ? &autograd->operators : &autograd->flows;
     struct forward forward = {0};
-    struct sorter_walk walk;
     const struct end *end;
     int status = sorter_ready(ends);
     if (status < 0)
         return status;
-    sorter_walk_begin(&walk, ends);
-    while (status == 0 && (end = sorter_next(&walk)))
-        status = read_end(autograd, &forward, end, numbers);
-    int walked = sorter_walk_end(&walk);
+    status = SORTER_EACH(ends, end, read_end(autograd, &forward, end, numbers));
     sorter_release(&autograd->flows);
     sorter_release(&autograd->operators);
-    status = status ?: walked;
     return status ?: sorter_ready(&autograd->links);
 }
 

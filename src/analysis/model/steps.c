@@ -63,13 +63,8 @@ static int add_op(struct steps *steps, const struct trace *trace, const struct l
 
 static int add_ops(struct steps *steps, const struct trace *trace, const struct sorter *launched)
 {
-    struct sorter_walk walk;
     const struct launched_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, launched);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_op(steps, trace, op);
-    return sorter_walk_end(&walk) ?: status;
+    return SORTER_EACH(launched, op, add_op(steps, trace, op));
 }
 
 static int add_calls(struct steps *steps, const struct trace *trace)

@@ -126,14 +126,11 @@ static int add_op(struct walk *walk, const struct timeline_op *op)
 int rank_times_gather(struct rank_times *times, const struct trace *trace)
 {
     struct walk walk = {.times = times, .trace = trace};
-    struct sorter_walk ops;
     const struct timeline_op *op;
     int status = trace->ranks.count ? find_processes(times, trace) : 0;
-    sorter_walk_begin(&ops, &trace->timeline);
-    while (status == 0 && times->items.count > 0 && (op = sorter_next(&ops)))
-        status = add_op(&walk, op);
+    if (status == 0 && times->items.count > 0)
+        status = SORTER_EACH(&trace->timeline, op, add_op(&walk, op));
     end_lanes(&walk);
-    int walked = sorter_walk_end(&ops);
     array_release(&walk.names.communication);
-    return status ? status : walked;
+    return status;
 }

@@ -127,17 +127,12 @@ static int gather_python(struct lines *lines, const struct trace *trace)
 /* In a trace without stacks there is nothing to do. */
 static int gather(void *state, const struct trace *trace)
 {
-    struct sorter_walk walk;
     const struct gpu_op *op;
-    int status = 0;
     if (trace->frames.count == 0)
         return 0;
     if (trace->python_sums.count > 0)
         return gather_python(state, trace);
-    sorter_walk_begin(&walk, &trace->gpu_ops);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_gpu_op(state, op);
-    return sorter_walk_end(&walk) ?: status;
+    return SORTER_EACH(&trace->gpu_ops, op, add_gpu_op(state, op));
 }
 
 static int add(struct dense_map *stacks, struct lines_sums *sums, const struct event_fields *event, int64_t amount)

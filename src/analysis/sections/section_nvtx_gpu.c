@@ -234,13 +234,8 @@ static int gather(void *state, const struct trace *trace)
     status = status ?: sorter_ready(&gpu->parts);
     if (status == 0) {
         struct span span = {0};
-        struct sorter_walk walk;
         const struct part *part;
-        sorter_walk_begin(&walk, &gpu->parts);
-        while (status == 0 && (part = sorter_next(&walk)))
-            status = join_part(gpu, trace, part, &span);
-        status = status ?: end_span(gpu, &span);
-        status = sorter_walk_end(&walk) ?: status;
+        status = SORTER_EACH(&gpu->parts, part, join_part(gpu, trace, part, &span)) ?: end_span(gpu, &span);
     }
     sorter_release(&gpu->parts);
     return status;

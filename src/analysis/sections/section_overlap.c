@@ -92,14 +92,10 @@ static int add_op(struct walk *walk, const struct timeline_op *op)
 static int gather(void *state, const struct trace *trace)
 {
     struct walk walk = {.state = state};
-    struct sorter_walk ops;
     const struct timeline_op *op;
-    int status = 0;
-    sorter_walk_begin(&ops, &trace->timeline);
-    while (status == 0 && trace->streams.count > 1 && (op = sorter_next(&ops)))
-        status = add_op(&walk, op);
-    status = status ?: pass(&walk, INT64_MAX);
-    return sorter_walk_end(&ops) ?: status;
+    if (trace->streams.count <= 1)
+        return 0;
+    return SORTER_EACH(&trace->timeline, op, add_op(&walk, op)) ?: pass(&walk, INT64_MAX);
 }
 
 /* --- the tables --- */
