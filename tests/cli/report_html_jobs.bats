@@ -90,6 +90,12 @@ END
     of '.windows[0] | .until - .at, .to - .from, (.rows | length)' | jq -se '.[0] > 4.9e9 and .[1] < 5.2e9 and .[2] == 2'
 }
 
+@test "the moment of a late DataLoader is as long as the GPU waits for it" {
+    "$build/make_job" -n 4 -s 6 -d 1:6 job >/dev/null
+    page job/rank*
+    of '.windows[0] | .until - .at' | jq -e '. > 5.5e6 and . < 7e6'
+}
+
 @test "the parts of a job give the page that its traces give" {
     made slow=1:1000000 rank%r.json
     page rank?.json

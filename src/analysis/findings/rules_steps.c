@@ -325,6 +325,7 @@ static int loading_find(void *state, struct findings *findings)
     uint32_t activity = host_ask(findings->trace, idle, &question).activity;
     struct finding_place place = host_gap_place(worst->what.device, NULL);
     place.time = worst->sum.gap;
+    place.until = worst->sum.gap + worst->sum.current;
     struct finding *finding = finding_add(findings, cost, cost, loading->count, &place);
     if (!finding)
         return 0;

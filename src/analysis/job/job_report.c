@@ -143,7 +143,8 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
     if (rank->worst_at == EVENT_NONE)
         return place;
     /* The clock's correction is small: what it is at the corrected time is what it was before. */
-    place.until = difference_of(2 * rank->worst_at, job_clock_correct(clock, rank->worst_at));
+    place.until = job_clock_correct(clock, rank->worst_at);
+    place.until = difference_of(rank->worst_at, difference_of(place.until, rank->worst_at));
     place.until = difference_of(place.until, trace->base > 0 && job->base > 0 ? trace->base - job->base : 0);
     place.time = difference_of(place.until, rank->worst);
     for (size_t i = 0; i < trace->devices.count; i++)

@@ -2,7 +2,7 @@
 /* --- tables: sorted by a click on a column's head, filtered by text, shown in part at first --- */
 
 const FIRST_ROWS = 10;
-const LONG_NAME = 28;
+const LONG_NAME = window.matchMedia("(max-width: 60rem)").matches ? 28 : 40;
 
 /* Columns that say what a row is about. The first of HEADS that a table has heads the row; KEYS come next to it, so that
  * they can be read where the table is wider than the page. */
