@@ -358,6 +358,23 @@ END
     refute_output --partial alpha
 }
 
+@test "times and sizes have units in every option, with or without a blank" {
+    assert_equal "$(kernels --from='100 us' --to='0.2 ms')" "$(kernels --from=100us --to=200us)"
+    "$gputrace" cut -q --from=100us --to=200us trace.json a.json
+    "$gputrace" cut -q --from='100 µs' --to='0.0002 s' trace.json b.json
+    diff <(jq .traceEvents a.json) <(jq .traceEvents b.json)
+    run -0 "$gputrace" report -r memory --snapshot='200 us' trace.json
+    run -0 "$gputrace" diff --fail-on='total>1 s' --fail-on='total>20us' --fail-on='memory>1 GiB' --fail-on='memory>1GB' trace.json trace.json
+    run -2 "$gputrace" diff --fail-on='memory>1 GIB' trace.json trace.json
+    assert_output --partial 'try >3%, >2ms or >100MiB'
+    local option
+    for option in run:--delay run:--duration run:--flush-interval view:--timeout report:--snapshot; do
+        "$gputrace" "${option%:*}" --help | grep -A2 -e " ${option#*:}=TIME" | tr -s ' \n' ' ' | grep -E 'with a unit|likewise'
+        run ! "$gputrace" "${option%:*}" "${option#*:}=1 week" trace.json
+        assert_output "gputrace: ${option#*:}: '1 week' is not a time (try 2, 0.5 or 300ms)"
+    done
+}
+
 @test "arguments that make no sense" {
     local option
     for option in --from= --from=x --from=-1 --from=1h --from=nan --from=1e30 --to=101% --to=-1% --to=nan% --to=% --step=x \
