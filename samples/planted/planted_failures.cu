@@ -35,7 +35,7 @@ static void growing(bool fixed)
     for (int i = 0; i < 40; i++) {
         void *data;
         CHECK(cudaMalloc(&data, bytes));
-        launch_work((float *)data, 500, 0);
+        launch_work((float *)data, 4000, 0);
         CHECK(cudaStreamSynchronize(0));
         if (fixed)
             CHECK(cudaFree(data));

@@ -138,7 +138,7 @@
     X(LINK_OPERATIONS, 5, "of groups of ranks with at least so many")                                            \
     X(STAGE_PERCENT, 115, "a stage of a pipeline computes so many percent of the mean of all stages")            \
     X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")                   \
-    X(LEAKS, 5, "so many allocations of one size and call stack in each quarter of the run are never freed")     \
+    X(LEAKS, 4, "so many allocations of one size and call stack in each quarter of the run are never freed")     \
     X(LEFT_PERCENT, 10, "or so many percent of the peak are left, and more was freed at the end")
 
 enum {

@@ -18,38 +18,31 @@ struct churn {
     int64_t allocations, releases;
     struct busy_sum time; /* in these calls */
     struct stall_call longest;
-    struct dense_map stacks; /* numbers of call stacks of allocations: how many had each */
-    ARRAY(int64_t) stack_counts;
+    uint32_t name; /* + 1, of instants of such allocations, which may have call stacks; 0: there is none */
 };
 
 static void churn_release(void *state)
 {
-    struct churn *churn = state;
-    stalls_release(&churn->stalls);
-    dense_map_release(&churn->stacks);
-    array_release(&churn->stack_counts);
+    stalls_release(&((struct churn *)state)->stalls);
 }
 
-/* Counts the call stack of an allocation of KIND, where the trace has it. */
-static int count_stack(struct churn *churn, const struct trace *trace, const struct event_fields *event,
-                       const char *kind)
+static void note_name(struct churn *churn, const struct trace *trace, const struct event_fields *event,
+                      const char *name)
 {
-    bool fits = event->stack != EVENT_NONE && event->memory_kind != EVENT_NO_TEXT &&
-                strcmp(interned(&trace->strings, event->memory_kind), kind) == 0;
-    int64_t *count = fits ? dense_map_item(&churn->stacks, &event->stack, &churn->stack_counts) : NULL;
-    if (count)
-        ++*count;
-    return fits && !count ? -1 : 0;
+    if (strcmp(trace_text(trace, event->name), name) == 0)
+        churn->name = event->name + 1;
 }
 
 static int allocation_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    return count_stack(state, trace, event, "Device");
+    note_name(state, trace, event, "Allocate Device");
+    return 0;
 }
 
 static int pinning_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    return count_stack(state, trace, event, "Pinned");
+    note_name(state, trace, event, "Allocate Pinned");
+    return 0;
 }
 
 static int churn_call(void *state, const struct trace *trace, const struct host_call *call)
@@ -88,14 +81,7 @@ static int churn_find(void *state, struct findings *findings)
     if (churn->allocations < FINDING_CHURN_CALLS || churn->releases < FINDING_CHURN_CALLS)
         return 0;
     struct finding_place place = stall_place(&churn->longest);
-    /* The call stack of most allocations; EVENT_NONE: none is known. */
-    int64_t most = 0, stack = EVENT_NONE;
-    for (size_t i = 0; i < churn->stack_counts.count; i++)
-        if (churn->stack_counts.items[i] > most) {
-            most = churn->stack_counts.items[i];
-            stack = *(const int64_t *)dense_map_row(&churn->stacks, i);
-        }
-    place.stack = stack;
+    place.name = churn->name ? churn->name - 1 : EVENT_NO_TEXT;
     int64_t idle = offences_cost(&churn->idle), count = churn->allocations + churn->releases;
     return finding_say(finding_add(findings, churn->time.total, idle, count, &place),
                        "%s memory is allocated %s times and released %s times between kernels; the longest call is "
