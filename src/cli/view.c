@@ -166,8 +166,7 @@ static int run(int argc, char **argv)
         return error_usage("'view' needs a trace: 'gputrace view trace.json'");
     file = trace_folder_only(file);
     int status = file ? open_trace(file, &server) : -1;
-    if (status == 0)
-        status = serve(&server, file, settings.timeout);
+    status = status ?: serve(&server, file, settings.timeout);
     if (server.file >= 0)
         close(server.file);
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

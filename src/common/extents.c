@@ -189,8 +189,7 @@ int extents_each(struct extents *extents,
             if (point % REST_ITEMS == 0)
                 extents_evict(extents);
         }
-        if (result == 0)
-            result = each_track(extents, &span, each, context);
+        result = result ?: each_track(extents, &span, each, context);
         if (i % REST_ITEMS == 0)
             extents_evict(extents);
     }

@@ -80,10 +80,7 @@ static int run_alone(const struct ordered_loop *loop)
     int result = 0;
     for (size_t i = 0; i < loop->count && result == 0; i++) {
         result = loop->begin ? loop->begin(loop->context, i, 0) : 0;
-        if (result == 0)
-            result = loop->make(loop->context, i, 0, 0);
-        if (result == 0)
-            result = loop->take(loop->context, i, 0);
+        result = result ?: loop->make(loop->context, i, 0, 0) ?: loop->take(loop->context, i, 0);
     }
     return result > 0 ? 0 : result;
 }

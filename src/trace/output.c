@@ -183,8 +183,7 @@ int output_open(struct output *output, const char *path)
 {
     *output = (struct output){.fd = -1, .path = strdup(path)};
     int result = output->path ? open_file(output, path) : error_no_memory("a file name");
-    if (result == 0)
-        result = set_up_sink(output, path);
+    result = result ?: set_up_sink(output, path);
     if (result != 0)
         output_discard(output);
     return result;

@@ -96,8 +96,7 @@ static int find_any(struct conversion *conversion)
         if (!process->file.header.by_launcher)
             result = add_turns(&turns, process);
     }
-    if (result == 0)
-        result = join(&turns, &conversion->cpu_scopes->any);
+    result = result ?: join(&turns, &conversion->cpu_scopes->any);
     file_vector_release(&turns.items);
     return result;
 }

@@ -195,8 +195,7 @@ static int take(struct process *process, void *context)
         else
             result = -1;
     }
-    if (result == 0)
-        result = graph_streams_take(process, &found->graphs, &found->tracks);
+    result = result ?: graph_streams_take(process, &found->graphs, &found->tracks);
     release(found);
     *found = (struct found){0};
     return result;

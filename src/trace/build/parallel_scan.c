@@ -224,14 +224,14 @@ int parallel_scan(struct process *process, const struct scan *scan, uint64_t *un
     unsigned workers =
         parts < PARTS_LEAST ? 1 : ordered_loop_workers(process->conversion->options->workers, WORKERS_MOST);
     int result = make_slots(&scanning, workers);
-    if (result == 0)
-        result = ordered_loop_run(&(struct ordered_loop){.count = parts,
-                                                         .workers = workers,
-                                                         .make = look,
-                                                         .take = take,
-                                                         .size = held_size,
-                                                         .most = HELD_BYTES,
-                                                         .context = &scanning});
+    result = result
+                 ?: ordered_loop_run(&(struct ordered_loop){.count = parts,
+                                                            .workers = workers,
+                                                            .make = look,
+                                                            .take = take,
+                                                            .size = held_size,
+                                                            .most = HELD_BYTES,
+                                                            .context = &scanning});
     release_slots(&scanning);
     if (undecoded)
         *undecoded += scanning.undecoded;

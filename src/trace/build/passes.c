@@ -407,9 +407,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     conversion->cpu_scopes = &cpu_scopes;
     spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
-    int result = learn(conversion);
-    if (result == 0)
-        result = write_file(conversion, summary);
+    int result = learn(conversion) ?: write_file(conversion, summary);
     if (result == 0)
         summarise(conversion, summary);
     release(conversion);

@@ -95,10 +95,8 @@ static int take(struct process *process, void *context)
 {
     struct found *found = context;
     int result = projections_add(&process->nvtx->projections, &found->ranges);
-    if (result == 0)
-        result = collectives_take(process->collectives, &found->kernels);
-    if (result == 0)
-        result = compiled_take(process->operators, &found->compiled);
+    result = result ?: collectives_take(process->collectives, &found->kernels);
+    result = result ?: compiled_take(process->operators, &found->compiled);
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);

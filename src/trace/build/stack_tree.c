@@ -157,8 +157,7 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
         stack->owner = (uint8_t)frame_owner(&gathering->flat.items[place]);
         result = intern_place(gathering, &gathering->flat.items[place], &stack->place);
     }
-    if (result == 0)
-        result = note_backward(gathering);
+    result = result ?: note_backward(gathering);
     stack->leaf = result == 0 ? leaf : 0;
     gathering->process->losses.cut_stacks += !whole && count > 2;
     free(frames);

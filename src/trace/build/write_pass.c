@@ -353,16 +353,15 @@ int write_events(struct conversion *conversion, struct output *output)
         result = write_rows(conversion, conversion_process(conversion, i));
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
         result = plan_process(&write_pass, conversion_process(conversion, i));
-    if (result == 0)
-        result = set_up(&write_pass);
-    if (result == 0)
-        result = ordered_loop_run(&(struct ordered_loop){.count = write_pass.jobs.count,
-                                                         .workers = write_pass.worker_count,
-                                                         .make = make_piece,
-                                                         .take = take_piece,
-                                                         .size = piece_size,
-                                                         .most = MADE_BYTES,
-                                                         .context = &write_pass});
+    result = result ?: set_up(&write_pass);
+    result = result
+                 ?: ordered_loop_run(&(struct ordered_loop){.count = write_pass.jobs.count,
+                                                            .workers = write_pass.worker_count,
+                                                            .make = make_piece,
+                                                            .take = take_piece,
+                                                            .size = piece_size,
+                                                            .most = MADE_BYTES,
+                                                            .context = &write_pass});
     release(&write_pass);
     return result;
 }

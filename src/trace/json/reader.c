@@ -537,8 +537,7 @@ static int read_object(struct reader *reader)
         } else if (result == 0) {
             result = read_metadata(reader);
         }
-        if (result == 0)
-            result = read_separator(reader);
+        result = result ?: read_separator(reader);
         if (result < 0)
             return -1;
         at_array = result > 0 && !found;
@@ -623,10 +622,7 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
     int status = input_open(&reader->input, path, workers);
     if (status == 0 && reader->texts)
         blocks_keep_texts(reader->input.blocks);
-    if (status == 0)
-        status = read_file(reader);
-    if (status == 0)
-        status = pairs_finish(&reader->pairs, reader->input.path);
+    status = status ?: read_file(reader) ?: pairs_finish(&reader->pairs, reader->input.path);
     if (status == 0 && !quiet && (reader->cut_off || reader->input.cut_off))
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
                 reader->input.path, reader->input.offset);

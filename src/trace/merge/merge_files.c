@@ -179,14 +179,12 @@ static int write_part(const struct merge *merge, const struct merge_trace *trace
     const char *path = trace->input->path;
     struct cut *cut = cut_new(times, NULL, trace->input->name);
     int result = cut ? sources_read(path, merge_rename_to(rename, cut_looking(cut)), &one) : -1;
-    if (result == 0)
-        result = cut_looked_within(cut, merge->first, merge->last);
+    result = result ?: cut_looked_within(cut, merge->first, merge->last);
     if (result == 0) {
         result = sources_read(path, merge_rename_to(rename, cut_writing(cut, piece)), &one);
         if (result == 0)
             cut_write_rest(cut);
-        if (result == 0)
-            result = cut_written(cut);
+        result = result ?: cut_written(cut);
     }
     cut_free(cut);
     return result < 0 ? -1 : 0;
@@ -222,8 +220,7 @@ static int make(void *context, size_t number, unsigned slot_number, unsigned wor
     int result = write_events(writing->merge, &writing->merge->traces[number], &piece);
     sink_release(&piece);
     slot->events = piece.events;
-    if (result == 0)
-        result = output_end_part(&slot->part);
+    result = result ?: output_end_part(&slot->part);
     if (result != 0)
         output_discard(&slot->part);
     return result;

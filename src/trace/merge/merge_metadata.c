@@ -199,8 +199,7 @@ int merge_write_metadata(struct merge *merge, struct sink *sink)
     for (size_t i = 0; i < merge->options->count && result == 0; i++)
         result = add_trace(&joining, &merge->traces[i]);
     json_end(&joining.json);
-    if (result == 0)
-        result = write_joined(&joining);
+    result = result ?: write_joined(&joining);
     merge_own_free(joining.own);
     merge_stacks_release(&joining.stacks);
     buffer_release(&joining.devices);

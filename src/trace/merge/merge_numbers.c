@@ -159,9 +159,7 @@ static int find_devices(struct merge *merge)
     int result = 0;
     for (size_t i = 0; i < merge->options->count && result == 0; i++) {
         struct merge_trace *trace = &merge->traces[i];
-        result = see_gpu_rows(trace);
-        if (result == 0)
-            result = number_devices(merge, trace, &known);
+        result = see_gpu_rows(trace) ?: number_devices(merge, trace, &known);
     }
     map_release(&known);
     return result;
@@ -310,10 +308,7 @@ int merge_number(struct merge *merge)
     for (size_t i = 0; i < merge->options->count && seen; i++)
         count_hosts(merge, &merge->traces[i], seen);
     int result = seen ? find_devices(merge) : error_no_memory("hosts");
-    if (result == 0)
-        result = number_processes(merge, &taken);
-    if (result == 0)
-        result = number_gpu_rows(merge, &taken);
+    result = result ?: number_processes(merge, &taken) ?: number_gpu_rows(merge, &taken);
     free(seen);
     map_release(&taken);
     return result == 0 && number_flows(merge) == 0 ? order_processes(merge) : -1;

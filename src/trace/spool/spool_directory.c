@@ -119,8 +119,7 @@ int spool_directory_read(struct spool_directory *directory, const char *path)
     if (result == 0 && errno != 0)
         result = error("cannot read the spool directory '%s': %m", path);
     closedir(stream);
-    if (result == 0)
-        result = add_ended(directory, path);
+    result = result ?: add_ended(directory, path);
     if (directory->count > 1)
         qsort(directory->places, directory->count, sizeof(*directory->places), by_pid_and_image);
     return result;

@@ -286,12 +286,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     int result = look_at_file(fd, path, &file->size);
     if (result == 0 && !(file->spool.path = strdup(path)))
         result = error_no_memory("a spool");
-    if (result == 0)
-        result = read_header(file, fd, path);
-    if (result == 0)
-        result = list_chunks(file, fd, path);
-    if (result == 0)
-        result = add_packed_file(file, path);
+    result = result ?: read_header(file, fd, path) ?: list_chunks(file, fd, path) ?: add_packed_file(file, path);
     close(fd);
     return finish_opening(file, result, directory);
 }

@@ -102,29 +102,20 @@ static int put_statement(struct database *database, void (*put)(struct buffer *s
     buffer_init_memory(&sql);
     put(&sql, table);
     int result = sql.failure ? error_no_memory("a database") : 0;
-    if (result == 0)
-        result = statement ? prepare(database, sql.data, statement) : execute(database, sql.data);
+    result = result ?: (statement ? prepare(database, sql.data, statement) : execute(database, sql.data));
     buffer_release(&sql);
     return result;
 }
 
 static int make_tables(struct database *database)
 {
-    int result = execute(database, settings);
-    if (result == 0)
-        result = execute_all(database, sqlite_begin);
-    for (enum sqlite_table_number i = 0; i < SQLITE_TABLE_COUNT && result == 0; i++) {
-        result = put_statement(database, sqlite_put_create, i, NULL);
-        if (result == 0)
-            result = put_statement(database, sqlite_put_insert, i, &database->rows[i]);
-    }
-    if (result == 0)
-        result = prepare(database, "INSERT INTO names VALUES(?,?)", &database->name);
-    if (result == 0)
-        result = prepare(database, "INSERT OR REPLACE INTO metadata VALUES(?,?)", &database->metadata);
-    if (result == 0)
-        result = prepare(database, "INSERT OR REPLACE INTO processes VALUES(?,?,?)", &database->process);
-    return result;
+    int result = execute(database, settings) ?: execute_all(database, sqlite_begin);
+    for (enum sqlite_table_number i = 0; i < SQLITE_TABLE_COUNT && result == 0; i++)
+        result = put_statement(database, sqlite_put_create, i, NULL)
+                     ?: put_statement(database, sqlite_put_insert, i, &database->rows[i]);
+    result = result ?: prepare(database, "INSERT INTO names VALUES(?,?)", &database->name);
+    result = result ?: prepare(database, "INSERT OR REPLACE INTO metadata VALUES(?,?)", &database->metadata);
+    return result ?: prepare(database, "INSERT OR REPLACE INTO processes VALUES(?,?,?)", &database->process);
 }
 
 struct database *database_open(const char *path)
@@ -380,16 +371,11 @@ static int put_streams(struct database *database)
 
 int database_finish(struct database *database)
 {
-    int result = put_threads(database);
-    if (result == 0)
-        result = put_streams(database);
-    if (result == 0)
-        result = execute_all(database, sqlite_before_launches);
+    int result = put_threads(database) ?: put_streams(database) ?: execute_all(database, sqlite_before_launches);
     for (enum sqlite_table_number i = 0; i < SQLITE_TABLE_COUNT && result == 0; i++)
         if (sqlite_tables[i].gpu_ops)
             result = put_statement(database, sqlite_put_launches, i, NULL);
-    if (result == 0)
-        result = execute_all(database, sqlite_after_launches);
+    result = result ?: execute_all(database, sqlite_after_launches);
     for (enum sqlite_table_number i = 0; i < SQLITE_TABLE_COUNT && result == 0; i++)
         result = put_statement(database, sqlite_put_view, i, NULL);
     if (result < 0)
