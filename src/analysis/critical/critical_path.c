@@ -102,11 +102,7 @@ static int split(struct pieces *pieces, const struct critical_part *part)
     return 0;
 }
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct critical_part *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end);
-}
+ORDER_BY(by_thread, struct critical_part, thread, start, end)
 
 int critical_path_divide(struct critical_path *path, const struct trace *trace)
 {

@@ -16,29 +16,10 @@ struct sync_record {
     enum sync_kind kind;
 };
 
-static int by_recorded(const void *left, const void *right)
-{
-    const struct sync_record *a = left, *b = right;
-    return ORDER(a->recorded, b->recorded) ?: ORDER(a->time, b->time) ?: ORDER(a->correlation, b->correlation);
-}
-
-static int by_correlation(const void *left, const void *right)
-{
-    const struct sync_record *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->time, b->time) ?: ORDER(a->recorded, b->recorded);
-}
-
-static int by_stream_and_time(const void *left, const void *right)
-{
-    const struct critical_wait *a = left, *b = right;
-    return ORDER(a->stream, b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->on, b->on) ?: ORDER(a->marked, b->marked);
-}
-
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct critical_sync *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time) ?: ORDER(a->on, b->on) ?: ORDER(a->marked, b->marked);
-}
+ORDER_BY(by_recorded, struct sync_record, recorded, time, correlation)
+ORDER_BY(by_correlation, struct sync_record, correlation, time, recorded)
+ORDER_BY(by_stream_and_time, struct critical_wait, stream, time, on, marked)
+ORDER_BY(by_thread_and_time, struct critical_sync, thread, time, on, marked)
 
 void critical_syncs_init(struct critical_syncs *syncs, struct sorter_space *space)
 {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/lookup.h"
+
 /* The gap between two modes is at least so many times as large as the deviation of the runs of each. */
 #define MODES_GAP 3
 /* Where a change fills the gap: the distance of the modes, in deviations of the runs of a mode and a side. */
@@ -73,11 +75,7 @@ static struct diff_modes cut_by_deviation(const struct diff_run *runs, size_t co
     return best;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const struct diff_run *a = left, *b = right;
-    return (a->value > b->value) - (a->value < b->value);
-}
+ORDER_BY(by_value, struct diff_run, value)
 
 struct diff_modes diff_modes_find(struct diff_run *runs, size_t count, double least)
 {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/lookup.h"
+
 /* --- Student's t --- */
 
 #define BETA_STEPS 300
@@ -140,11 +142,7 @@ void statistics_widen(struct estimate *estimate, double variance, double df)
     estimate->variance += variance;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const struct weighed *a = left, *b = right;
-    return (a->value > b->value) - (a->value < b->value);
-}
+ORDER_BY(by_value, struct weighed, value)
 
 double statistics_weighed_median(struct weighed *items, size_t count)
 {

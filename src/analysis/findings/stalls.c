@@ -2,11 +2,7 @@
 
 #include "common/lookup.h"
 
-static int by_start(const void *left, const void *right)
-{
-    const struct stall_call *a = left, *b = right;
-    return ORDER(a->start, b->start) ?: ORDER(a->thread, b->thread);
-}
+ORDER_BY(by_start, struct stall_call, start, thread)
 
 static void end_walk(struct stalls *stalls)
 {

@@ -31,11 +31,7 @@ void idle_release(struct idle *idle)
     idle->has_pieces = false;
 }
 
-static int by_device(const void *left, const void *right)
-{
-    const struct idle_piece *a = left, *b = right;
-    return ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->cause, b->cause);
-}
+ORDER_BY(by_device, struct idle_piece, device, start, cause)
 
 void idle_keep_pieces(struct idle *idle, struct sorter_space *space)
 {

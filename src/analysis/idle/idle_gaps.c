@@ -22,17 +22,8 @@ struct gap {
     bool copied;          /* a copy of pageable memory ends it: the driver copies the memory first */
 };
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct thread_phase *a = left, *b = right;
-    return ORDER(a->process, b->process) ?: ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->name, b->name);
-}
-
-static int by_key_and_call(const void *left, const void *right)
-{
-    const struct gap *a = left, *b = right;
-    return ORDER(a->launch.key, b->launch.key) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
-}
+ORDER_BY(by_thread, struct thread_phase, process, thread, start, end, name)
+ORDER_BY(by_key_and_call, struct gap, launch.key, called, start)
 
 /* What is found after the last event. */
 static void init_found(struct idle_gaps *gaps, struct sorter_space *space)

@@ -8,11 +8,7 @@
 #include "analysis/model/names.h"
 #include "analysis/model/trace.h"
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct idle_host_gap *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->what.device, b->what.device);
-}
+ORDER_BY(by_thread_and_time, struct idle_host_gap, thread, start, what.device)
 
 static int by_thread_and_start(const void *left, const void *right)
 {

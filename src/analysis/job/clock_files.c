@@ -29,11 +29,7 @@ struct finding {
     struct sorter parts;
 };
 
-static int by_operation(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    return ORDER(a->operation, b->operation) ?: ORDER(a->host, b->host) ?: ORDER(a->enter, b->enter) ?: ORDER(a->leave, b->leave) ?: ORDER(a->roles, b->roles);
-}
+ORDER_BY(by_operation, struct part, operation, host, enter, leave, roles)
 
 /* --- one trace --- */
 

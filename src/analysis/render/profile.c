@@ -50,11 +50,7 @@ static struct profile_line *find_line(struct profile_line *lines, size_t count, 
     return at < count && lines[at].index == index ? &lines[at] : NULL;
 }
 
-static int compare_lines(const void *left, const void *right)
-{
-    const struct profile_line *a = left, *b = right;
-    return ORDER(a->index, b->index);
-}
+ORDER_BY(compare_lines, struct profile_line, index)
 
 static int64_t busy_of(const struct profile *profile, const struct profile_line *line)
 {
