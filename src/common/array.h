@@ -84,9 +84,4 @@ static inline size_t array_before(const void *items, size_t count, size_t size, 
         added_ != NULL;                                \
     })
 
-/* In a function that compares LEFT and RIGHT: returns which comes first by this member, unless they have the same. */
-#define COMPARE_BY(member)             \
-    if (left->member != right->member) \
-    return left->member < right->member ? -1 : 1
-
 #endif

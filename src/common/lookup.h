@@ -31,18 +31,21 @@
 
 /* Defines the function NAME for qsort() and file_vector_sort(): two of TYPE are in the order of their first member of
  * these, at most five; where that is equal of the next one. */
-#define ORDER_BY(name, type, ...)                                                                           \
-    static int name(const void *left, const void *right)                                                    \
-    {                                                                                                       \
-        const type *a = left, *b = right;                                                                   \
-        return ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
+#define ORDER_BY(name, type, ...)                                                                    \
+    static int name(const void *left, const void *right)                                             \
+    {                                                                                                \
+        const type *a = left, *b = right;                                                            \
+        ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
     }
 #define ORDER_CHOICE(member_1, member_2, member_3, member_4, member_5, order, ...) order
-#define ORDER_1(member) ORDER(a->member, b->member)
-#define ORDER_2(member, ...) ORDER_1(member) ?: ORDER_1(__VA_ARGS__)
-#define ORDER_3(member, ...) ORDER_1(member) ?: ORDER_2(__VA_ARGS__)
-#define ORDER_4(member, ...) ORDER_1(member) ?: ORDER_3(__VA_ARGS__)
-#define ORDER_5(member, ...) ORDER_1(member) ?: ORDER_4(__VA_ARGS__)
+#define ORDER_FIRST(member)     \
+    if (a->member != b->member) \
+        return a->member < b->member ? -1 : 1;
+#define ORDER_1(member) return ORDER(a->member, b->member)
+#define ORDER_2(member, ...) ORDER_FIRST(member) ORDER_1(__VA_ARGS__)
+#define ORDER_3(member, ...) ORDER_FIRST(member) ORDER_2(__VA_ARGS__)
+#define ORDER_4(member, ...) ORDER_FIRST(member) ORDER_3(__VA_ARGS__)
+#define ORDER_5(member, ...) ORDER_FIRST(member) ORDER_4(__VA_ARGS__)
 
 /* How many of COUNT items come before the place that is sought: the expression BEFORE says it of item I. */
 #define COUNT_BEFORE(count, i, before) COUNT_BEFORE_BETWEEN(0, count, i, before)

@@ -6,6 +6,7 @@
 
 #include "analysis/names/pretty_name.h"
 #include "common/buffer.h"
+#include "common/lookup.h"
 
 /* How much of a name is written: more of it in each round in which it coincides with another one. */
 enum { LEVEL_PRETTY, LEVEL_PIECES, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };
@@ -60,8 +61,7 @@ static int by_name(const void *left, const void *right, void *context)
 static int by_shown(const void *first, const void *second)
 {
     const struct shown_name *left = *(struct shown_name *const *)first, *right = *(struct shown_name *const *)second;
-    COMPARE_BY(shown);
-    return left < right ? -1 : left > right;
+    return ORDER(left->shown, right->shown) ?: ORDER(left, right);
 }
 
 /* --- what to write again --- */

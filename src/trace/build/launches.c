@@ -8,6 +8,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
@@ -224,12 +225,7 @@ int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part
     return 0;
 }
 
-static int by_part(const void *a, const void *b)
-{
-    const struct launch_share *left = a, *right = b;
-    COMPARE_BY(part);
-    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
-}
+ORDER_BY(by_part, struct launch_share, part, correlation)
 
 uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part)
 {

@@ -11,6 +11,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/spool/ended_file.h"
 #include "trace/spool/packing.h"
 #include "common/spool.h"
@@ -227,13 +228,12 @@ static int add_packed_file(struct spool_file *file, const char *spool)
 
 /* --- all of a process --- */
 
+/* Chunks of a damaged file, which have equal numbers, stay in the file's order. */
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
-    COMPARE_BY(sequence);
-    if (left->drained != right->drained)
-        return left->drained ? -1 : 1;
-    return left->offset < right->offset ? -1 : left->offset > right->offset; /* damaged: keep the file's order */
+    return ORDER(left->sequence, right->sequence)
+               ?: ORDER(right->drained, left->drained) ?: ORDER(left->offset, right->offset);
 }
 
 /* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
