@@ -140,9 +140,8 @@ static void doubt_host(const struct diff *diff, struct diff_row *row)
         row->each.log.p = fmax(row->each.log.p, chance_of_order(diff));
     if (diff->traces > DIFF_SIDES)
         return;
-    row->each.log.p = fmax(row->each.log.p, CHANCE_HOST);
-    row->count.log.p = fmax(row->count.log.p, CHANCE_HOST);
-    row->total.log.p = fmax(row->total.log.p, CHANCE_HOST);
+    for (unsigned i = 0; i < DIFF_FIGURES; i++)
+        row->figures[i].log.p = fmax(row->figures[i].log.p, CHANCE_HOST);
 }
 
 /* A row that has two modes is compared within them. RUNS has a place for each trace. */
@@ -268,11 +267,6 @@ static void family_add(struct family *family, struct diff_test *test, bool tiny)
     family->tests[family->count++] = test;
 }
 
-static void strictly(struct diff_test *test, size_t comparisons)
-{
-    test->adjusted = fmin(1, test->log.p * fmax(1, (double)comparisons));
-}
-
 static bool in_family(const struct diff_row *row, bool host)
 {
     return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
@@ -284,22 +278,16 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
     family->count = family->all = 0;
     for (size_t i = 0; i < diff->rows.count; i++) {
         struct diff_row *row = &diff->rows.items[i];
-        if (!in_family(row, host))
-            continue;
-        family_add(family, &row->each, row->tiny);
-        family_add(family, &row->count, row->tiny);
-        family_add(family, &row->total, row->tiny);
+        for (unsigned k = 0; in_family(row, host) && k < DIFF_FIGURES; k++)
+            family_add(family, &row->figures[k], row->tiny);
     }
     statistics_adjust(family->p, family->order, family->count);
     for (size_t i = 0; i < family->count; i++)
         family->tests[i]->adjusted = family->p[i];
     for (size_t i = 0; i < diff->rows.count; i++) {
         struct diff_row *row = &diff->rows.items[i];
-        if (!row->tiny || !in_family(row, host))
-            continue;
-        strictly(&row->each, family->all);
-        strictly(&row->count, family->all);
-        strictly(&row->total, family->all);
+        for (unsigned k = 0; row->tiny && in_family(row, host) && k < DIFF_FIGURES; k++)
+            row->figures[k].adjusted = fmin(1, row->figures[k].log.p * fmax(1, (double)family->all));
     }
 }
 

@@ -63,6 +63,9 @@ struct diff_test {
     double adjusted;       /* log.p, for as many comparisons as there are; or log.p itself */
 };
 
+/* The figures of a row that are compared. */
+enum diff_figure { FIGURE_EACH, FIGURE_COUNT, FIGURE_TOTAL, DIFF_FIGURES };
+
 enum diff_change { UNCHANGED, SLOWER, FASTER, MORE, FEWER, LARGER, SMALLER, APPEARED, VANISHED };
 enum diff_sure { NOT_SURE, LIKELY, SURE };
 
@@ -75,7 +78,12 @@ struct diff_row {
     uint32_t name;               /* of diff.names */
     struct diff_sample *samples; /* by the number of the trace */
     size_t present[DIFF_SIDES];  /* traces that have it */
-    struct diff_test each, count, total;
+    union {
+        struct {
+            struct diff_test each, count, total;
+        };
+        struct diff_test figures[DIFF_FIGURES];
+    };
     double apart, deviation;     /* of two modes of `each`, and of runs within them, as logarithms; 0: it has none */
     double totals[DIFF_SIDES];   /* means over all traces of the side, 0 for those without the row */
     double counts[DIFF_SIDES];   /* likewise */

@@ -24,12 +24,7 @@
 
 static double figure_of(const struct diff_sample *sample, enum diff_figure figure)
 {
-    switch (figure) {
-    case FIGURE_EACH: return sample->each;
-    case FIGURE_COUNT: return sample->count;
-    case FIGURE_TOTAL: return sample->total;
-    }
-    return 0;
+    return figure == FIGURE_EACH ? sample->each : figure == FIGURE_COUNT ? sample->count : sample->total;
 }
 
 static double logarithm(double value)

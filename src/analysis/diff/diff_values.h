@@ -66,8 +66,6 @@ static inline struct floor floor_of_counts(enum comparable_floor floor)
 #define FLOOR_SEVERAL 4
 #define FLOOR_AGREEMENT 15
 
-enum diff_figure { FIGURE_EACH, FIGURE_COUNT, FIGURE_TOTAL };
-
 struct diff_values {
     size_t count;
     double mean;

@@ -1,6 +1,7 @@
 /*
  * Rules about GPUs that are idle: while the host does other things, for long, or in parts of the run.
  */
+#include "common/lookup.h"
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
@@ -220,12 +221,9 @@ static void add_busy(struct use_of_device *use, const struct trace *trace, int64
 static int use_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct use *use = state;
-    while (use->devices.count <= op->device) {
-        struct use_of_device *added = array_push(&use->devices);
-        if (!added)
+    while (use->devices.count <= op->device)
+        if (!ADD(array_push, &use->devices, (struct use_of_device){.until = trace->start}))
             return -1;
-        added->until = trace->start;
-    }
     add_busy(&use->devices.items[op->device], trace, op->start, op->end);
     return 0;
 }

@@ -210,11 +210,6 @@ static int add_shared(struct host_walk *walk, struct shared_gap *one)
     return status;
 }
 
-static int is_called_later(const void *item, const void *called)
-{
-    return (*(struct shared_gap *const *)item)->gap.called > *(const int64_t *)called ? -1 : 0;
-}
-
 static int share(struct shared_gaps *shared, const struct idle_host_gap *gap)
 {
     size_t bytes = shared->sums.count * sizeof(int64_t), count = shared->items.count;
@@ -228,7 +223,7 @@ static int share(struct shared_gaps *shared, const struct idle_host_gap *gap)
     if (bytes > 0)
         memcpy(one->before, shared->sums.items, bytes);
     struct shared_gap **items = shared->items.items;
-    size_t at = array_before(items, count, sizeof(*items), &gap->called, is_called_later);
+    size_t at = COUNT_BEFORE(count, i, items[i]->gap.called > gap->called);
     memmove(items + at + 1, items + at, (count - at) * sizeof(*items));
     items[at] = one;
     return 0;
