@@ -68,11 +68,13 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     double value = cell_value(cell);
     switch (type) {
     case TYPE_NS:
-        if (!(flags & COLUMN_MOMENT))
+        if (!(flags & COLUMN_MOMENT) || fabs(value) < 1e6)
             return scaled_text(value, times, COUNT(times), ascii);
-        snprintf(text.number, sizeof(text.number), "%.3f", value / 1e6);
+        /* A moment, to a microsecond, in the unit that a duration has. */
+        snprintf(text.number, sizeof(text.number), "%.*f", fabs(value) < 1e9 ? 3 : 6,
+                 value / (fabs(value) < 1e9 ? 1e6 : 1e9));
         separate(text.number);
-        text.unit = "ms";
+        text.unit = fabs(value) < 1e9 ? "ms" : "s";
         return text;
     case TYPE_BYTES: return scaled_text(value, sizes, COUNT(sizes), ascii);
     case TYPE_RATE: return scaled_text(value, rates, COUNT(rates), ascii);

@@ -56,7 +56,13 @@ UNIT_TEST(counts_have_separators_and_numbers_have_none)
 UNIT_TEST(points_in_time_have_microseconds)
 {
     struct cell cell = cell_integer(INT64_C(5848123456));
-    assert_string_equal(value_text_of(&cell, TYPE_NS, COLUMN_MOMENT, false).number, "5,848.123");
+    assert_string_equal(value_text_of(&cell, TYPE_NS, COLUMN_MOMENT, false).number, "5.848123");
+    assert_string_equal(value_text_of(&cell, TYPE_NS, COLUMN_MOMENT, false).unit, "s");
+    const struct cell later = cell_integer(12345678), early = cell_integer(459000);
+    assert_string_equal(value_text_of(&later, TYPE_NS, COLUMN_MOMENT, false).number, "12.346");
+    assert_string_equal(value_text_of(&later, TYPE_NS, COLUMN_MOMENT, false).unit, "ms");
+    assert_string_equal(value_text_of(&early, TYPE_NS, COLUMN_MOMENT, false).number, "459");
+    assert_string_equal(value_text_of(&early, TYPE_NS, COLUMN_MOMENT, false).unit, "µs");
 }
 
 UNIT_TEST(microseconds_are_us_in_ascii)

@@ -488,7 +488,7 @@ UNIT_TEST(what_was_done_to_a_clock_is_said)
                                   .uncertainty_ns = 14200,
                                   .steps = 1,
                                   .operations = 5123},
-               "clock of node7: 12.346 ms ahead of that of node0, drift +3.250 ppm; corrected, ± 14.2 us (5123 "
+               "clock of node7: 12.346 ms ahead of that of node0, drift +3.250 ppm; corrected, ± 14.2 us (5,123 "
                "operations)");
     check_text((struct job_clock){.state = JOB_CLOCK_KNOWN,
                                   .offset_ns = -2500000000,
