@@ -14,7 +14,6 @@
 #include "cli/section_words.h"
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
-#include "trace/spool/spool_directory.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_write.h"
@@ -167,24 +166,15 @@ static int take_operands(struct diff_settings *settings, char **operands, int co
 
 /* --- the command --- */
 
-static struct symbols *symbols_for(const struct diff_options *diff)
-{
-    bool spools = false;
-    for (int side = 0; side < DIFF_SIDES; side++)
-        for (size_t i = 0; i < diff->counts[side]; i++)
-            spools |= spool_directory_is(diff->paths[side][i]);
-    return spools ? symbols_new(0) : NULL;
-}
-
 static int write_files(void *diff, struct buffer *out)
 {
     return diff_files(diff, out);
 }
 
 /* HTML: the page that is written instead of text on standard output; NULL: none. */
-static int write_diff(struct diff_options *diff, const char *html)
+static int write_diff(struct diff_options *diff, const char *html, bool spools)
 {
-    struct symbols *symbols = symbols_for(diff); /* NULL: stacks stay addresses */
+    struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     diff->report.namer = symbols ? &namer : NULL;
     int status = page_file_write(html, "traces", write_files, diff);
@@ -236,7 +226,7 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
         diff->counts[side] = traces[side].count;
     }
     choose(settings);
-    int result = write_diff(diff, settings->html);
+    int result = write_diff(diff, settings->html, traces[BEFORE].spools || traces[AFTER].spools);
     return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 

@@ -19,7 +19,6 @@
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
 #include "trace/build/sources.h"
-#include "trace/spool/spool_directory.h"
 #include "analysis/findings/findings.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
@@ -157,11 +156,8 @@ static int write_files(void *context, struct buffer *out)
 /* PARTIAL: the file of the part, FILE: of the page or text that is written instead of text on standard output; NULL:
  * none. */
 static int write_report(struct report_options *report, const char *partial, const char *file, const char *const *paths,
-                        size_t count)
+                        size_t count, bool spools)
 {
-    bool spools = false;
-    for (size_t i = 0; i < count; i++)
-        spools |= spool_directory_is(paths[i]);
     struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
@@ -240,8 +236,8 @@ static int run(int argc, char **argv)
     snprintf(words, sizeof(words), "gputrace: cannot go on: '%s' is not reported\n", paths[0]);
     end_at_fault(NULL, words, EXIT_FAILURE);
     const char *file = settings.html ? settings.html : settings.output;
-    int status =
-        write_report(&settings.report, settings.partial ? file : NULL, settings.partial ? NULL : file, paths, count);
+    int status = write_report(&settings.report, settings.partial ? file : NULL, settings.partial ? NULL : file, paths,
+                              count, traces.spools);
     if (status >= 0 && report_check_selected(&settings.report) < 0)
         status = -1;
     return exit_status(status);

@@ -108,10 +108,10 @@ static int add_trace(void *context, const char *path, bool spools)
 {
     struct trace_paths *paths = context;
     const char *copy = strdup(path), **place = copy ? array_push(paths) : NULL;
-    (void)spools;
     if (!place)
         return error_no_memory("the traces");
     *place = copy;
+    paths->spools |= spools;
     return 0;
 }
 
@@ -157,6 +157,6 @@ int trace_folder_find(struct trace_paths *paths, const char *const *words, size_
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = trace_folder_is(words[i]) ? trace_folder_each(words[i], NULL, parts, add_trace, paths)
-                                           : add_trace(paths, words[i], false);
+                                           : add_trace(paths, words[i], spool_directory_is(words[i]));
     return status == 0 && paths->count > 1 && options->filter.rank.given ? keep_rank(paths, options) : status;
 }

@@ -33,6 +33,7 @@ int trace_folder_each(const char *path, const char *except, bool parts,
 struct trace_paths {
     const char **items;
     size_t count, capacity;
+    bool spools; /* some are spool directories */
 };
 
 /* Sets PATHS to COUNT WORDS, with what trace_folder_each() finds in a directory in its place. Where several are left
