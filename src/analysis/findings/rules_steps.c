@@ -285,19 +285,13 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     return 0;
 }
 
-static bool is_loader(const struct loading *loading, uint32_t name)
-{
-    return name < loading->is_loader.count && loading->is_loader.items[name] == 2;
-}
-
 /* How long DEVICE was idle because the launching thread was in the DataLoader, and the row with most of that. */
-static int64_t loading_idle(const struct loading *loading, const struct idle *idle, size_t device,
+static int64_t loading_idle(const struct trace *trace, const struct idle *idle, size_t device,
                             const struct idle_row **worst)
 {
     int64_t total = 0;
     for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
-        bool loads = is_loader(loading, row->what.range) || is_loader(loading, row->what.operation);
-        if (!loads)
+        if (!idle_is_loading(trace, &row->what))
             continue;
         total = sum_of(total, row->sum.total);
         *worst = !*worst || row->sum.total > (*worst)->sum.total ? row : *worst;
@@ -313,7 +307,7 @@ static int loading_find(void *state, struct findings *findings)
     int64_t cost = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         const struct idle_row *row = NULL;
-        int64_t one = loading_idle(loading, idle, i, &row);
+        int64_t one = loading_idle(findings->trace, idle, i, &row);
         if (one > cost) {
             cost = one;
             worst = row;
