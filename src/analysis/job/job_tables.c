@@ -182,8 +182,8 @@ static int fill(struct table *table, const struct job_whole *job, unsigned secti
     case REPORT_OVERVIEW: return fill_overview(table, job);
     case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
     case REPORT_STAGES: return stages_fill(&row, &job->ranks);
-    case REPORT_HANG: return hang_fill(&row, &job->hangs);
-    case REPORT_COMM: return comm_fill(&row, &job->comm);
+    case REPORT_HANG: hang_fill(&row, &job->hangs); return 0;
+    case REPORT_COMM: comm_fill(&row, &job->comm); return 0;
     default: return fill_rows(table, job, section);
     }
 }

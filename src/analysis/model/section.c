@@ -19,7 +19,7 @@ void tally_release(struct tally *tally, size_t size, unsigned series)
     dense_map_release(&tally->keys);
 }
 
-int section_row(struct report_row *row, const void *key, const void *item)
+void section_row(struct report_row *row, const void *key, const void *item)
 {
     struct table *table = row->table;
     struct cell *cells = table_row(table);
@@ -33,10 +33,9 @@ int section_row(struct report_row *row, const void *key, const void *item)
         else if (column->fill)
             cells[i] = column->fill(row, column);
     }
-    return cells ? 0 : -1;
 }
 
-int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
+void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
     /* The sum of the totals that a column of shares is about. */
     int64_t whole = 0;
@@ -46,10 +45,8 @@ int section_rows(struct report_row *row, const struct dense_map *keys, const voi
     row->table->whole = whole;
     for (row->number = 0; row->number < count; row->number++) {
         const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
-        if (section_row(row, key, (const char *)items + row->number * size) < 0)
-            return -1;
+        section_row(row, key, (const char *)items + row->number * size);
     }
-    return 0;
 }
 
 struct ordering {
@@ -65,22 +62,21 @@ static int compare_items(const void *left, const void *right, void *context)
     return ordering->compare(ordering->items + a * ordering->size, ordering->items + b * ordering->size) ?: ORDER(a, b);
 }
 
-int section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
-                         size_t size, int (*compare)(const void *left, const void *right))
+void section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
+                          size_t size, int (*compare)(const void *left, const void *right))
 {
     struct ordering ordering = {items, size, compare};
     uint32_t *order = calloc(count + 1, sizeof(*order));
-    int status = order ? 0 : -1;
+    row->table->no_memory |= !order;
     for (uint32_t i = 0; order && i < count; i++)
         order[i] = i;
     if (order && count > 1)
         qsort_r(order, count, sizeof(*order), compare_items, &ordering);
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; order && i < count; i++) {
         row->number = order[i];
-        status = section_row(row, dense_map_row(keys, order[i]), (const char *)items + order[i] * size);
+        section_row(row, dense_map_row(keys, order[i]), (const char *)items + order[i] * size);
     }
     free(order);
-    return status;
 }
 
 const void *row_field(const struct report_row *row, const struct column *column)
@@ -391,6 +387,8 @@ int sections_fill(struct sections *sections, unsigned number, struct table *tabl
     struct report_row row = {.trace = one->trace, .table = table, .state = one->state};
     const struct tally *tally = one->state;
     if (one->section->finish)
-        return one->section->finish(&row);
-    return section_rows(&row, &tally->keys, tally->items, tally->count, one->section->item_size);
+        one->section->finish(&row);
+    else
+        section_rows(&row, &tally->keys, tally->items, tally->count, one->section->item_size);
+    return table->no_memory ? -1 : 0;
 }

@@ -91,14 +91,15 @@ struct report_row {
     struct summary summary;
 };
 
-/* Adds a row to the table, and fills it as its columns say from KEY and ITEM. Returns 0, or -1: no memory. */
-int section_row(struct report_row *row, const void *key, const void *item);
+/* Adds a row to the table, and fills it as its columns say from KEY and ITEM. If there is no memory for it, or for a
+ * text of it, the table remembers that. */
+void section_row(struct report_row *row, const void *key, const void *item);
 /* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
- * Returns 0, or -1: no memory. */
-int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
+ */
+void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
 /* The same in the order of COMPARE, of two items; equal ones as they came. */
-int section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
-                         size_t size, int (*compare)(const void *left, const void *right));
+void section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
+                          size_t size, int (*compare)(const void *left, const void *right));
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
 /* Which field a column shows. */
@@ -214,9 +215,9 @@ struct section {
      * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
      * memory. NULL: the section looks at the trace alone. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* Adds the table's rows after trace_finish(). ROW has the trace, the table and the state. Returns 0, or -1: no
-     * memory. NULL: a row for each item of the tally. */
-    int (*finish)(struct report_row *row);
+    /* Adds the table's rows after trace_finish(). ROW has the trace, the table, which remembers that there was no
+     * memory, and the state. NULL: a row for each item of the tally. */
+    void (*finish)(struct report_row *row);
     void (*release)(void *state); /* all but the tally; NULL: nothing */
 };
 

@@ -208,7 +208,7 @@ const struct column comm_columns[COMM_COLUMNS] = {
     {"operation", "Operation", TYPE_TEXT, 0, .fill = fill_operation},
 };
 
-int comm_fill(struct report_row *row, const struct comm *comm)
+void comm_fill(struct report_row *row, const struct comm *comm)
 {
-    return section_array(row, &comm->keys, &comm->rows);
+    section_array(row, &comm->keys, &comm->rows);
 }

@@ -59,7 +59,7 @@ int comm_gather(struct comm *comm, const struct collectives *collectives);
 #define COMM_COLUMNS 15
 extern const struct column comm_columns[COMM_COLUMNS];
 #define COMM_SORT "total"
-/* Adds the rows to ROW's table, which has these columns. Returns 0, or -1: no memory. */
-int comm_fill(struct report_row *row, const struct comm *comm);
+/* Adds the rows to ROW's table, which has these columns. */
+void comm_fill(struct report_row *row, const struct comm *comm);
 
 #endif

@@ -193,14 +193,12 @@ const struct column hang_columns[HANG_COLUMNS] = {
     {"waited", "Waited", TYPE_NS, COLUMN_MACHINE, .fill = fill_value, .at = offsetof(struct hang, waited)},
 };
 
-int hang_fill(struct report_row *row, const struct hangs *hangs)
+void hang_fill(struct report_row *row, const struct hangs *hangs)
 {
-    int status = 0;
     for (unsigned follows = 0; follows < 2; follows++)
-        for (size_t i = 0; i < hangs->items.count && status == 0; i++) {
+        for (size_t i = 0; i < hangs->items.count; i++) {
             const struct hang_row item = {hangs, &hangs->items.items[i]};
             if (item.hang->follows == (follows == 1))
-                status = section_row(row, NULL, &item);
+                section_row(row, NULL, &item);
         }
-    return status;
 }

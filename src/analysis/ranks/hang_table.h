@@ -22,8 +22,7 @@ const struct hangs *hangs_found(const struct trace *trace);
 #define HANG_COLUMNS 21
 extern const struct column hang_columns[HANG_COLUMNS];
 
-/* Adds the rows of HANGS to ROW's table, which has these columns: causes come before what follows from them. Returns 0,
- * or -1: no memory. */
-int hang_fill(struct report_row *row, const struct hangs *hangs);
+/* Adds the rows of HANGS to ROW's table, which has these columns: causes come before what follows from them. */
+void hang_fill(struct report_row *row, const struct hangs *hangs);
 
 #endif

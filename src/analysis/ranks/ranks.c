@@ -268,7 +268,7 @@ int ranks_fill(struct report_row *row, const struct ranks *ranks)
     int status = order ? 0 : -1;
     row->state = (void *)(uintptr_t)ranks;
     for (size_t i = 0; i < ranks->items.count && status == 0; i++)
-        status = section_row(row, NULL, order[i]);
+        section_row(row, NULL, order[i]);
     free(order);
     return status;
 }

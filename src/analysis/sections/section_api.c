@@ -59,9 +59,9 @@ static const struct column error_columns[] = {
     {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
 };
 
-static int finish_errors(struct report_row *row)
+static void finish_errors(struct report_row *row)
 {
-    return section_array(row, &row->trace->failures.keys, &row->trace->failures.items);
+    section_array(row, &row->trace->failures.keys, &row->trace->failures.items);
 }
 
 const struct section section_errors = {

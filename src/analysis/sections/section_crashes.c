@@ -218,20 +218,20 @@ static const struct column columns[] = {
     {"detail", "Detail", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, detail)},
 };
 
-static int put_row(const struct writer *writer, const char *what, struct crash_row row)
+static void put_row(const struct writer *writer, const char *what, struct crash_row row)
 {
     const struct trace *trace = writer->trace;
     if (trace->crashes.count > 1 || trace->host_processes > 1)
         row.process = trace_process_cell(trace, writer->table, writer->process);
     row.what = table_text(writer->table, what);
-    return section_row(writer->row, NULL, &row);
+    section_row(writer->row, NULL, &row);
 }
 
 /* Times are EVENT_NONE where they are not known. */
-static int put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
-               int64_t duration, struct cell detail)
+static void put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
+                int64_t duration, struct cell detail)
 {
-    return put_row(writer, what, (struct crash_row){none, none, where, name, at, duration, EVENT_NONE, detail});
+    put_row(writer, what, (struct crash_row){none, none, where, name, at, duration, EVENT_NONE, detail});
 }
 
 static struct cell text_cell(const struct writer *writer, uint32_t text)
@@ -258,33 +258,27 @@ static struct cell thread_cell(const struct writer *writer, int64_t thread)
 #define FRAMES_SHOWN 16
 
 /* How the first process ended is known from its exit status too. */
-static int write_ending(const struct writer *writer)
+static void write_ending(const struct writer *writer)
 {
     const struct trace_crash *crash = writer->crash;
     uint32_t ending = crash == writer->trace->crashes.items ? writer->trace->ending : EVENT_NO_TEXT;
     struct cell state = text_cell(writer, crash->state);
     bool known = ending != EVENT_NO_TEXT;
-    if (put(writer, "End", none, known ? text_cell(writer, ending) : state, EVENT_NONE, EVENT_NONE,
-            known ? state : none) < 0)
-        return -1;
+    put(writer, "End", none, known ? text_cell(writer, ending) : state, EVENT_NONE, EVENT_NONE, known ? state : none);
     if (crash->signal == EVENT_NONE)
-        return 0;
+        return;
     struct cell name =
         table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, trace_text(writer->trace, crash->words));
-    if (put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE, signal_cell(writer)) <
-        0)
-        return -1;
+    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE, signal_cell(writer));
     /* The stack of the thread that got the signal, from the frame that caused it outwards. */
     const struct trace_frame *frames[FRAMES_SHOWN];
     size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
     bool is_start = false; /* what calls main() says nothing */
     for (size_t i = 0; i < count && !is_start; i++) {
-        if (put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
-                none) < 0)
-            return -1;
+        put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
+            none);
         is_start = strcmp(trace_text(writer->trace, frames[i]->name), "main") == 0;
     }
-    return 0;
 }
 
 /* The last calls of THREAD, the latest first, COUNT of them. */
@@ -315,7 +309,7 @@ static struct cell result_cell(struct table *table, const struct call_result *re
     return table_format(table, "%s %s", result->failed ? "failed:" : "returned", table_cell_text(table, &error));
 }
 
-static int write_calls(const struct writer *writer, struct crash_index *seen)
+static void write_calls(const struct writer *writer, struct crash_index *seen)
 {
     const struct trace *trace = writer->trace;
     for (uint32_t i = 0; i < trace->threads.count; i++) {
@@ -324,18 +318,14 @@ static int write_calls(const struct writer *writer, struct crash_index *seen)
         unsigned count;
         if (!trace->threads.items[i].host || id->process != writer->process)
             continue;
-        if (find_last(trace, i, last, &count) < 0)
-            return -1;
+        writer->table->no_memory |= find_last(trace, i, last, &count) < 0;
         struct cell where = trace_thread_cell(trace, writer->table, i);
         while (count-- > 0) {
             const struct call *call = &last[count];
             struct cell result = result_cell(writer->table, crash_index_result(seen, id, call));
-            if (put(writer, "Call", where, text_cell(writer, call->name), call->start, call->end - call->start,
-                    result) < 0)
-                return -1;
+            put(writer, "Call", where, text_cell(writer, call->name), call->start, call->end - call->start, result);
         }
     }
-    return 0;
 }
 
 static struct cell waiting_cell(const struct writer *writer, const struct trace_open_call *call)
@@ -349,17 +339,15 @@ static struct cell waiting_cell(const struct writer *writer, const struct trace_
                         trace_text(writer->trace, call->handle));
 }
 
-static int write_open_calls(const struct writer *writer)
+static void write_open_calls(const struct writer *writer)
 {
     for (size_t i = 0; i < writer->trace->open_calls.count; i++) {
         const struct trace_open_call *call = &writer->trace->open_calls.items[i];
         bool open = call->time != EVENT_NONE && writer->trace->end > call->time;
-        if (call->pid == writer->crash->pid &&
+        if (call->pid == writer->crash->pid)
             put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
-                open ? writer->trace->end - call->time : EVENT_NONE, waiting_cell(writer, call)) < 0)
-            return -1;
+                open ? writer->trace->end - call->time : EVENT_NONE, waiting_cell(writer, call));
     }
-    return 0;
 }
 
 /* Whether a row of the trace, a process or a GPU of one, belongs to what died. */
@@ -369,7 +357,7 @@ static bool is_of(const struct writer *writer, event_id row)
     return (gpu ? gpu->process : row) == writer->process;
 }
 
-static int write_gpu_ops(const struct writer *writer, const struct crash_index *seen)
+static void write_gpu_ops(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->ops.count; i++) {
         const struct op_key *key = dense_map_row(&seen->ops.keys, i);
@@ -379,17 +367,14 @@ static int write_gpu_ops(const struct writer *writer, const struct crash_index *
         struct cell stream = trace_stream_cell(writer->table, key->device, key->stream);
         struct cell more =
             op->in_flight > 1 ? table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1) : none;
-        if (op->finished &&
-            put(writer, "Finished last", stream, text_cell(writer, op->name), op->start, op->duration, none) < 0)
-            return -1;
-        if (op->in_flight &&
-            put(writer, "In flight", stream, text_cell(writer, op->first), op->launched, EVENT_NONE, more) < 0)
-            return -1;
+        if (op->finished)
+            put(writer, "Finished last", stream, text_cell(writer, op->name), op->start, op->duration, none);
+        if (op->in_flight)
+            put(writer, "In flight", stream, text_cell(writer, op->first), op->launched, EVENT_NONE, more);
     }
-    return 0;
 }
 
-static int write_memory(const struct writer *writer, const struct crash_index *seen)
+static void write_memory(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->helds.count; i++) {
         const struct held_key *key = dense_map_row(&seen->helds.keys, i);
@@ -403,13 +388,11 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
             .at = EVENT_NONE,
             .duration = EVENT_NONE,
             .held = ((const struct held *)seen->helds.items)[i].bytes};
-        if (put_row(writer, "Memory", row) < 0)
-            return -1;
+        put_row(writer, "Memory", row);
     }
-    return 0;
 }
 
-static int write_first_error(struct writer *writer, const struct first_error *error)
+static void write_first_error(struct writer *writer, const struct first_error *error)
 {
     const struct trace *trace = writer->trace;
     int64_t thread = trace_find_thread(trace, error->process, (int64_t)(error->thread / 2));
@@ -418,26 +401,25 @@ static int write_first_error(struct writer *writer, const struct first_error *er
         detail = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
                               error_lasting_words(error->code));
     writer->process = error->process;
-    return put(writer, "First error",
-               thread == EVENT_NONE ? none : trace_thread_cell(trace, writer->table, (uint32_t)thread),
-               text_cell(writer, error->name), error->start, error->duration, detail);
+    put(writer, "First error", thread == EVENT_NONE ? none : trace_thread_cell(trace, writer->table, (uint32_t)thread),
+        text_cell(writer, error->name), error->start, error->duration, detail);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct crash_index *seen = row->state;
     struct writer writer = {.row = row, .trace = row->trace, .table = row->table};
     for (size_t i = 0; i < seen->errors.count; i++)
-        if (write_first_error(&writer, (const struct first_error *)seen->errors.items + i) < 0)
-            return -1;
+        write_first_error(&writer, (const struct first_error *)seen->errors.items + i);
     for (size_t i = 0; i < row->trace->crashes.count; i++) {
         writer.crash = &row->trace->crashes.items[i];
         writer.process = event_id_number(writer.crash->pid);
-        if (write_ending(&writer) < 0 || write_calls(&writer, seen) < 0 || write_open_calls(&writer) < 0 ||
-            write_gpu_ops(&writer, seen) < 0 || write_memory(&writer, seen) < 0)
-            return -1;
+        write_ending(&writer);
+        write_calls(&writer, seen);
+        write_open_calls(&writer);
+        write_gpu_ops(&writer, seen);
+        write_memory(&writer, seen);
     }
-    return 0;
 }
 
 const struct section section_crashes = {

@@ -194,7 +194,7 @@ static void add_name(struct line *line, const struct line *name)
     line->most = name->on > line->most ? name->on : line->most;
 }
 
-static int add_line(struct report_row *row, struct line *line, int64_t steps)
+static void add_line(struct report_row *row, struct line *line, int64_t steps)
 {
     if (steps > 0) {
         line->step = cell_integer(line->in_steps.all / steps);
@@ -203,11 +203,11 @@ static int add_line(struct report_row *row, struct line *line, int64_t steps)
     line->share = cell_share(line->on, trace_span(row->trace));
     line->word = table_text(row->table, critical_kind_words[line->kind].word);
     line->what = row_said(row, critical_kind_words[line->kind].text);
-    return section_row(row, NULL, line);
+    section_row(row, NULL, line);
 }
 
 /* Both tables; that by kind has a state of its own. */
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);
     struct steps_times times = {0};
@@ -226,13 +226,13 @@ static int finish(struct report_row *row)
         if (row->state)
             add_name(&kinds[key->kind], &line);
         else
-            status = add_line(row, &line, times.windows.count);
+            add_line(row, &line, times.windows.count);
     }
     for (unsigned i = 0; status == 0 && i < CRITICAL_KIND_COUNT; i++)
         if (kinds[i].on != 0 || kinds[i].off != 0)
-            status = add_line(row, &kinds[i], times.windows.count);
+            add_line(row, &kinds[i], times.windows.count);
     array_release(&times.rows);
-    return status;
+    row->table->no_memory |= status < 0;
 }
 
 const struct section section_critical_path = {

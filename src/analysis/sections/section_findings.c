@@ -289,7 +289,7 @@ const struct findings *findings_of(const struct trace *trace)
     return prepare(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct state *state = row->state;
     struct findings *findings = &state->findings;
@@ -321,7 +321,9 @@ static int finish(struct report_row *row)
         status = findings_show(row, findings, &findings->items.items[i]);
     if (status == 0 && findings->items.count == 0)
         findings_show_none(row, section_state(row->trace, REPORT_IDLE), state->called);
-    return status || row->trace->options->usual ? status : findings_show_blind(row);
+    if (status == 0 && !row->trace->options->usual)
+        status = findings_show_blind(row);
+    row->table->no_memory |= status < 0;
 }
 
 bool findings_include(const void *context, const char *ids)

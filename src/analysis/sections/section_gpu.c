@@ -255,9 +255,9 @@ static const struct column stream_columns[] = {
     {"name", "Name", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_stream_name},
 };
 
-static int finish_streams(struct report_row *row)
+static void finish_streams(struct report_row *row)
 {
-    return section_array(row, &row->trace->stream_ids, &row->trace->streams);
+    section_array(row, &row->trace->stream_ids, &row->trace->streams);
 }
 
 const struct section section_streams = {

@@ -210,11 +210,11 @@ static int by_samples(const void *left, const void *right)
            ?: ORDER(b->with.idle, a->with.idle) ?: ORDER(b->with.all, a->with.all);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct state *state = row->state;
-    return section_rows_ordered(row, &state->functions, state->rows.items, state->rows.count,
-                                sizeof(*state->rows.items), by_samples);
+    section_rows_ordered(row, &state->functions, state->rows.items, state->rows.count, sizeof(*state->rows.items),
+                         by_samples);
 }
 
 const struct section section_host = {

@@ -179,11 +179,10 @@ static int by_idle(const void *left, const void *right)
     return ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct state *state = row->state;
-    return section_rows_ordered(row, &state->keys, state->rows.items, state->rows.count, sizeof(*state->rows.items),
-                                by_idle);
+    section_rows_ordered(row, &state->keys, state->rows.items, state->rows.count, sizeof(*state->rows.items), by_idle);
 }
 
 const struct section section_host_waits = {

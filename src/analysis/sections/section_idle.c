@@ -151,7 +151,7 @@ static int find_most(const struct idle *idle, struct most *most)
     return status;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct idle *idle = &((const struct state *)row->state)->idle;
     struct most *most = calloc(idle->devices.count * IDLE_CAUSE_COUNT + 1, sizeof(*most));
@@ -161,10 +161,10 @@ static int finish(struct report_row *row)
         if (!what)
             continue;
         const struct line line = line_of(row, idle, what, &idle->devices.items[what->device].causes[what->cause]);
-        status = section_row(row, NULL, &line);
+        section_row(row, NULL, &line);
     }
     free(most);
-    return status;
+    row->table->no_memory |= status < 0;
 }
 
 const struct section section_idle = {
@@ -192,16 +192,14 @@ static const struct column where_columns[] = {
     {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, stream)},
 };
 
-static int finish_where(struct report_row *row)
+static void finish_where(struct report_row *row)
 {
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
     const struct idle_rows *rows = rows_of(idle);
     for (size_t i = 0; i < rows->count; i++) {
         const struct line line = line_of(row, idle, &rows->items[i].what, &rows->items[i].sum);
-        if (section_row(row, NULL, &line) < 0)
-            return -1;
+        section_row(row, NULL, &line);
     }
-    return 0;
 }
 
 const struct section section_idle_where = {
@@ -240,7 +238,7 @@ static struct cell stream_cell(const struct trace *trace, const struct idle_neig
     return of->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(trace_stream_id(trace, of->stream)->stream);
 }
 
-static int finish_gaps(struct report_row *row)
+static void finish_gaps(struct report_row *row)
 {
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
     for (size_t i = 0; i < idle->largest_count; i++) {
@@ -258,10 +256,8 @@ static int finish_gaps(struct report_row *row)
             .before = stream_cell(row->trace, &gap->before),
             .after = stream_cell(row->trace, &gap->after),
         };
-        if (section_row(row, NULL, &line) < 0)
-            return -1;
+        section_row(row, NULL, &line);
     }
-    return 0;
 }
 
 const struct section section_gaps = {

@@ -263,12 +263,11 @@ static int gather_others(struct report_row *row)
     return 0;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct lines *lines = row->state;
-    if (gather_launches(row) < 0 || gather_others(row) < 0)
-        return -1;
-    return section_rows(row, &lines->lines.keys, lines->lines.items, lines->lines.count, sizeof(struct line));
+    row->table->no_memory |= gather_launches(row) < 0 || gather_others(row) < 0;
+    section_rows(row, &lines->lines.keys, lines->lines.items, lines->lines.count, sizeof(struct line));
 }
 
 /* --- columns --- */

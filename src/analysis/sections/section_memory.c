@@ -278,7 +278,7 @@ static const struct column columns[] = {
     {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(memory_row, kind)},
 };
 
-static int write_row(struct report_row *row, const struct memory_key *key, const struct memory_use *use)
+static void write_row(struct report_row *row, const struct memory_key *key, const struct memory_use *use)
 {
     const struct place place = place_of(row->trace, key);
     struct memory_row item = {
@@ -299,10 +299,10 @@ static int write_row(struct report_row *row, const struct memory_key *key, const
     }
     if (place.owned && row->trace->host_processes > 1)
         item.process = trace_process_cell(row->trace, row->table, place.process);
-    return section_row(row, NULL, &item);
+    section_row(row, NULL, &item);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct tally *memory = row->state;
     struct memory_use *uses = memory->items;
@@ -315,9 +315,8 @@ static int finish(struct report_row *row)
     for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
         raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
     for (size_t i = 0; i < memory->count; i++)
-        if (!uses[i].shown && write_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
-            return -1;
-    return 0;
+        if (!uses[i].shown)
+            write_row(row, dense_map_row(&memory->keys, i), &uses[i]);
 }
 
 const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)

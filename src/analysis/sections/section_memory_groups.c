@@ -63,7 +63,7 @@ static const struct column peak_columns[] = {
     COLUMN_SIZE("size", "Size"),
     GROUP_COLUMNS};
 
-static int finish_peak(struct report_row *row)
+static void finish_peak(struct report_row *row)
 {
     const struct heap *heap = row->trace->heap;
     for (size_t i = 0; i < heap->groups.count; i++) {
@@ -71,10 +71,9 @@ static int finish_peak(struct report_row *row)
         struct peak_row group = {.count = heap_group_at_peak(heap, i), .at = place->peak_at, .peak = place->peak};
         group.bytes = heap_group_bytes(heap_group_id(heap, i), group.count);
         group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? EVENT_NONE : group.count;
-        if (group.bytes > 0 && section_row(row, heap_group_id(heap, i), &group) < 0)
-            return -1;
+        if (group.bytes > 0)
+            section_row(row, heap_group_id(heap, i), &group);
     }
-    return 0;
 }
 
 const struct section section_memory_peak = {
@@ -114,7 +113,7 @@ static const struct column live_columns[] = {
 ORDER_BY(by_group, struct heap_live, group, time, address)
 
 /* Sorts LIVES, and adds a row for each of their groups. */
-static int write_groups(struct report_row *row, struct heap_live *lives, size_t count)
+static void write_groups(struct report_row *row, struct heap_live *lives, size_t count)
 {
     if (count > 1)
         qsort(lives, count, sizeof(*lives), by_group);
@@ -127,42 +126,39 @@ static int write_groups(struct report_row *row, struct heap_live *lives, size_t 
                                  .last = lives[next - 1].time,
                                  .lives = lives + first};
         group.bytes = heap_group_bytes(id, group.count);
-        if (section_row(row, id, &group) < 0)
-            return -1;
+        section_row(row, id, &group);
     }
-    return 0;
 }
 
 /* Of what was allocated before the trace, the bytes alone are known. */
-static int write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
+static void write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
 {
     const struct heap *heap = row->trace->heap;
     struct heap_live *copy = calloc(count + 1, sizeof(*copy));
     size_t used = 0;
-    int status = copy ? 0 : -1;
-    for (size_t i = 0; i < heap->groups.count && status == 0; i++) {
+    row->table->no_memory |= !copy;
+    for (size_t i = 0; i < heap->groups.count; i++) {
         const struct heap_group *group = &heap->groups.items[i];
         const struct live_row before = {at_end ? group->live : group->live_asked, EVENT_NONE, EVENT_NONE, EVENT_NONE,
                                         NULL};
         if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0)
-            status = section_row(row, heap_group_id(heap, i), &before);
+            section_row(row, heap_group_id(heap, i), &before);
     }
-    for (size_t i = 0; i < count && status == 0; i++)
+    for (size_t i = 0; copy && i < count; i++)
         if (lives[i].used)
             copy[used++] = lives[i];
-    status = status ?: write_groups(row, copy, used);
+    write_groups(row, copy, used);
     free(copy);
-    return status;
 }
 
-static int finish_at_end(struct report_row *row)
+static void finish_at_end(struct report_row *row)
 {
-    return write_live(row, true, row->trace->heap->lives.items, row->trace->heap->lives.count);
+    write_live(row, true, row->trace->heap->lives.items, row->trace->heap->lives.count);
 }
 
-static int finish_at_time(struct report_row *row)
+static void finish_at_time(struct report_row *row)
 {
-    return write_live(row, false, row->trace->heap->then.items, row->trace->heap->then.count);
+    write_live(row, false, row->trace->heap->then.items, row->trace->heap->then.count);
 }
 
 const struct section section_memory_leaks = {
@@ -208,14 +204,12 @@ static const struct column churn_columns[] = {
     COLUMN_SIZE("size", "Size"),
     GROUP_COLUMNS};
 
-static int finish_churn(struct report_row *row)
+static void finish_churn(struct report_row *row)
 {
     const struct heap *heap = row->trace->heap;
     for (size_t i = 0; i < heap->groups.count; i++)
-        if (heap->groups.items[i].brief.count > 0 &&
-            section_row(row, heap_group_id(heap, i), &heap->groups.items[i]) < 0)
-            return -1;
-    return 0;
+        if (heap->groups.items[i].brief.count > 0)
+            section_row(row, heap_group_id(heap, i), &heap->groups.items[i]);
 }
 
 const struct section section_memory_churn = {
@@ -237,14 +231,12 @@ static const struct column failure_columns[] = {
     {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(heap_failure, result)},
     GROUP_COLUMNS};
 
-static int finish_failures(struct report_row *row)
+static void finish_failures(struct report_row *row)
 {
     for (size_t i = 0; i < row->trace->heap->failures.count; i++) {
         const struct heap_failure *failure = &row->trace->heap->failures.items[i];
-        if (section_row(row, &failure->asked, failure) < 0)
-            return -1;
+        section_row(row, &failure->asked, failure);
     }
-    return 0;
 }
 
 const struct section section_memory_failures = {

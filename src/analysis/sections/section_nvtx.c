@@ -142,7 +142,7 @@ static struct range_row timed_row(const struct series *times, int64_t open, stru
 }
 
 /* A row for each kind of range of that name. */
-static int write_rows(struct report_row *row, const struct range_key *key, const struct range_group *range)
+static void write_rows(struct report_row *row, const struct range_key *key, const struct range_group *range)
 {
     struct nvtx *nvtx = row->state;
     const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
@@ -159,35 +159,32 @@ static int write_rows(struct report_row *row, const struct range_key *key, const
     bool async = range->async.count || range->open, on_host = range->nested.count || async;
     const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (wanted[i] && section_row(row, &kinds[i], &rows[i]) < 0)
-            return -1;
-    return 0;
+        if (wanted[i])
+            section_row(row, &kinds[i], &rows[i]);
 }
 
 /* Rows of what was captured in ranges of one name. */
-static int write_captured(struct report_row *row)
+static void write_captured(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
         const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);
         const struct range_row operations = {.busy = range_rows_cell(&nvtx->busy, i)};
-        if (kind.form == RANGE_CAPTURED && section_row(row, &kind, &operations) < 0)
-            return -1;
+        if (kind.form == RANGE_CAPTURED)
+            section_row(row, &kind, &operations);
     }
-    return 0;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
-        if (write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
-            return -1;
-    if (write_captured(row) < 0)
-        return -1;
+        write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i));
+    write_captured(row);
     const struct range_kind outside = RANGE_KIND_OUTSIDE;
     const struct range_row operations = {.busy = busy_cell(nvtx, &outside)};
-    return range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE) ? section_row(row, &outside, &operations) : 0;
+    if (range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE))
+        section_row(row, &outside, &operations);
 }
 
 static void release(void *state)

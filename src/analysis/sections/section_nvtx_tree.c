@@ -134,34 +134,32 @@ static const struct column columns[] = {
     [COLUMN_RANGE] = {"name", "Name", TYPE_TEXT, 0, .fill = fill_indented},
 };
 
-static int write_outside(struct report_row *row)
+static void write_outside(struct report_row *row)
 {
     const struct tree *tree = row->state;
     struct cell *cells = table_row(row->table);
     if (!cells)
-        return -1;
+        return;
     cells[COLUMN_BUSY] = range_rows_cell(&tree->busy, 0);
     cells[COLUMN_DEPTH] = cell_integer(0);
     cells[COLUMN_PATH] = cells[COLUMN_RANGE] = table_text(row->table, RANGE_OUTSIDE);
-    return 0;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     struct tree *tree = row->state;
-    if (order(tree) < 0)
-        return -1;
+    row->table->no_memory |= order(tree) < 0;
     uint32_t at = tree->first;
     while (at) {
         row->number = at - 1;
-        if (section_row(row, &tree->forest.nodes.items[at - 1], branch_of(tree, at - 1)) < 0)
-            return -1;
+        section_row(row, &tree->forest.nodes.items[at - 1], branch_of(tree, at - 1));
         uint32_t next = branch_of(tree, at - 1)->inner;
         for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)
             next = branch_of(tree, at - 1)->next;
         at = next;
     }
-    return range_busy_total(&tree->busy, 0) ? write_outside(row) : 0;
+    if (range_busy_total(&tree->busy, 0))
+        write_outside(row);
 }
 
 static void release(void *state)

@@ -285,14 +285,13 @@ static int longest_first(const void *left, const void *right)
 }
 
 /* Those that are equal by the column that sorts are in the order of their time on the host. */
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct operators *operators = row->state;
     const struct operator_row *items = operators->rows.items;
     for (size_t i = 0; i < operators->rows.count; i++)
         sum_add(&row->table->whole, items[i].own_host);
-    return section_rows_ordered(row, &operators->rows.keys, items, operators->rows.count, sizeof(*items),
-                                longest_first);
+    section_rows_ordered(row, &operators->rows.keys, items, operators->rows.count, sizeof(*items), longest_first);
 }
 
 static void release(void *state)

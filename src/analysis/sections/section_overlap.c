@@ -140,14 +140,15 @@ static const struct column columns[] = {
     {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
 };
 
-static int add_overlap(struct report_row *row, uint32_t device, int64_t both, int64_t total, const char *word,
-                       const char *text)
+static void add_overlap(struct report_row *row, uint32_t device, int64_t both, int64_t total, const char *word,
+                        const char *text)
 {
     const struct line line = {word, text, total, total, both, both, EVENT_NONE, EVENT_NONE, EVENT_NONE, device};
-    return total > 0 ? section_row(row, NULL, &line) : 0;
+    if (total > 0)
+        section_row(row, NULL, &line);
 }
 
-static int add_pair(struct report_row *row, const struct pair_key *key, int64_t both)
+static void add_pair(struct report_row *row, const struct pair_key *key, int64_t both)
 {
     const struct trace_stream *first = &row->trace->streams.items[key->first];
     const struct trace_stream *second = &row->trace->streams.items[key->second];
@@ -162,29 +163,25 @@ static int add_pair(struct report_row *row, const struct pair_key *key, int64_t 
                               (int64_t)key->first,
                               (int64_t)key->second,
                               (uint32_t)first->device};
-    return section_row(row, NULL, &line);
+    section_row(row, NULL, &line);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct temporal *temporal = section_state(row->trace, REPORT_TEMPORAL);
     const struct tally *pairs = row->state;
-    int status = 0;
-    for (uint32_t i = 0; i < temporal->devices.count && status == 0; i++) {
+    for (uint32_t i = 0; i < temporal->devices.count; i++) {
         const struct temporal_device *device = &temporal->devices.items[i];
         if (!device->used)
             continue;
-        status = add_overlap(row, i, temporal_both(device, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE),
-                             temporal_any(device, TEMPORAL_COMMUNICATION), "communication",
-                             "communication while kernels computed");
-        status =
-            status
-                ?: add_overlap(row, i, temporal_both(device, TEMPORAL_COPY, TEMPORAL_COMPUTE | TEMPORAL_COMMUNICATION),
-                               temporal_any(device, TEMPORAL_COPY), "copies", "copies while kernels ran");
+        add_overlap(row, i, temporal_both(device, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE),
+                    temporal_any(device, TEMPORAL_COMMUNICATION), "communication",
+                    "communication while kernels computed");
+        add_overlap(row, i, temporal_both(device, TEMPORAL_COPY, TEMPORAL_COMPUTE | TEMPORAL_COMMUNICATION),
+                    temporal_any(device, TEMPORAL_COPY), "copies", "copies while kernels ran");
     }
-    for (size_t i = 0; i < pairs->count && status == 0; i++)
-        status = add_pair(row, dense_map_row(&pairs->keys, i), ((const struct pair *)pairs->items)[i].both);
-    return status;
+    for (size_t i = 0; i < pairs->count; i++)
+        add_pair(row, dense_map_row(&pairs->keys, i), ((const struct pair *)pairs->items)[i].both);
 }
 
 const struct section section_overlap = {
@@ -210,7 +207,7 @@ static const struct column temporal_columns[] = {
     {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
 };
 
-static int add_temporal(struct report_row *row, uint32_t number, const struct temporal_device *device)
+static void add_temporal(struct report_row *row, uint32_t number, const struct temporal_device *device)
 {
     int64_t run = trace_span(row->trace), busy = temporal_any(device, TEMPORAL_ALL);
     int64_t active = device->last - device->first, compute = temporal_any(device, TEMPORAL_COMPUTE);
@@ -226,25 +223,21 @@ static int add_temporal(struct report_row *row, uint32_t number, const struct te
         {"active-other", "not computing, from the first to the last operation", busy - compute, active,
          .alone = EVENT_NONE},
     };
-    int status = 0;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && status == 0; i++) {
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         struct line *line = &lines[i];
         line->device = number;
         line->part = line->total;
         line->both = line->alone == EVENT_NONE ? EVENT_NONE : line->total - line->alone;
-        status = section_row(row, NULL, line);
+        section_row(row, NULL, line);
     }
-    return status;
 }
 
-static int finish_temporal(struct report_row *row)
+static void finish_temporal(struct report_row *row)
 {
     const struct temporal *temporal = row->state;
-    int status = 0;
-    for (uint32_t i = 0; i < temporal->devices.count && status == 0; i++)
+    for (uint32_t i = 0; i < temporal->devices.count; i++)
         if (temporal->devices.items[i].used)
-            status = add_temporal(row, i, &temporal->devices.items[i]);
-    return status;
+            add_temporal(row, i, &temporal->devices.items[i]);
 }
 
 static int gather_temporal(void *state, const struct trace *trace)

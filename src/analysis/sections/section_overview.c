@@ -154,7 +154,7 @@ static void write_losses(struct table *table, const struct trace *trace)
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
     struct table *table = row->table;
@@ -190,7 +190,6 @@ static int finish(struct report_row *row)
     write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
     write_count(table, trace, 0, "Threads", threads, none);
     write_losses(table, trace);
-    return table->no_memory ? -1 : 0;
 }
 
 const struct section section_overview = {
@@ -217,7 +216,7 @@ static const struct column plugin_columns[] = {
 };
 
 /* FIRST is the number of its first line. */
-static int write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
+static void write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
 {
     struct plugin_row item = {
         .name = plugin->name, .calls = plugin->calls, .ns = plugin->ns, .text = EVENT_NO_TEXT, .stack = EVENT_NO_TEXT};
@@ -228,23 +227,19 @@ static int write_plugin(struct report_row *row, const struct trace_plugin *plugi
             item.text = row->trace->plugin_lines.items[first + i].text;
             item.stack = row->trace->plugin_lines.items[first + i].stack;
         }
-        if (section_row(row, NULL, &item) < 0)
-            return -1;
+        section_row(row, NULL, &item);
         item.calls = item.ns = EVENT_NONE;
     }
-    return 0;
 }
 
-static int finish_plugins(struct report_row *row)
+static void finish_plugins(struct report_row *row)
 {
     size_t line = 0;
     for (size_t i = 0; i < row->trace->plugins.count; i++) {
         const struct trace_plugin *plugin = &row->trace->plugins.items[i];
-        if (write_plugin(row, plugin, line) < 0)
-            return -1;
+        write_plugin(row, plugin, line);
         line += plugin->lines;
     }
-    return 0;
 }
 
 const struct section section_plugins = {

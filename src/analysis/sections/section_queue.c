@@ -149,7 +149,7 @@ static struct cell part_cell(int64_t part, int64_t whole)
 }
 
 /* The queue has a state of its own, and rows where calls are known. */
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct state *state = section_state(row->trace, REPORT_QUEUE);
     for (size_t i = 0; i < state->rows.count; i++) {
@@ -167,10 +167,9 @@ static int finish(struct report_row *row)
             .kernel_share = part_cell(stream->kernel_wait, idle),
             .other_share = part_cell(stream->other, idle),
         };
-        if ((row->state ? stream->launched : stream->operations) > 0 && section_row(row, NULL, &line) < 0)
-            return -1;
+        if ((row->state ? stream->launched : stream->operations) > 0)
+            section_row(row, NULL, &line);
     }
-    return 0;
 }
 
 const struct section section_queue = {

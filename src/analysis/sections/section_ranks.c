@@ -44,9 +44,9 @@ static int gather_comm(void *context, const struct trace *trace)
     return collectives_gather(&state->collectives, trace) ?: comm_gather(&state->comm, &state->collectives);
 }
 
-static int finish_comm(struct report_row *row)
+static void finish_comm(struct report_row *row)
 {
-    return comm_fill(row, &((const struct comm_state *)row->state)->comm);
+    comm_fill(row, &((const struct comm_state *)row->state)->comm);
 }
 
 const struct section section_comm = {
@@ -73,7 +73,7 @@ static void release_ranks(void *state)
     rank_times_release(state);
 }
 
-static int finish_ranks(struct report_row *row)
+static void finish_ranks(struct report_row *row)
 {
     struct ranks ranks = {0};
     int status = ranks_of_trace(&ranks, row->trace);
@@ -81,7 +81,7 @@ static int finish_ranks(struct report_row *row)
     if (status == 0 && !alone)
         status = ranks_fill(row, &ranks);
     ranks_release(&ranks);
-    return status;
+    row->table->no_memory |= status < 0;
 }
 
 const struct section section_ranks = {
@@ -97,12 +97,12 @@ const struct section section_ranks = {
     .release = release_ranks,
 };
 
-static int finish_stages(struct report_row *row)
+static void finish_stages(struct report_row *row)
 {
     struct ranks ranks = {0};
     int status = ranks_of_trace(&ranks, row->trace) ?: stages_fill(row, &ranks);
     ranks_release(&ranks);
-    return status;
+    row->table->no_memory |= status < 0;
 }
 
 const struct section section_stages = {
@@ -149,10 +149,12 @@ const struct hangs *hangs_found(const struct trace *trace)
     return status == 0 ? hangs : NULL;
 }
 
-static int finish_hang(struct report_row *row)
+static void finish_hang(struct report_row *row)
 {
     const struct hangs *hangs = hangs_found(row->trace);
-    return hangs ? hang_fill(row, hangs) : -1;
+    row->table->no_memory |= !hangs;
+    if (hangs)
+        hang_fill(row, hangs);
 }
 
 const struct section section_hang = {

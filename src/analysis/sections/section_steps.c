@@ -30,7 +30,7 @@ static struct cell name_of(struct report_row *row, const struct steps *steps, co
     return process->to_next ? table_format(row->table, "%s (to the next)", name) : table_text(row->table, name);
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct steps *steps = row->state;
     for (size_t i = 0; i < steps->processes.count; i++) {
@@ -52,10 +52,8 @@ static int finish(struct report_row *row)
             .number = count ? cell_integer(process->items.items[process->slowest].number) : (struct cell){0},
             .slowest_at = count ? process->items.items[process->slowest].start : EVENT_NONE,
         };
-        if (section_row(row, NULL, &item) < 0)
-            return -1;
+        section_row(row, NULL, &item);
     }
-    return 0;
 }
 
 static const struct column columns[] = {
@@ -86,7 +84,7 @@ struct part_row {
     struct cell what, name, process;
 };
 
-static int add_part(struct report_row *row, const struct steps *steps, size_t number)
+static void add_part(struct report_row *row, const struct steps *steps, size_t number)
 {
     static const char *const words[] = {
         [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
@@ -95,7 +93,7 @@ static int add_part(struct report_row *row, const struct steps *steps, size_t nu
     const struct steps_process *process = &steps->processes.items[key->process];
     int64_t difference = step_part_difference(process, part), others = (int64_t)process->items.count - 1;
     if (difference == 0 || others < 1)
-        return 0;
+        return;
     const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
     const struct part_row item = {
         .difference = difference,
@@ -108,16 +106,14 @@ static int add_part(struct report_row *row, const struct steps *steps, size_t nu
                                           : trace_text_cell(row->trace, row->table, (uint32_t)key->name),
         .process = row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
     };
-    return section_row(row, NULL, &item);
+    section_row(row, NULL, &item);
 }
 
-static int finish_parts(struct report_row *row)
+static void finish_parts(struct report_row *row)
 {
     const struct steps *steps = section_state(row->trace, REPORT_STEPS);
     for (size_t i = 0; i < steps->parts.count; i++)
-        if (add_part(row, steps, i) < 0)
-            return -1;
-    return 0;
+        add_part(row, steps, i);
 }
 
 static const struct column part_columns[] = {

@@ -38,7 +38,7 @@ static void add_causes(struct part *parts, const struct trace *trace, const stru
     }
 }
 
-static int add_rows(struct report_row *row, struct part *parts, int64_t steps)
+static void add_rows(struct report_row *row, struct part *parts, int64_t steps)
 {
     static const struct idle_cause_words own[] = {
         [COMPUTING] = {"computing", "computing"},
@@ -55,13 +55,12 @@ static int add_rows(struct report_row *row, struct part *parts, int64_t steps)
         parts[i].share = cell_share(parts[i].ns, whole / (steps > 0 ? steps : 1));
         parts[i].word = table_text(row->table, words->word);
         parts[i].text = row_said(row, words->text);
-        if (parts[i].ns > 0 && section_row(row, NULL, &parts[i]) < 0)
-            return -1;
+        if (parts[i].ns > 0)
+            section_row(row, NULL, &parts[i]);
     }
-    return 0;
 }
 
-static int finish(struct report_row *row)
+static void finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
     const struct findings *findings = findings_of(trace);
@@ -82,10 +81,10 @@ static int finish(struct report_row *row)
         add_causes(parts, trace, findings->idle, most);
         if (findings->window.steps > 0)
             row->table->title = "Where a step goes";
-        status = add_rows(row, parts, findings->window.steps);
+        add_rows(row, parts, findings->window.steps);
     }
     array_release(&busy.devices);
-    return status;
+    row->table->no_memory |= status < 0;
 }
 
 const struct section section_time = {
