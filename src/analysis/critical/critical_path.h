@@ -23,7 +23,6 @@
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/array.h"

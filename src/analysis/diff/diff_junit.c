@@ -2,7 +2,6 @@
  * JUnit's XML, as CI systems read it. Each condition of --fail-on is a test case; without conditions, each section is
  * one, which fails if something in it became slower, larger or more for sure.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/buffer.h"

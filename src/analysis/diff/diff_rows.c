@@ -4,7 +4,6 @@
  */
 #include "analysis/diff/diff_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

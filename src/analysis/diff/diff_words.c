@@ -1,6 +1,5 @@
 #include "analysis/diff/diff_words.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 #include "analysis/diff/diff_write.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/buffer.h"

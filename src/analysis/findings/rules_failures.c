@@ -15,7 +15,6 @@
 #include "analysis/findings/findings.h"
 #include "analysis/model/filter.h"
 #include "analysis/model/hang_words.h"
-#include "analysis/model/section.h"
 #include "analysis/ranks/hang_table.h"
 #include "trace/frames.h"
 #include "trace/spool/cuda_names.h"

@@ -7,7 +7,6 @@
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
 #include "analysis/idle/idle.h"
-#include "analysis/model/section.h"
 
 /* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
 static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,

@@ -7,7 +7,6 @@
 #include "analysis/findings/host_findings.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
-#include "analysis/model/section.h"
 
 /* --- launches that are slower than the kernels, or work between them --- */
 

@@ -1,11 +1,8 @@
 /* Rules about the ranks of a job. */
-#include <stdio.h>
-
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/stragglers.h"
-#include "analysis/model/section.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 

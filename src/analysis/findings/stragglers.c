@@ -1,6 +1,5 @@
 #include "analysis/findings/stragglers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/buffer.h"
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"

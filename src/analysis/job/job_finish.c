@@ -1,6 +1,4 @@
 /* After the last part: the clocks of the hosts, and who waited for whom: job_finish(). */
-#include <string.h>
-
 #include "common/log.h"
 #include "common/lookup.h"
 #include "analysis/job/job.h"

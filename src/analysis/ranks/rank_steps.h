@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "analysis/idle/idle.h"
 #include "analysis/model/steps.h"
 

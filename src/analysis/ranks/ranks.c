@@ -1,7 +1,6 @@
 #include "analysis/ranks/ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/cost_sum.h"
 #include "common/lookup.h"

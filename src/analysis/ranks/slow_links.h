@@ -6,7 +6,6 @@
 #ifndef GPUTRACE_ANALYSIS_RANKS_SLOW_LINKS_H
 #define GPUTRACE_ANALYSIS_RANKS_SLOW_LINKS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/array.h"

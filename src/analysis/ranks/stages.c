@@ -1,6 +1,5 @@
 #include "analysis/ranks/stages.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "trace/windows.h"

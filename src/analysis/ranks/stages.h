@@ -6,7 +6,6 @@
 #ifndef GPUTRACE_ANALYSIS_RANKS_STAGES_H
 #define GPUTRACE_ANALYSIS_RANKS_STAGES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
