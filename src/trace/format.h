@@ -34,7 +34,8 @@ struct file_format {
 
 /* Ending, what it is for, and the other fields of its struct. Of two endings of a name the longer one comes first. */
 #define FILE_FORMATS(X)                                                                                             \
-    X(".speedscope.json", "GPU time by stack, for speedscope.app", FILE_SPEEDSCOPE, PACKING_NONE, NULL)             \
+    X(".speedscope.json", "GPU time by stack of a whole trace, for speedscope.app", FILE_SPEEDSCOPE, PACKING_NONE,  \
+      NULL)                                                                                                         \
     X(".speedscope.json.gz", "the same, compressed", FILE_SPEEDSCOPE, PACKING_MEMBERS, NULL)                        \
     X(".json", "trace events, for Perfetto, Chrome and HTA", FILE_EVENTS, PACKING_NONE, &chrome_json)               \
     X(".json.gz", "the same, compressed", FILE_EVENTS, PACKING_MEMBERS, &chrome_json)                               \
@@ -42,9 +43,9 @@ struct file_format {
     X(".pftrace.gz", "the same, for tools that read no compressed packets", FILE_EVENTS, PACKING_MEMBERS, &pftrace) \
     X(".sqlite", "a table for each kind of event, for SQL", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows)            \
     X(".db", "the same", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows)                                               \
-    X(".folded", "GPU time by stack, for flamegraph.pl", FILE_FOLDED, PACKING_NONE, NULL)                           \
+    X(".folded", "GPU time by stack of a whole trace, for flamegraph.pl", FILE_FOLDED, PACKING_NONE, NULL)          \
     X(".folded.gz", "the same, compressed", FILE_FOLDED, PACKING_MEMBERS, NULL)                                     \
-    X(".flight", "a folder of what PyTorch's fr_trace reads", FILE_FLIGHT, PACKING_NONE, NULL)
+    X(".flight", "a folder of what fr_trace of PyTorch reads, of a whole trace", FILE_FLIGHT, PACKING_NONE, NULL)
 
 /* The format of a file of this name: the first row of the table whose ending it has. A name without any of them is
  * JSON, plain or, if it ends in ".gz", compressed. Never NULL. */

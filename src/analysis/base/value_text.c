@@ -30,12 +30,6 @@ static void separate(char number[VALUE_NUMBER_BYTES])
     number[length] = '\0';
 }
 
-void value_write_count(char number[VALUE_NUMBER_BYTES], long long value)
-{
-    snprintf(number, VALUE_NUMBER_BYTES, "%lld", value);
-    separate(number);
-}
-
 /* VALUE as it is written in SCALE, with three digits; SMALLEST: of parts of the smallest unit, none or one, as of an
  * average of nanoseconds. Returns what was written, which is rounded. */
 static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale, bool smallest)
@@ -82,11 +76,11 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     case TYPE_NUMBER: snprintf(text.number, sizeof(text.number), "%.0f", value); break;
     default: break;
     }
-    if (cell->kind == CELL_INTEGER && type == TYPE_NUMBER)
+    if (cell->kind == CELL_INTEGER)
         snprintf(text.number, sizeof(text.number), "%lld", (long long)cell->integer);
-    else if (cell->kind == CELL_INTEGER)
-        value_write_count(text.number, cell->integer);
     else if (type != TYPE_NUMBER)
         snprintf(text.number, sizeof(text.number), "%.1f", value);
+    if (cell->kind == CELL_INTEGER && type != TYPE_NUMBER)
+        separate(text.number);
     return text;
 }

@@ -19,7 +19,4 @@ struct value_text {
 /* The text of the number in CELL, of a column of TYPE and FLAGS. ASCII: "us" for microseconds. */
 struct value_text value_text_of(const struct cell *cell, enum column_type type, unsigned flags, bool ascii);
 
-/* Writes the integer VALUE with a comma between groups of three digits. */
-void value_write_count(char number[VALUE_NUMBER_BYTES], long long value);
-
 #endif

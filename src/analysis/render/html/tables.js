@@ -76,7 +76,7 @@ function tableView(table) {
       ? html("th", { scope: "row", class: "text" }, "total")
       : html("td", { class: table.columns[i].type === "text" ? "text" : null }, table.sums[i].text)))))
     : null;
-  const element = html("table", {}, html("caption", {}, `${table.title}, ${asCount(table.total)} rows`),
+  const element = html("table", {}, html("caption", {}, `${table.title}, ${asCount(table.total)} row${table.total === 1 ? "" : "s"}`),
     html("thead", {}, html("tr", {}, heads)), body, foot);
   update();
   return html("div", {}, tableTools(table, state, update, element, status),
