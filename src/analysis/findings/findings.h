@@ -332,8 +332,8 @@ const struct findings *findings_of(const struct trace *trace);
 /* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
 struct amount amount_part(int64_t part, int64_t whole);
 
-/* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have.
- * EVENT_NONE: none. */
+/* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have,
+ * of those in the window if there are any. EVENT_NONE: none. */
 int64_t findings_stack(const void *state, uint32_t name);
 
 /* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule

@@ -1,12 +1,15 @@
 /*
  * Rules about GPUs that are idle: while the host is blocked or does other things, for long, or in parts of the run.
  */
+#include <string.h>
+
 #include "common/lookup.h"
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
 #include "analysis/idle/idle.h"
+#include "analysis/model/steps.h"
 
 /* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
 static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,
@@ -99,6 +102,19 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
     return false;
 }
 
+/* Whether RANGE is a whole step, which says of no part of it. */
+static bool is_step(const struct trace *trace, uint32_t range)
+{
+    const struct steps *steps = section_state(trace, REPORT_STEPS);
+    for (size_t i = 0; steps && range != EVENT_NO_TEXT && i < steps->processes.count; i++) {
+        uint32_t step = steps->processes.items[i].name;
+        const char *name = step == EVENT_NO_TEXT ? "" : interned(&steps->names, step);
+        if (*name && strncmp(trace_text(trace, range), name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The rules about the DataLoader and about blocked threads count the time in these. */
 static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
 {
@@ -117,7 +133,7 @@ static struct outside outside_of(const struct findings *findings, const struct i
             sum_add(&outside.time, -row->sum.total);
         } else if (row->sum.total > most) {
             most = row->sum.total;
-            outside.range = row->what.range;
+            outside.range = is_step(findings->trace, row->what.range) ? EVENT_NO_TEXT : row->what.range;
         }
     }
     return outside;

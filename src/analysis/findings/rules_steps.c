@@ -343,7 +343,7 @@ static void loading_release(void *state)
 
 const struct rule rule_data_loading = {
     .id = "data-loading",
-    .section = "nvtx",
+    .section = "idle",
     .of_idle = true,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .state_size = sizeof(struct loading),

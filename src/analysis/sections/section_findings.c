@@ -28,8 +28,11 @@ struct state {
         void *state;
     } of_op[FINDING_RULE_COUNT]; /* most rules want these */
     unsigned of_op_count;
-    struct dense_map stacks; /* struct named_stack: how many calls or operations of the name had the stack */
-    ARRAY(int64_t) stack_counts;
+    struct dense_map stacks; /* struct named_stack */
+    ARRAY(struct stack_count {
+        int64_t count; /* of calls or operations of the name with the stack */
+        int64_t last;  /* when the last began; INT64_MAX: not known */
+    }) stack_counts;
 };
 
 struct named_stack { /* as a struct python_call */
@@ -77,10 +80,12 @@ static void release(void *context)
 static int count_stack(struct state *state, const struct event_fields *event)
 {
     const struct named_stack key = {event->name, event->stack};
-    int64_t *count = dense_map_item(&state->stacks, &key, &state->stack_counts);
-    if (count)
-        ++*count;
-    return count ? 0 : -1;
+    struct stack_count *known = dense_map_item(&state->stacks, &key, &state->stack_counts);
+    if (!known)
+        return -1;
+    known->count++;
+    known->last = event->start > known->last ? event->start : known->last;
+    return 0;
 }
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
@@ -132,10 +137,11 @@ static int gather(void *context, const struct trace *trace)
     findings->from = findings->to = state->last_call = EVENT_NONE;
     for (size_t i = 0; i < trace->python_sums.count; i++) {
         const struct named_stack *key = dense_map_row(&trace->python_calls, i);
-        int64_t *count = dense_map_item(&state->stacks, key, &state->stack_counts);
-        if (!count)
+        struct stack_count *known = dense_map_item(&state->stacks, key, &state->stack_counts);
+        if (!known)
             return -1;
-        *count += trace->python_sums.items[i].count;
+        known->count += trace->python_sums.items[i].count;
+        known->last = INT64_MAX;
     }
     int status = state->findings.no_memory ? -1 : show_calls(state, trace);
     if (status == 0) {
@@ -226,11 +232,15 @@ int64_t findings_stack(const void *context, uint32_t name)
 {
     const struct state *state = context;
     int64_t most = 0, stack = EVENT_NONE;
+    bool steady = false; /* one that is also seen in the window is better than one of the warm-up alone */
     for (size_t k = 0; k < state->stack_counts.count; k++) {
         const struct named_stack *key = dense_map_row(&state->stacks, k);
-        if (key->name == name && state->stack_counts.items[k] > most) {
-            most = state->stack_counts.items[k];
+        const struct stack_count *known = &state->stack_counts.items[k];
+        bool here = known->last >= state->findings.window.from;
+        if (key->name == name && here >= steady && (here > steady || known->count > most)) {
+            most = known->count;
             stack = key->stack;
+            steady = here;
         }
     }
     return stack;
