@@ -225,8 +225,9 @@ void report_put_table(struct render *render, struct table *table)
 }
 
 /* Returns 0, or -1 after error(): no row has a value in the columns that the user chose. */
-static int check_chosen(const struct table *table, const struct report_options *options)
+static int check_chosen(const struct table *table, const struct render *render)
 {
+    const struct report_options *options = render->options;
     char list[1024] = "";
     bool any = !table->chosen || table->shown == 0 || options->format == REPORT_CSV || options->format == REPORT_JSON;
     for (size_t i = 0; i < table_view_count(table) && !any; i++)
@@ -234,7 +235,9 @@ static int check_chosen(const struct table *table, const struct report_options *
     for (size_t i = 0; i < table->column_count && !any; i++)
         if (!table_column_empty(table, i))
             text_list_add(list, sizeof(list), table->columns[i].word);
-    return any ? 0 : error("section '%s' has nothing in columns '%s': it has %s", table->word, options->columns, list);
+    return any ? 0
+               : error("'%s': section '%s' has nothing in columns '%s': it has %s", render->path, table->word,
+                       options->columns, list);
 }
 
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
@@ -248,7 +251,7 @@ int report_write_table(struct render *render, struct table *table, const char *s
     status = status ?: table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
-    if (check_chosen(table, options) < 0)
+    if (check_chosen(table, render) < 0)
         return -1;
     report_put_table(render, table);
     return 0;
@@ -298,6 +301,7 @@ static int write_report(struct sections *sections, const char *path, struct rend
     char missing[TABLE_MISSING];
     trace_bit_words(sections->trace.unrecorded, missing, sizeof(missing));
     render->trace = &sections->trace;
+    render->path = path;
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     bool headed = render->options->usual || render->options->format == REPORT_HTML;

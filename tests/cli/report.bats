@@ -1083,7 +1083,7 @@ on_terminal() { # COLUMNS ARGUMENT...
 
 @test "--columns that have nothing in them are an error for people, which lists those that have" {
     run -1 "$gputrace" report -r nvtx --columns=domain "$kineto"
-    assert_output "gputrace: section 'nvtx' has nothing in columns 'domain': it has total, gpu_busy, count, avg, med, min, max, stddev, kind, name"
+    assert_output "gputrace: '$kineto': section 'nvtx' has nothing in columns 'domain': it has total, gpu_busy, count, avg, med, min, max, stddev, kind, name"
     run -1 "$gputrace" report -r kernels --columns=grid,block -f markdown "$kineto"
     run -0 "$gputrace" report -r kernels --columns=grid,name "$kineto"
     run -0 "$gputrace" report -r kernels --columns=grid,block -f csv "$kineto"

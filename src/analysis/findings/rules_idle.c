@@ -9,6 +9,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
 #include "analysis/idle/idle.h"
+#include "analysis/model/section.h"
 #include "analysis/model/steps.h"
 
 /* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */

@@ -219,6 +219,7 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     render.job = &reducing->job;
     if (render.format->begin)
         render.format->begin(&render);
+    render.path = "job";
     if (render.format->trace_begin)
         render.format->trace_begin(&render, "job", "");
     if (options->usual || options->format == REPORT_HTML)

@@ -148,12 +148,7 @@ static void csv_table(struct render *render, const struct table *table)
     render->any = true;
 }
 
-static void csv_trace_begin(struct render *render, const char *path, const char *missing)
-{
-    render->path = path;
-}
-
-const struct renderer renderer_csv = {.trace_begin = csv_trace_begin, .table = csv_table};
+const struct renderer renderer_csv = {.table = csv_table};
 
 /* JSON: for one trace an object with its name and an array of rows for each section; for several an array of these.
  * What was not recorded is named by the key "not_recorded", and a section that is about it alone is null, not empty.

@@ -32,7 +32,8 @@ struct state {
     ARRAY(struct stack_count {
         int64_t count; /* of calls or operations of the name with the stack */
         int64_t last;  /* when the last began; INT64_MAX: not known */
-    }) stack_counts;
+    })
+    stack_counts;
 };
 
 struct named_stack { /* as a struct python_call */
