@@ -50,8 +50,9 @@ static void print_flight(const struct flight_files_summary *made, const char *ou
     notice("%s of %s in '%s'", text_count(made->entries, "operation").text, text_count(made->ranks, "rank").text,
            output);
     if (made->left_out > 0)
-        notice("%s with those of other ranks %s left out: fr_trace cannot compare these",
-               text_count(made->left_out, "operation").text, made->left_out == 1 ? "was" : "were");
+        notice("%s %s left out: fr_trace cannot compare %s with those of other ranks",
+               text_count(made->left_out, "operation").text, made->left_out == 1 ? "was" : "were",
+               made->left_out == 1 ? "it" : "them");
 }
 
 /* Of a trace, or of a spool whose stacks or operations are written. */

@@ -249,7 +249,7 @@ named() { # WHAT PID TID NAME
     run -0 "$gputrace" report -r findings it.json
     output=$(tr -s ' \n' ' ' <<<"$output")
     assert_output --partial 'host works outside GPU calls'
-    assert_output --partial 'range NVTX decode CUDA call ('
+    assert_output --partial 'At: range NVTX decode CUDA call, '
     assert_output --partial 'ost of all cudaSoftmaxForward, whose grid has 1 block for 304 multiprocessors'
     assert_output --partial '60 GPU calls failed: hipMalloc() 60 times with hipErrorMemoryAllocation'
     refute_output --partial hipEventQuery

@@ -179,7 +179,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     export SIMGPU_KERNEL_NS=2000000
     run -0 --separate-stderr "$gputrace" run --live "$samples/launch_loop" 3000
     # shellcheck disable=SC2154 # bats sets it
-    grep -E '^gputrace: 0:0[5-6]  [1-9][0-9]* events, GPU (9[0-9]|100) % busy, 0 bytes of GPU memory in use, [0-9.]+ kB recorded, [0-9.]+ MB on disk$' <<<"$stderr"
+    grep -E '^gputrace: 0:0[5-6]  [1-9][0-9,]* events, GPU (9[0-9]|100) % busy, 0 bytes of GPU memory in use, [0-9.]+ kB recorded, [0-9.]+ MB on disk$' <<<"$stderr"
 }
 
 @test "--live: one line on a terminal, which goes when the program has ended" {
@@ -189,7 +189,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     export SIMGPU_KERNEL_NS=1000000
     command script -qec "stty cols 70; '$gputrace' run --live '$samples/launch_loop' 1500 >statement" /dev/null >screen </dev/null
     local lines
-    lines=$(tr '\r' '\n' <screen | grep -c 'Kgputrace: 0:0[0-9]  [0-9]* event')
+    lines=$(tr '\r' '\n' <screen | grep -c 'Kgputrace: 0:0[0-9]  [0-9,]* event')
     [ "$lines" -ge 3 ] || fail "$(cat -v screen)"
     # No longer than the terminal is wide, and cleared at the end.
     tr '\r' '\n' <screen | sed -n 's/^\x1b\[K//p' | grep 'gputrace: 0:0' | awk 'length > 69 { exit 1 }'

@@ -31,7 +31,7 @@ setup_file() { export BATS_TEST_TIMEOUT=120; }
 @test "_Fork and clone, which call no handlers: children are left alone and counted, the parent's records are whole" {
     for how in _Fork clone; do
         unharmed --strict -- "$programs/raw_fork" "$how" 12 || [ "$(cat traced.status)" -eq 124 ]
-        said "24060 calls in children of _Fork() or clone()"
+        said "24,060 calls in children of _Fork() or clone()"
         assert_equal "$(ledger traced.json)" 'unannounced 24060'
         "$check_trace" traced.json
         assert_equal "$(jq '.gputrace.processes | length' traced.json)" 1

@@ -129,7 +129,7 @@ lost_only() { # TRACE LOSS...
 
 # The sum of the numbers after "incomplete:" in the last line of `run`.
 said_losses() { # FILE
-    sed -nE 's/.*; incomplete: ([^;]*).*/\1/p' "$1" | tail -n 1 | tr ',' '\n' | awk '{ sum += $1 } END { print sum + 0 }'
+    sed -nE 's/.*; incomplete: ([^;]*).*/\1/p' "$1" | tail -n 1 | sed 's/, /\n/g' | tr -d ',' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # --- trees of processes ---

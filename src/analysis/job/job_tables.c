@@ -109,7 +109,7 @@ static int add_gpus(struct table *table, const struct job_whole *job)
     for (size_t i = 0; i < job->ranks.items.count; i++)
         if (ranks[i].start != EVENT_NONE) {
             gpus += !(ranks[i].shares && i > 0 && ranks[i - 1].shares);
-            sum_add(&busy, (ranks[i].end - ranks[i].start - ranks[i].idle) / 1000);
+            sum_add(&busy, difference_of(difference_of(ranks[i].end, ranks[i].start), ranks[i].idle) / 1000);
         }
     if (gpus == 0)
         return 0;

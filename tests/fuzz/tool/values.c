@@ -113,14 +113,14 @@ static void convert_further(const struct report_options *options, const char *pa
     struct convert_summary summary;
     struct stack_files_summary stacks;
     struct flight_files_summary flight;
-    const struct cut_options part = {.process = {.given = true, .number = 583}};
+    const struct filter_options part = {.process = {.given = true, .number = 583}};
     (void)options;
     convert_file(path, fuzz_path("made.sqlite"), &summary);
     stack_files_convert(path, fuzz_path("made.folded"), &stacks);
     if (stack_files_convert(path, fuzz_path("made.speedscope.json"), &stacks) == 0)
         FUZZ_HOLDS(fuzz_is_json(fuzz_path("made.speedscope.json")));
     flight_files_convert(path, fuzz_directory(), true, &flight);
-    if (convert_part(path, fuzz_path("cut.json"), &part, &summary) == 0)
+    if (report_write_part(&part, path, fuzz_path("cut.json"), false, &summary) == 0)
         FUZZ_HOLDS(fuzz_is_json(fuzz_path("cut.json")));
 }
 
