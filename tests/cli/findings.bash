@@ -7,37 +7,39 @@ ids() { # TRACE
     "$gputrace" report -r findings --format=json "$1" | jq -r '.findings[].id'
 }
 
-# Records PROGRAM into planted.json until a finding among the first COUNT has the id ID: three times at most, for a busy
-# machine stops programs where they do not wait on their own.
+# Records PROGRAM into planted.json: one of the first COUNT findings has the id ID.
 with_id() { # COUNT ID [OPTION...] PROGRAM...
-    local count=$1 id=$2 try
+    local count=$1 id=$2
     shift 2
-    for try in 1 2 3; do
-        "$gputrace" run -q -o planted.json "$@" || true
-        run -0 ids planted.json
-        ! head -n "$count" <<<"$output" | grep -qx "$id" || return 0
-    done
-    fail "$id is not among the first $count of $try recordings' findings, of the last: $output"
+    "$gputrace" run -q -o planted.json "$@" || true
+    run -0 ids planted.json
+    head -n "$count" <<<"$output" | grep -qx "$id" || fail "$id is not among the first $count findings: $output"
 }
 
-# The same until no finding's id matches REGEXP.
+# Records PROGRAM into fixed.json: no finding's id matches REGEXP.
 without_id() { # REGEXP [OPTION...] PROGRAM...
-    local regexp=$1 try
+    local regexp=$1
     shift
-    for try in 1 2 3; do
-        "$gputrace" run -q -o fixed.json "$@" >/dev/null
-        run -0 ids fixed.json
-        grep -qxE "$regexp" <<<"$output" || return 0
-    done
-    fail "$regexp is among the findings of $try recordings of '$*', of the last: $output"
+    "$gputrace" run -q -o fixed.json "$@" >/dev/null
+    run -0 ids fixed.json
+    ! grep -xE "$regexp" <<<"$output" || fail "'$*' has these findings: $output"
 }
 
-# PROGRAM has cases: the first finding of CASE is ID, and CASE-fixed has none of this id.
-planted() { # PROGRAM CASE ID [OPTION...]
-    local program=$1 case=$2 id=$3
-    shift 3
-    with_id 1 "$id" "$@" "$samples/planted_$program" "$case"
-    without_id "$id" "$@" "$samples/planted_$program" "$case-fixed"
+# The trace of what tests/data/planted holds.
+recorded() { # NAME TRACE
+    rm -rf spool && mkdir spool
+    tar -C spool -xzf "$root/tests/data/planted/$1.tar.gz"
+    "$gputrace" convert --force spool "$2"
+}
+
+# As recorded on an H100, CASE of PROGRAM has the finding ID first, and CASE-fixed none but those of the regexp OTHERS.
+planted() { # PROGRAM CASE ID [OTHERS]
+    recorded "$1-$2" planted.json
+    run -0 ids planted.json
+    assert_line --index 0 "$3"
+    recorded "$1-$2-fixed" fixed.json
+    run -0 ids fixed.json
+    ! grep -vxE "(${4-})?" <<<"$output" || fail "the twin has these findings: $output"
 }
 
 # shellcheck disable=SC2016 # the dollars are jq's

@@ -173,13 +173,11 @@ advice() { # ID
 # --- planted programs ---
 
 @test "a GPU that waits for a loader, a lock, a disk, Python's collector; and twins in which it does not" {
-    local case
-    for case in loader lock disk; do
-        with_id 100 host-work "$samples/planted_host" "$case"
-        without_id 'host-(work|blocked)' "$samples/planted_host" "$case-fixed"
-    done
-    with_id 100 host-work "$samples/planted_python.py" garbage
-    without_id 'host-(work|blocked)' "$samples/planted_python.py" garbage-fixed
+    planted host loader host-work
+    planted host lock host-work
+    planted host disk host-work
+    planted python garbage host-work
+    planted python loader host-work
 }
 
 # Ten steps of 5 ms, the sixth of 25 ms; the thread runs update() for 2 ms of each. LINE is of the sixth, whose last

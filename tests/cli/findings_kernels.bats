@@ -8,31 +8,23 @@ text() {
     "$gputrace" report -r findings --format=json small.json | jq -r '.findings[] | "\(.finding) / \(.advice) / \(.where)"'
 }
 
-# Kernels take their time by the clock; the simulated GPU does not know.
-planted_kernel() { # CASE ID
-    SIMGPU_KERNEL_NS=500000 planted kernels "$1" "$2"
-}
-
-# How fast the host is decides what comes first: CASE has the finding ID, and CASE-fixed does not.
-planted_among() { # CASE ID
-    with_id 100 "$2" "$samples/planted_launches" "$1"
-    without_id "$2" "$samples/planted_launches" "$1-fixed"
-}
-
 @test "kernels that leave multiprocessors empty" {
-    planted_kernel tiny tiny-grids
-    planted_kernel tail tail-waves
-    planted_kernel occupancy low-occupancy
+    planted kernels tiny tiny-grids
+    planted kernels tail tail-waves
+    planted kernels occupancy low-occupancy
 }
 
 @test "kernels of communication alone, and products without tensor cores" {
-    planted_kernel communication exposed-communication
-    planted_kernel products float32-matmul
+    planted kernels communication exposed-communication
+    planted kernels products float32-matmul
 }
 
 @test "short kernels that are launched one by one" {
-    planted_among bound launch-bound
-    planted_among repeated repeated-kernels
+    planted launches bound launch-bound
+    planted launches repeated launch-bound
+    recorded launches-repeated planted.json
+    run -0 ids planted.json
+    assert_line --index 1 repeated-kernels
 }
 
 @test "short kernels that the GPU waits for one by one claim the time of launch-bound, which is gained once" {
@@ -44,15 +36,15 @@ repeated-kernels 5586000 null 400'
 }
 
 @test "a GPU that is idle while the host works or sleeps" {
-    planted_among host host-work
-    planted_among gap gpu-gaps
-    planted_among low low-use
+    planted launches host host-work
+    planted launches gap gpu-gaps
+    planted launches low low-use
 }
 
 @test "a slow step, steps that warm up, and batches that are loaded when they are needed" {
-    planted_among step slow-step
-    planted_among warmup warm-up
-    planted_among loading data-loading
+    planted launches step slow-step
+    planted launches warmup warm-up
+    planted launches loading data-loading
 }
 
 # --- small traces: times are in us ---
