@@ -1173,6 +1173,17 @@ END
     assert_line 'Memory allocated at 2 ms (memory)'
 }
 
+@test "of two processes the one whose steps take longest says how long a step is" {
+    # The host of process 1, which warms up for 100 ms, is ahead of its GPU, which waits for process 2.
+    jq -n '{traceEvents: [range(20) as $i | {pid: 1, from: (if $i == 0 then 0 else 95000 + 5000 * $i end), length: (if $i == 0 then 100000 else 5000 end)},
+            {pid: 2, from: (if $i == 0 then 30000 else 90000 + 10000 * $i end), length: (if $i == 0 then 70000 else 10000 end)}
+        | ({ph: "X", cat: "user_annotation", name: "step \($i)", pid, tid: .pid, ts: .from, dur: .length},
+           {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid, tid: .pid, ts: .from, dur: 5, args: {correlation: (100 * .pid + $i)}},
+           {ph: "X", cat: "kernel", name: "k", pid: .pid, tid: 7, ts: (.from + 10), dur: 4000, args: {device: .pid, stream: 7, correlation: (100 * .pid + $i)}})]}' >two.json
+    run -0 "$gputrace" report two.json
+    assert_line --index 0 --partial ' · 19 steps of 10 ms'
+}
+
 @test "one rank alone has no table of ranks on the first screen" {
     gzip -dc "$kineto" | jq '.distributedInfo = {backend: "nccl", rank: 0, world_size: 1}' >rank.json
     run -0 "$gputrace" report rank.json

@@ -40,10 +40,16 @@ static struct warm_up warm_up_in(struct findings *findings, const struct steps_p
     return matters ? warm_up : (struct warm_up){0};
 }
 
-/* The usual steps of a process, which are most of the run, are the window. */
-static void take_steps(struct findings *findings, const struct steps_process *process, size_t first)
+/* The usual steps of a process, which are most of the run, are the window: of several processes those that take
+ * longest, for the host of a rank may be ahead of its GPU, which waits for another rank. */
+static void take_steps(struct findings *findings, const struct steps_process *process)
 {
     const struct step *items = process->items.items;
+    size_t first = 0;
+    while (first < process->items.count && in_warm_up(findings, items[first].from))
+        first++;
+    if (process->items.count < STEPS_LEAST || first == process->items.count)
+        return;
     struct findings_window window = {items[first].from, items[process->items.count - 1].to,
                                      (int64_t)(process->items.count - first)};
     bool most = window.to - window.from > (findings->run - findings->warm_up.time) / 2;
@@ -68,11 +74,8 @@ void find_window(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     findings->window = (struct findings_window){0};
-    for (size_t i = 0; steps && i < steps->processes.count && findings->from != EVENT_NONE; i++) {
-        const struct steps_process *process = &steps->processes.items[i];
-        if (process->items.count >= STEPS_LEAST && (!findings->warm_up.process || findings->warm_up.process == process))
-            take_steps(findings, process, findings->warm_up.steps);
-    }
+    for (size_t i = 0; steps && i < steps->processes.count && findings->from != EVENT_NONE; i++)
+        take_steps(findings, &steps->processes.items[i]);
     if (findings->window.steps == 0)
         findings->window =
             (struct findings_window){findings->warm_up.process ? findings->warm_up.until : INT64_MIN, INT64_MAX, 0};
