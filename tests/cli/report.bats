@@ -1196,7 +1196,7 @@ END
 @test "where nothing ran on a GPU the report says how long threads were in calls" {
     jq 'del(.traceEvents[] | select(.args.fault))' "$memory" >right.json
     run -0 "$gputrace" report right.json
-    assert_line --partial 'Nothing ran on a GPU; threads were in CUDA calls for 20 µs, in a run of 4 ms.'
+    assert_line --partial 'Nothing ran on a GPU in 4 ms; threads were in CUDA calls for 20 µs, 10 µs of it in cudaFree().'
 }
 
 @test "a finding of idle time says the time that the table has, and the parts of a step add up to it" {

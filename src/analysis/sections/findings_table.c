@@ -7,6 +7,7 @@
 
 #include "common/buffer.h"
 #include "common/text.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/idle/idle.h"
 #include "analysis/model/filter.h"
 
@@ -273,17 +274,31 @@ static void write_longest(struct buffer *out, const struct trace *trace, const s
 }
 
 /* Where no rule speaks: what the GPU that works most was idle for longest. */
-void findings_show_none(struct report_row *row, const struct idle *idle, int64_t called)
+/* Appends how long threads were in calls, and in which one most. */
+static void write_called(struct buffer *text, const struct trace *trace, const struct called *called)
+{
+    int64_t total = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < called->by_name.count; i++) {
+        sum_add(&total, called->by_name.items[i]);
+        most = called->by_name.items[i] > called->by_name.items[most] ? i : most;
+    }
+    buffer_format(text, "; threads were in %s for %s", trace_said(trace, "CUDA calls").text, amount_time(total).text);
+    if (total > 0)
+        buffer_format(text, ", %s of it in %s()", amount_time(called->by_name.items[most]).text,
+                      interned(&trace->strings, (uint32_t)most));
+}
+
+void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called)
 {
     const struct trace *trace = row->trace;
     size_t device = busiest(trace);
     struct buffer text;
     buffer_init_memory(&text);
-    if (device == SIZE_MAX)
-        buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU; threads were in %s for %s, in a run of %s",
-                      trace_said(trace, "CUDA calls").text, amount_time(called).text,
-                      amount_time(trace_span(trace)).text);
-    else
+    if (device == SIZE_MAX) {
+        buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU in %s", amount_time(trace_span(trace)).text);
+        write_called(&text, trace, called);
+    } else
         buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
                       amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);
     if (idle && device < idle->devices.count)

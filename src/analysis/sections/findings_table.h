@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "common/array.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/section.h"
 
@@ -23,7 +24,12 @@ int findings_show(struct report_row *row, const struct findings *findings, const
 int findings_show_blind(struct report_row *row);
 int findings_show_unknown(struct report_row *row);
 
-/* Where no rule speaks: what people read instead. IDLE: why GPUs did nothing; CALLED: ns that threads were in calls. */
-void findings_show_none(struct report_row *row, const struct idle *idle, int64_t called);
+/* How long threads were in calls. */
+struct called {
+    ARRAY(int64_t) by_name; /* ns, by index in trace.strings */
+};
+
+/* Where no rule speaks: what people read instead. IDLE: why GPUs did nothing. */
+void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
 
 #endif

@@ -18,7 +18,7 @@ struct state {
     bool has_window;          /* findings.window and findings.idle are found */
     struct idle idle;         /* of the window, if that is not the whole trace */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
-    int64_t called;           /* ns of all calls */
+    struct called called;
     void *states[FINDING_RULE_COUNT];
     struct wanting {
         unsigned char rules[FINDING_RULE_COUNT], count;
@@ -76,6 +76,7 @@ static void release(void *context)
     array_release(&state->findings.items);
     dense_map_release(&state->stacks);
     array_release(&state->stack_counts);
+    array_release(&state->called.by_name);
 }
 
 static int count_stack(struct state *state, const struct event_fields *event)
@@ -121,7 +122,11 @@ static int show_calls(struct state *state, const struct trace *trace)
         if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
             state->waits = INT64_MAX;
         state->last_call = call->end > state->last_call ? call->end : state->last_call;
-        sum_add(&state->called, call->end - call->start);
+        int64_t *called = array_at(&state->called.by_name, call->name);
+        if (!called)
+            status = -1;
+        else
+            sum_add(called, call->end - call->start);
         const struct wanting *wanting = &state->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
@@ -331,7 +336,7 @@ static void finish(struct report_row *row)
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
         status = findings_show(row, findings, &findings->items.items[i]);
     if (status == 0 && findings->items.count == 0)
-        findings_show_none(row, section_state(row->trace, REPORT_IDLE), state->called);
+        findings_show_none(row, section_state(row->trace, REPORT_IDLE), &state->called);
     if (status == 0 && !row->trace->options->usual)
         status = findings_show_blind(row);
     row->table->no_memory |= status < 0;
