@@ -400,6 +400,8 @@ static int error_no_column(const char *given, const char *what, const char *list
 static int check_rules(const char *ids)
 {
     char words[1024];
+    if (ids && !*ids)
+        return error("no finding to fail on: --fail-on is empty");
     for (size_t length; ids && *ids; ids += length + (ids[length] == ',')) {
         length = strcspn(ids, ",");
         if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))

@@ -40,6 +40,14 @@ static void look_at_time(struct cut *cut, uint64_t start, uint64_t end)
     cut->any = true;
 }
 
+static void look_at_program(struct cut *cut, uint64_t start, uint64_t end)
+{
+    look_at_time(cut, start, end);
+    cut->program_first = !cut->any_program || start < cut->program_first ? start : cut->program_first;
+    cut->program_last = !cut->any_program || end > cut->program_last ? end : cut->program_last;
+    cut->any_program = true;
+}
+
 /* --- what is selected --- */
 
 /* Sets *NUMBER to an argument, if it is there and not negative. */
@@ -129,24 +137,26 @@ static void look_at_slice(struct sink *sink, const struct slice *slice)
     cut->end = slice->end;
     if (cut->options->process.given)
         cut_row_put(cut, slice->row.pid); /* as foreign traces may have no names of processes */
-    look_at_time(cut, slice->start, slice->end);
+    (category_in(slice->category, CATEGORIES_RECORDING) ? look_at_time : look_at_program)(cut, slice->start,
+                                                                                          slice->end);
     cut->slice_selected = cut_selects_event(cut, slice);
 }
 
 static void look_at_instant(struct sink *sink, const struct slice *instant)
 {
     cut_selects_event(cut_of(sink), instant); /* for what there is */
-    look_at_time(cut_of(sink), instant->start, instant->start);
+    (category_in(instant->category, CATEGORIES_INSTANT) ? look_at_program : look_at_time)(cut_of(sink), instant->start,
+                                                                                          instant->start);
 }
 
 static void look_at_async(struct sink *sink, const struct async_slice *slice)
 {
-    look_at_time(cut_of(sink), slice->start, slice->end);
+    look_at_program(cut_of(sink), slice->start, slice->end);
 }
 
 static void look_at_counter(struct sink *sink, const struct counter *counter)
 {
-    look_at_time(cut_of(sink), counter->time, counter->time);
+    look_at_program(cut_of(sink), counter->time, counter->time);
 }
 
 static void look_at_flow(struct sink *sink, const struct flow *flow)
@@ -218,12 +228,16 @@ static int find_part(struct cut *cut)
         return 1;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);
-    if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
-        0)
+    if (!cut->any_program) {
+        cut->program_first = cut->first;
+        cut->program_last = cut->last;
+    }
+    if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->program_first,
+                            (int64_t)cut->program_last, times) < 0)
         return -1;
     cut->looked = true;
-    cut->from = times[0];
-    cut->to = times[1];
+    cut->from = options->from.text ? times[0] : (int64_t)cut->first;
+    cut->to = times[1] >= (int64_t)cut->program_last ? (int64_t)cut->last : times[1];
     /* The end of the trace is in it. */
     if (windows_clip(&cut->windows, cut->times, base, cut->from, cut->to + (cut->to == (int64_t)cut->last)) < 0)
         return error_no_memory("ranges");
@@ -244,8 +258,8 @@ int cut_looked(struct cut *cut, bool several)
 
 int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last)
 {
-    cut->first = first;
-    cut->last = last;
+    cut->first = cut->program_first = first;
+    cut->last = cut->program_last = last;
     return find_part(cut);
 }
 

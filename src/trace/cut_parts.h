@@ -53,8 +53,9 @@ struct cut {
     bool has_rank, is_rank; /* the trace is of one rank, by its distributedInfo; it is the wanted one */
 
     /* The first reading */
-    bool any;
-    uint64_t first, last; /* times of what the trace has */
+    bool any, any_program;
+    uint64_t first, last;                 /* times of what the trace has */
+    uint64_t program_first, program_last; /* and of what is about the program, from which --from and --to count */
     struct sorter_space space;
     struct sorter flows;
 

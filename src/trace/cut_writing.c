@@ -34,8 +34,9 @@ static void write_begin(struct sink *sink, uint64_t base)
     struct cut *cut = cut_of(sink);
     struct buffer text;
     buffer_init_memory(&text);
-    cut_describe(cut->options, cut->from - (int64_t)cut->first, cut->to - (int64_t)cut->first, cut->last - cut->first,
-                 &text);
+    int64_t first = (int64_t)cut->program_first, last = (int64_t)cut->program_last;
+    cut_describe(cut->options, cut->from > first ? cut->from - first : 0, (cut->to < last ? cut->to : last) - first,
+                 (uint64_t)(last - first), &text);
     cut->no_memory |= text.failure != 0;
     if (!text.failure)
         cut->whole->format->metadata(cut->whole, CUT_KEY, text.data, text.length);

@@ -67,6 +67,13 @@ enum category {
      CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 #define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
+/* A trace begins and ends with what is about the program: not with slices of the former, of instants with the latter.
+ */
+#define CATEGORIES_RECORDING (CATEGORY_BIT(CATEGORY_TRACE_SPAN) | CATEGORY_BIT(CATEGORY_PLUGIN))
+#define CATEGORIES_INSTANT                                                                                           \
+    (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
+     CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORY_BIT(CATEGORY_CPU_SAMPLE))
+
 static inline bool category_in(enum category category, unsigned bits)
 {
     return (bits >> category) & 1;

@@ -14,10 +14,6 @@
      CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
 /* Slices of these nest with the ranges of their thread. */
 #define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
-/* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
-#define INSTANT_CATEGORIES                                                                                           \
-    (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
-     CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORY_BIT(CATEGORY_CPU_SAMPLE))
 /* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
 #define GPU_ROW_PID INT64_C(0x40000000)
 #define GPU_ROW_DEVICES 1024
@@ -333,7 +329,7 @@ static int slice(struct trace *trace, const struct event_fields *event)
             return -1;
         ++*count;
     }
-    if (event->category == CATEGORY_TRACE_SPAN || event->category == CATEGORY_PLUGIN) /* not of the program */
+    if (category_in(event->category, CATEGORIES_RECORDING))
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
     if (trace_compiles(trace, event) &&
@@ -377,7 +373,7 @@ int trace_event(struct trace *trace, const struct event_fields *event)
     case 'C': trace_times_widen(&trace->times, event->start, event->start); return 0;
     case 'i':
     case 'I':
-        if (!category_in(event->category, INSTANT_CATEGORIES))
+        if (!category_in(event->category, CATEGORIES_INSTANT))
             return 0;
         trace->marks += event->category == CATEGORY_USER_ANNOTATION;
         if (event->category == CATEGORY_USER_ANNOTATION && host_event(trace, event) < 0)

@@ -180,6 +180,20 @@ static void write_grid(struct render *render, const struct table *table, bool ma
     grid_release(&grid);
 }
 
+static void write_none(struct render *render, const struct table *table, const char *indent)
+{
+    struct buffer text;
+    size_t lines = render->lines;
+    buffer_init_memory(&text);
+    buffer_format(&text, "%s%s", indent, table->none ? table->none : "none in this trace");
+    buffer_char(&text, '\0');
+    if (!text.failure)
+        render_line(render, text.data);
+    render->lines = lines; /* those of tables are counted by report_put_table() */
+    render->out->failure = render->out->failure ? render->out->failure : text.failure;
+    buffer_release(&text);
+}
+
 static void write_table(struct render *render, const struct table *table)
 {
     bool markdown = render->format == &renderer_markdown;
@@ -206,7 +220,7 @@ static void write_table(struct render *render, const struct table *table)
     else if (table->rows > 0)
         write_grid(render, table, markdown);
     else if (!table->unrecorded)
-        buffer_format(render->out, "%s%s\n", indent, table->none ? table->none : "none in this trace");
+        write_none(render, table, indent);
     if (*table->missing)
         buffer_format(render->out, "%s%snot recorded (left out by --trace): %s\n",
                       markdown && table->rows > 0 ? "\n" : "", indent, table->missing);
