@@ -1173,6 +1173,14 @@ END
     assert_line 'Memory allocated at 2 ms (memory)'
 }
 
+@test "an empty --fail-on is an error, and what is said in place of findings is no wider than the rest" {
+    run -2 "$gputrace" report --fail-on= "$kineto"
+    assert_output 'gputrace: no finding to fail on: --fail-on is empty'
+    run -0 "$gputrace" report --width=60 --from=99% "$kineto"
+    assert_line '  No rule finds a fault. Nothing ran on a GPU in 90.7 µs;'
+    assert_line '    threads were in CUDA calls for 12.8 µs, 12.8 µs of it in'
+}
+
 @test "of two processes the one whose steps take longest says how long a step is" {
     # The host of process 1, which warms up for 100 ms, is ahead of its GPU, which waits for process 2.
     jq -n '{traceEvents: [range(20) as $i | {pid: 1, from: (if $i == 0 then 0 else 95000 + 5000 * $i end), length: (if $i == 0 then 100000 else 5000 end)},
