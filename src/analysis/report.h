@@ -44,9 +44,8 @@ int report_check(const struct report_options *options, const struct report_colum
 #define REPORT_FAILED_ON 1
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
-/* Whether the trace PATH has the rank that is asked for; FOUND notes those that it has. Returns 1, 0, or -1 after
- * error().
- */
+/* Whether the trace PATH has the rank that is asked for. FOUND notes the ranks that it has. Returns 1, 0, or -1 after
+ * error(). */
 int report_has_rank(const struct report_options *options, const char *path, struct filter_found *found);
 
 /* Writes the part of the trace INPUT that FILTER selects as OUTPUT, and returns what convert_part() does. */

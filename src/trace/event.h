@@ -67,8 +67,8 @@ enum category {
      CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 #define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
-/* A trace begins and ends with what is about the program: not with slices of the former, of instants with the latter.
- */
+/* A trace begins and ends with an event about the program. Slices of CATEGORIES_RECORDING are about the recording, and
+ * so are all instants but those of CATEGORIES_INSTANT. */
 #define CATEGORIES_RECORDING (CATEGORY_BIT(CATEGORY_TRACE_SPAN) | CATEGORY_BIT(CATEGORY_PLUGIN))
 #define CATEGORIES_INSTANT                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \

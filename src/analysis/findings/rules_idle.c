@@ -103,7 +103,7 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
     return false;
 }
 
-/* Whether RANGE is a whole step, which says of no part of it. */
+/* Whether RANGE is a whole step: its name does not tell which part of the step takes long. */
 static bool is_step(const struct trace *trace, uint32_t range)
 {
     const struct steps *steps = section_state(trace, REPORT_STEPS);
