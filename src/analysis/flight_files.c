@@ -143,11 +143,11 @@ static void put_number(struct buffer *out, const char *key, int64_t number)
     pickle_i64(out, number);
 }
 
-/* EVENT_NONE is None. */
+/* FIELD_ABSENT is None. */
 static void put_time(struct buffer *out, const struct flight_job *job, const char *key, int64_t time)
 {
     pickle_text(out, key);
-    if (time == EVENT_NONE)
+    if (time == FIELD_ABSENT)
         opcode(out, NONE);
     else
         pickle_i64(out, time + job->trace.base);
@@ -212,7 +212,7 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     const struct flight_group *group = &job->groups.items[entry->group];
     const struct collective *own = &entry->own;
     const char *state = flight_state(job, entry);
-    bool done = own->start != EVENT_NONE, pair = own->source >= 0;
+    bool done = own->start != FIELD_ABSENT, pair = own->source >= 0;
     char name[256];
     pickle_begin_dict(out);
     put_number(out, "record_id", number);
@@ -239,14 +239,14 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     }
     const char *type = own->dtype == EVENT_NO_TEXT ? "Byte" : trace_text(&job->trace, own->dtype);
     int64_t each = collective_type_bytes(type), ranks = (int64_t)group->ranks.count;
-    int64_t whole = own->bytes == EVENT_NONE ? 0 : own->bytes / (each > 0 ? each : 1), part = whole / ranks;
+    int64_t whole = own->bytes == FIELD_ABSENT ? 0 : own->bytes / (each > 0 ? each : 1), part = whole / ranks;
     bool spreads = own->kind == COLLECTIVE_REDUCESCATTER || own->kind == COLLECTIVE_SCATTER;
     bool collects = own->kind == COLLECTIVE_ALLGATHER || own->kind == COLLECTIVE_GATHER;
     put_tensor(out, "input_sizes", "input_dtypes", collects ? part : spreads ? part * ranks : whole, type);
     put_tensor(out, "output_sizes", "output_dtypes", spreads ? part : collects ? part * ranks : whole, type);
     put_key(out, "state", state);
     put_time(out, job, "time_discovered_started_ns", own->start);
-    put_time(out, job, "time_discovered_completed_ns", done ? own->start + own->duration : EVENT_NONE);
+    put_time(out, job, "time_discovered_completed_ns", done ? own->start + own->duration : FIELD_ABSENT);
     pickle_text(out, "retired");
     pickle_bool(out, strcmp(state, "completed") == 0);
     put_number(out, "timeout_ms", 0);

@@ -107,7 +107,8 @@ static struct flight_group *group_of(struct flight_job *job, const struct collec
 static bool is_left_out(const struct flight_job *job, const struct collective *own)
 {
     const char *name = trace_text(&job->trace, own->name);
-    return own->rank == EVENT_NONE || !words[own->kind] || own->part > 0 || strncmp(name, "MPI_", strlen("MPI_")) == 0;
+    return own->rank == FIELD_ABSENT || !words[own->kind] || own->part > 0 ||
+           strncmp(name, "MPI_", strlen("MPI_")) == 0;
 }
 
 /* Operations of a group come in order: the first one of a rank that begins late is the first one of all. */
@@ -117,14 +118,14 @@ static int add_to_group(struct flight_job *job, struct flight_group *group, cons
     if (added < 0 || add_rank(&job->ranks, own->rank) < 0)
         return -1;
     group->first = added > 0 ? own->sequence : group->first;
-    group->one.group_size = own->group_size != EVENT_NONE ? own->group_size : group->one.group_size;
+    group->one.group_size = own->group_size != FIELD_ABSENT ? own->group_size : group->one.group_size;
     return 0;
 }
 
 static int add_entry(struct flight_job *job, const struct collective *own, int64_t finished)
 {
     struct flight_entry entry = {.rank = own->rank,
-                                 .time = own->called != EVENT_NONE ? own->called : own->start,
+                                 .time = own->called != FIELD_ABSENT ? own->called : own->start,
                                  .finished = finished,
                                  .own = *own};
     if (is_left_out(job, own)) {
@@ -135,8 +136,8 @@ static int add_entry(struct flight_job *job, const struct collective *own, int64
     if (!group || add_to_group(job, group, own) < 0)
         return -1;
     const uint64_t rank = (uint64_t)own->rank;
-    int64_t *done = own->start != EVENT_NONE ? dense_map_item(&job->rank_ids, &rank, &job->done) : NULL;
-    if (own->start != EVENT_NONE && !done)
+    int64_t *done = own->start != FIELD_ABSENT ? dense_map_item(&job->rank_ids, &rank, &job->done) : NULL;
+    if (own->start != FIELD_ABSENT && !done)
         return -1;
     if (done && entry.time > *done)
         *done = entry.time;
@@ -151,10 +152,10 @@ static int add_entries(struct flight_job *job)
     int status = hang_facts_add_ranks(&job->trace, &job->fronts);
     collectives_walk_begin(&walk, &job->collectives);
     for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));) {
-        int64_t finished = EVENT_NONE;
+        int64_t finished = FIELD_ABSENT;
         for (size_t i = 0; i < count; i++) {
-            int64_t end = ranks[i].start != EVENT_NONE ? ranks[i].start + ranks[i].duration : EVENT_NONE;
-            finished = end != EVENT_NONE && (finished == EVENT_NONE || end < finished) ? end : finished;
+            int64_t end = ranks[i].start != FIELD_ABSENT ? ranks[i].start + ranks[i].duration : FIELD_ABSENT;
+            finished = end != FIELD_ABSENT && (finished == FIELD_ABSENT || end < finished) ? end : finished;
         }
         status = hang_fronts_operation(&job->fronts, ranks, count);
         for (size_t i = 0; i < count && status == 0; i++)
@@ -168,15 +169,15 @@ static int add_entries(struct flight_job *job)
 
 /* --- ranks that did nothing in a group --- */
 
-/* The number at PLACE of the trace's list of the group's ranks, "[0, 4, 8]". EVENT_NONE: there is none, or the list is
- * cut short. */
+/* The number at PLACE of the trace's list of the group's ranks, "[0, 4, 8]". FIELD_ABSENT: there is none, or the list
+ * is cut short. */
 static int64_t listed_rank(const struct flight_job *job, const struct collective *own, int64_t place)
 {
     const char *list = trace_text(&job->trace, own->group_ranks);
     if (strstr(list, "..."))
-        return EVENT_NONE;
-    int64_t rank = EVENT_NONE;
-    return collective_find_in_list(list, &place, &rank) ? rank : EVENT_NONE;
+        return FIELD_ABSENT;
+    int64_t rank = FIELD_ABSENT;
+    return collective_find_in_list(list, &place, &rank) ? rank : FIELD_ABSENT;
 }
 
 static int add_silent_to(const struct flight_job *job, struct flight_group *group, int64_t world)
@@ -190,17 +191,17 @@ static int add_silent_to(const struct flight_job *job, struct flight_group *grou
              * the same numbers in it. */
             int64_t rank = listed_rank(job, &group->one, ends[i]),
                     member = hang_fronts_place(&job->fronts, &group->one, ends[i]);
-            if (rank == EVENT_NONE && member >= 0)
+            if (rank == FIELD_ABSENT && member >= 0)
                 rank = job->fronts.members.items[member].rank;
-            rank = rank == EVENT_NONE && group->one.group_size == world && ends[i] < world ? ends[i] : rank;
-            if (rank != EVENT_NONE && add_rank(&group->ranks, rank) < 0)
+            rank = rank == FIELD_ABSENT && group->one.group_size == world && ends[i] < world ? ends[i] : rank;
+            if (rank != FIELD_ABSENT && add_rank(&group->ranks, rank) < 0)
                 return -1;
         }
         return 0;
     }
     for (int64_t place = 0;; place++) {
-        int64_t rank = !all ? listed_rank(job, one, place) : place < world ? place : EVENT_NONE;
-        if (rank == EVENT_NONE)
+        int64_t rank = !all ? listed_rank(job, one, place) : place < world ? place : FIELD_ABSENT;
+        if (rank == FIELD_ABSENT)
             return 0;
         if (add_rank(&group->ranks, rank) < 0)
             return -1;
@@ -266,7 +267,7 @@ static bool is_completed(const struct flight_job *job, const struct collective *
     const uint64_t rank = (uint64_t)own->rank;
     uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
     bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
-    return own->start != EVENT_NONE || (own->returned != EVENT_NONE && ended);
+    return own->start != FIELD_ABSENT || (own->returned != FIELD_ABSENT && ended);
 }
 
 const char *flight_state(const struct flight_job *job, const struct flight_entry *entry)
@@ -277,11 +278,11 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     const struct hang_member *member = member_of(job, own);
     /* CUPTI may not have delivered the last GPU work of a process that ended: what another rank had finished by then,
      * or shortly before, it does not wait in. */
-    if (entry->finished != EVENT_NONE && member && member->last != EVENT_NONE &&
+    if (entry->finished != FIELD_ABSENT && member && member->last != FIELD_ABSENT &&
         member->last - entry->finished < HANG_LEAST_NS)
         return "completed";
     /* Its GPU runs something else that was launched before. */
     bool queued =
-        member && member->gpu != EVENT_NO_TEXT && (own->called == EVENT_NONE || member->gpu_called <= own->called);
+        member && member->gpu != EVENT_NO_TEXT && (own->called == FIELD_ABSENT || member->gpu_called <= own->called);
     return own->in_flight && !queued ? "started" : "scheduled";
 }

@@ -26,7 +26,7 @@ struct flight_group {
 /* An operation of a rank. */
 struct flight_entry {
     int64_t rank, time;
-    int64_t finished; /* when the first of all ranks finished it; EVENT_NONE: none did */
+    int64_t finished; /* when the first of all ranks finished it; FIELD_ABSENT: none did */
     uint32_t group;   /* index */
     struct collective own;
 };

@@ -61,7 +61,7 @@ size_t live_add_cupti(struct live *live, const struct spool_part *part, const ui
         if (!cupti_kind_decoded(walk.kind))
             continue;
         cupti_decode(&event, &walk);
-        live->events += event.type != EVENT_NONE;
+        live->events += event.type != EVENT_TYPE_NONE;
         if (event_is_gpu_work(event.type))
             add_work(live, &event);
     }

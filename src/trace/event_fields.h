@@ -1,8 +1,8 @@
 /*
  * What the analysis keeps of an event, as plain fields, and the sink that makes them of the events of any source.
  *
- * Times are nanoseconds. A field that an event does not have is EVENT_NONE (numbers) or EVENT_NO_TEXT (texts, which are
- * numbers of an interner).
+ * Times are nanoseconds. A field that an event does not have is FIELD_ABSENT (numbers) or EVENT_NO_TEXT (texts, which
+ * are numbers of an interner).
  */
 #ifndef GPUTRACE_TRACE_EVENT_FIELDS_H
 #define GPUTRACE_TRACE_EVENT_FIELDS_H
@@ -18,7 +18,7 @@
     (CATEGORY_BIT(CATEGORY_OTHER) | CATEGORY_BIT(CATEGORY_CUDA_EVENT) | CATEGORY_BIT(CATEGORY_CAPTURE) | \
      CATEGORY_BIT(CATEGORY_NVTX_MEMORY))
 
-#define EVENT_NONE INT64_MIN
+#define FIELD_ABSENT INT64_MIN
 #define EVENT_NO_TEXT UINT32_MAX
 
 /* "pid" and "tid" may be numbers or strings. A number n is 2n, the string of number t is 2t + 1. */
@@ -135,7 +135,7 @@ struct event_fields {
 /* From one time to another, ns; 0 if one of them is not known. */
 static inline int64_t event_time_between(int64_t from, int64_t to)
 {
-    return from == EVENT_NONE || to == EVENT_NONE ? 0 : to - from;
+    return from == FIELD_ABSENT || to == FIELD_ABSENT ? 0 : to - from;
 }
 
 /* The extent of an event whose last field FIELD is. */

@@ -373,7 +373,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     set_event(sink, &state->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
               counter->time);
     if (!counter->real) {
-        state->event.bytes = event_unsigned(counter->bytes, EVENT_NONE);
+        state->event.bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
         raise_extent(&state->event, FIELD_EXTENT(bytes));
     }
     put_event(sink, &state->event);

@@ -57,7 +57,7 @@ static bool is_function(const char *name, const char *function)
 
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event)
 {
-    if (event->return_value == EVENT_NONE || event->return_value == 0)
+    if (event->return_value == FIELD_ABSENT || event->return_value == 0)
         return false;
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)

@@ -13,7 +13,7 @@ struct heap_space_id {
 
 void heap_init(struct heap *heap, const struct interner *strings)
 {
-    *heap = (struct heap){.strings = strings, .asked_at = EVENT_NONE};
+    *heap = (struct heap){.strings = strings, .asked_at = FIELD_ABSENT};
 }
 
 void heap_release(struct heap *heap)
@@ -180,7 +180,7 @@ static struct heap_space *space_at(struct heap *heap, enum heap_source source, e
 {
     struct heap_space_id id = {source, process};
     struct heap_space *space = dense_map_item(&heap->space_ids, &id, &heap->spaces);
-    bool passes = space && heap->asked_at != EVENT_NONE && !space->passed && time > heap->asked_at;
+    bool passes = space && heap->asked_at != FIELD_ABSENT && !space->passed && time > heap->asked_at;
     return passes && pass(heap, space) < 0 ? NULL : space;
 }
 
@@ -214,11 +214,11 @@ static bool is_size(int64_t bytes)
 
 static int own_event(struct heap *heap, const struct event_fields *event)
 {
-    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     bool allocation = starts_with(heap, event->name, "Allocat"), outside = event->phase == HEAP_OUTSIDE;
     struct heap_group_id id = {.source = HEAP_OF_GPUTRACE,
                                .process = event->process,
-                               .device = event->device < 0 ? EVENT_NONE : event->device,
+                               .device = event->device < 0 ? FIELD_ABSENT : event->device,
                                .kind = event->memory_kind,
                                .size = event->bytes,
                                .stack = event->stack};
@@ -227,7 +227,7 @@ static int own_event(struct heap *heap, const struct event_fields *event)
     struct heap_space *space = space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
     if (!space)
         return -1;
-    if (failed || event->address == EVENT_NONE)
+    if (failed || event->address == FIELD_ABSENT)
         return 0;
     if (allocation)
         return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)event->address, event->start, outside) : 0;
@@ -241,10 +241,10 @@ static struct heap_group_id pytorch_id(event_id process, int64_t device, int64_t
 {
     return (struct heap_group_id){.source = HEAP_OF_PYTORCH,
                                   .process = process,
-                                  .device = device < 0 ? EVENT_NONE : device,
+                                  .device = device < 0 ? FIELD_ABSENT : device,
                                   .kind = (uint64_t)type,
                                   .size = size,
-                                  .stack = EVENT_NONE};
+                                  .stack = FIELD_ABSENT};
 }
 
 static int pytorch_event(struct heap *heap, const struct event_fields *event)
@@ -253,7 +253,7 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
     bool outside = event->phase == HEAP_OUTSIDE;
     if (starts_with(heap, event->name, HEAP_PYTORCH_FAILURE))
         return outside ? 0 : fail(heap, event, &id, event->total_allocated);
-    if (event->address == EVENT_NONE || event->bytes == EVENT_NONE)
+    if (event->address == FIELD_ABSENT || event->bytes == FIELD_ABSENT)
         return 0;
     return ADD(array_push, &heap->steps,
                (struct heap_step){.time = event->start,
@@ -287,7 +287,7 @@ static int start_place(struct heap *heap, const struct heap_step *step)
     int64_t bytes;
     if (!before)
         return -1;
-    if (heap->places.count > places && step->total != EVENT_NONE && step->total >= 0 &&
+    if (heap->places.count > places && step->total != FIELD_ABSENT && step->total >= 0 &&
         !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
         change(heap, before, bytes, 1, step->time);
     return 0;
@@ -343,7 +343,7 @@ int heap_finish(struct heap *heap)
     for (size_t i = 0; i < heap->places.count; i++)
         if (heap->places.items[i].unseen)
             look(heap, &heap->places.items[i], INT64_MAX);
-    for (size_t i = 0; i < heap->spaces.count && heap->asked_at != EVENT_NONE; i++)
+    for (size_t i = 0; i < heap->spaces.count && heap->asked_at != FIELD_ABSENT; i++)
         if (!heap->spaces.items[i].passed && pass(heap, &heap->spaces.items[i]) < 0)
             return -1;
     return 0;

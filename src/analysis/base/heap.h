@@ -32,10 +32,10 @@ enum heap_source { HEAP_OF_GPUTRACE, HEAP_OF_PYTORCH };
 struct heap_group_id {
     int64_t source; /* enum heap_source */
     event_id process;
-    int64_t device; /* EVENT_NONE: memory of the host */
+    int64_t device; /* FIELD_ABSENT: memory of the host */
     uint64_t kind;  /* a text; of PyTorch its device type */
     int64_t size;   /* bytes of each */
-    int64_t stack;  /* EVENT_NONE: not kept; HEAP_BEFORE: bytes that PyTorch had before the trace begins */
+    int64_t stack;  /* FIELD_ABSENT: not kept; HEAP_BEFORE: bytes that PyTorch had before the trace begins */
 };
 #define HEAP_BEFORE (-2)
 
@@ -82,13 +82,13 @@ struct heap_space {
 
 struct heap_failure {
     struct heap_group_id asked;
-    int64_t time, held, result; /* EVENT_NONE: not known */
+    int64_t time, held, result; /* FIELD_ABSENT: not known */
     uint32_t held_by_kind;      /* text */
 };
 
 struct heap_step {
     int64_t time, bytes, device, type; /* BYTES below 0: released */
-    int64_t total;                     /* of the device after it; EVENT_NONE: not known */
+    int64_t total;                     /* of the device after it; FIELD_ABSENT: not known */
     uint64_t address;
     event_id process;
     uint64_t order;
@@ -98,7 +98,7 @@ struct heap_step {
 struct heap {
     const struct interner *strings;
     const struct windows *windows; /* what the report is about, the caller's; NULL: all time */
-    int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; EVENT_NONE: there is none */
+    int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; FIELD_ABSENT: there is none */
     struct dense_map group_ids;
     ARRAY(struct heap_group) groups;
     struct dense_map place_ids;

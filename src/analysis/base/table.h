@@ -110,7 +110,7 @@ void table_release(struct table *table);
 /* A new row of empty cells, valid until the next one. NULL: no memory, which table.no_memory remembers. */
 struct cell *table_row(struct table *table);
 
-/* Cells for a row. That of EVENT_NONE is empty. */
+/* Cells for a row. That of FIELD_ABSENT is empty. */
 struct cell cell_integer(int64_t value);
 struct cell cell_real(double value);
 /* PART of WHOLE in per cent. */

@@ -73,7 +73,8 @@ static int consider_waits(struct deciding *deciding, struct latest *latest, uint
             break;
         if (wait->on == wait->stream || wait->on >= graph->streams.count)
             continue;
-        uint32_t other = critical_launched_by(graph, wait->on, wait->marked != EVENT_NONE ? wait->marked : wait->time);
+        uint32_t other =
+            critical_launched_by(graph, wait->on, wait->marked != FIELD_ABSENT ? wait->marked : wait->time);
         if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER)
             continue;
         consider(graph, latest, other, number);
@@ -197,7 +198,7 @@ static int find_waits(struct deciding *deciding)
 
 /* --- calls --- */
 
-/* The operation that ended last of those that the streams of DEVICE (EVENT_NONE: all) had got from the process. */
+/* The operation that ended last of those that the streams of DEVICE (FIELD_ABSENT: all) had got from the process. */
 static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
                                const struct critical_call *call)
 {
@@ -205,7 +206,7 @@ static uint32_t last_of_device(const struct critical_graph *graph, int64_t devic
     for (uint32_t i = 0; i < graph->streams.count; i++) {
         const struct critical_stream *stream = &graph->streams.items[i];
         if (stream->ops.count == 0 || (stream->process != process && stream->process != CRITICAL_NONE) ||
-            (device != EVENT_NONE && trace_device_id(graph->trace, stream->device) != device))
+            (device != FIELD_ABSENT && trace_device_id(graph->trace, stream->device) != device))
             continue;
         uint32_t last = critical_launched_by(graph, i, call->start);
         if (last != CRITICAL_NONE && graph->ops.items[last].end <= call->end + CLOCKS &&
@@ -257,11 +258,11 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
         return CRITICAL_NONE;
     if (sync && sync->on != EVENT_NO_TEXT)
         return sync->on < graph->streams.count
-                   ? critical_launched_by(graph, sync->on, sync->marked != EVENT_NONE ? sync->marked : call->start)
+                   ? critical_launched_by(graph, sync->on, sync->marked != FIELD_ABSENT ? sync->marked : call->start)
                    : CRITICAL_NONE;
     if (!sync && !may_wait((enum call_kind)call->kind))
         return CRITICAL_NONE;
-    uint32_t found = last_of_device(graph, sync ? sync->device : EVENT_NONE, process, call);
+    uint32_t found = last_of_device(graph, sync ? sync->device : FIELD_ABSENT, process, call);
     call->all = found != CRITICAL_NONE && (sync || call->kind == CALL_SYNC_DEVICE);
     return found;
 }
@@ -285,7 +286,7 @@ static void decide_call(struct deciding *deciding, uint32_t thread, struct criti
     int64_t known = critical_waited_until(graph, call);
     if (!sync || sync->on == EVENT_NO_TEXT || call->end - known <= CRITICAL_HELD_AFTER)
         return;
-    waited = last_of_device(graph, EVENT_NONE, process, call);
+    waited = last_of_device(graph, FIELD_ABSENT, process, call);
     if (fits(graph, call, waited) && graph->ops.items[waited].end > known &&
         call->end - graph->ops.items[waited].end <= WAKE)
         call->waited = waited;

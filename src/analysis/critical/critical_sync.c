@@ -9,7 +9,7 @@ enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVIC
 
 struct sync_record {
     int64_t correlation, time;
-    int64_t recorded; /* correlation id of the call that recorded the event; EVENT_NONE: not known */
+    int64_t recorded; /* correlation id of the call that recorded the event; FIELD_ABSENT: not known */
     int64_t marked;   /* when it began */
     int64_t on;       /* number of the stream that was waited for */
     struct trace_stream_id stream;
@@ -38,7 +38,7 @@ void critical_syncs_release(struct critical_syncs *syncs)
 /* CUPTI's "none" comes as -1, or as that in 32 bits; of a correlation id it is 0. */
 static int64_t known(int64_t number, int64_t least)
 {
-    return number >= least && number < UINT32_MAX ? number : EVENT_NONE;
+    return number >= least && number < UINT32_MAX ? number : FIELD_ABSENT;
 }
 
 static enum sync_kind kind_of(const char *name)
@@ -58,14 +58,14 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
         .correlation = event->correlation,
         .time = event->start,
         .recorded = known(event->wait_on_correlation, 1),
-        .marked = EVENT_NONE,
+        .marked = FIELD_ABSENT,
         .on = known(event->wait_on_stream, 0),
         .stream = {event->process, trace_event_device(event), event->context, event->stream},
         .kind = kind_of(interned(&trace->strings, event->name)),
     };
     if (record.kind == SYNC_OF_STREAM)
         record.on = event->stream;
-    return sorter_add(record.recorded == EVENT_NONE ? &syncs->records : &syncs->marked, &record);
+    return sorter_add(record.recorded == FIELD_ABSENT ? &syncs->records : &syncs->marked, &record);
 }
 
 /* --- */
@@ -74,7 +74,7 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
 static uint32_t find_stream(const struct trace *trace, const struct trace_stream_id *id, int64_t number)
 {
     uint32_t found = EVENT_NO_TEXT;
-    for (size_t i = 0; number != EVENT_NONE && i < trace->streams.count; i++) {
+    for (size_t i = 0; number != FIELD_ABSENT && i < trace->streams.count; i++) {
         const struct trace_stream_id *one = trace_stream_id(trace, i);
         if (one->stream != number)
             continue;
@@ -129,7 +129,7 @@ static int find_marks(struct critical_syncs *syncs, const struct trace *trace)
     while (status == 0 && (next = sorter_next(&walk))) {
         struct sync_record record = *next;
         const struct call *call = calls_join_find(&join, record.recorded, record.time);
-        record.marked = call ? call->start : EVENT_NONE;
+        record.marked = call ? call->start : FIELD_ABSENT;
         status = sorter_add(&syncs->records, &record);
     }
     int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);

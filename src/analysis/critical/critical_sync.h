@@ -16,17 +16,17 @@
 /* A stream was made to wait for what was launched into stream ON before the time MARKED. */
 struct critical_wait {
     int64_t time;        /* of the call */
-    int64_t marked;      /* EVENT_NONE: not known */
+    int64_t marked;      /* FIELD_ABSENT: not known */
     uint32_t stream, on; /* indices in trace.streams; on: EVENT_NO_TEXT: not known */
 };
 
 /* A call on THREAD waited. */
 struct critical_sync {
     int64_t time;    /* within the call */
-    int64_t marked;  /* for what was launched before; EVENT_NONE: all that was launched before the call */
+    int64_t marked;  /* for what was launched before; FIELD_ABSENT: all that was launched before the call */
     uint32_t thread; /* index in trace.threads */
     uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
-    int64_t device;  /* number; EVENT_NONE: not known */
+    int64_t device;  /* number; FIELD_ABSENT: not known */
     bool nothing;    /* nothing ran in the stream */
 };
 

@@ -127,7 +127,7 @@ static const struct diff_whole *same_rank(const struct diff *diff, size_t before
 static bool are_ranks(const struct diff *diff)
 {
     for (size_t i = 0; i < diff->traces; i++) {
-        if (diff->wholes[i].rank == EVENT_NONE)
+        if (diff->wholes[i].rank == FIELD_ABSENT)
             return false;
         for (size_t k = 0; k < i; k++)
             if (diff_side_of(diff, i) == diff_side_of(diff, k) && diff->wholes[i].rank == diff->wholes[k].rank)
@@ -220,7 +220,7 @@ void diff_notes(const struct diff *diff, diff_say *say, void *context)
              interned(&diff->names, last->gpu));
     if (first->gpus != last->gpus)
         note(&notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
-    if (first->world != EVENT_NONE && last->world != EVENT_NONE && first->world != last->world)
+    if (first->world != FIELD_ABSENT && last->world != FIELD_ABSENT && first->world != last->world)
         note(&notes, "The jobs differ: %s before, %" PRId64 " after.", text_count((uint64_t)first->world, "rank").text,
              last->world);
     note_shared(&notes);

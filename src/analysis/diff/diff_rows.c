@@ -181,13 +181,13 @@ static int add_section(struct diff *diff, size_t trace, const char *path, struct
 static int add_whole(struct diff *diff, size_t number, const struct trace *trace)
 {
     struct diff_whole *whole = &diff->wholes[number];
-    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .world = EVENT_NONE};
+    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .world = FIELD_ABSENT};
     /* The rank of a process stands in its own entry and in that of the trace. */
-    whole->rank = trace->ranks.count > 0 ? trace->ranks.items[0].rank : EVENT_NONE;
+    whole->rank = trace->ranks.count > 0 ? trace->ranks.items[0].rank : FIELD_ABSENT;
     for (size_t i = 0; i < trace->ranks.count; i++) {
         const struct trace_rank *rank = &trace->ranks.items[i];
-        whole->rank = rank->rank == whole->rank ? rank->rank : EVENT_NONE;
-        whole->world = rank->world_size != EVENT_NONE ? rank->world_size : whole->world;
+        whole->rank = rank->rank == whole->rank ? rank->rank : FIELD_ABSENT;
+        whole->world = rank->world_size != FIELD_ABSENT ? rank->world_size : whole->world;
     }
     for (size_t i = 0; i < trace->devices.count; i++) {
         const struct trace_device *device = &trace->devices.items[i];

@@ -106,8 +106,8 @@ struct diff_whole {
     size_t gpus;   /* that were used; 1 if none was */
     double step;   /* of a usual one */
     int64_t steps; /* 0: the trace has no usual steps */
-    int64_t rank;  /* of a job; EVENT_NONE: it is of none, or of several */
-    int64_t world; /* ranks of the job; EVENT_NONE: not known */
+    int64_t rank;  /* of a job; FIELD_ABSENT: it is of none, or of several */
+    int64_t world; /* ranks of the job; FIELD_ABSENT: not known */
     uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
 };
 

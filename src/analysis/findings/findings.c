@@ -19,14 +19,14 @@ const struct rule *const finding_rules[] = {
 
 struct finding_place finding_nowhere(void)
 {
-    return (struct finding_place){.time = EVENT_NONE,
-                                  .until = EVENT_NONE,
-                                  .stream = EVENT_NONE,
-                                  .device = EVENT_NONE,
+    return (struct finding_place){.time = FIELD_ABSENT,
+                                  .until = FIELD_ABSENT,
+                                  .stream = FIELD_ABSENT,
+                                  .device = FIELD_ABSENT,
                                   .thread = LAUNCHED_NO_THREAD,
-                                  .called = EVENT_NONE,
+                                  .called = FIELD_ABSENT,
                                   .name = EVENT_NO_TEXT,
-                                  .stack = EVENT_NONE};
+                                  .stack = FIELD_ABSENT};
 }
 
 struct finding_place finding_at_op(const struct timeline_op *op)

@@ -150,14 +150,14 @@ enum {
 /* Where something was seen. The engine adds the range and the operator that were open there; of a thread without a
  * range, the range of the process's main thread at that time. */
 struct finding_place {
-    int64_t time;    /* ns, as events have it; EVENT_NONE: nowhere in particular */
-    int64_t until;   /* where it ended; EVENT_NONE: not known */
-    int64_t stream;  /* index in trace.streams; EVENT_NONE: none */
-    int64_t device;  /* index in trace.devices; EVENT_NONE: the stream's, if there is one */
+    int64_t time;    /* ns, as events have it; FIELD_ABSENT: nowhere in particular */
+    int64_t until;   /* where it ended; FIELD_ABSENT: not known */
+    int64_t stream;  /* index in trace.streams; FIELD_ABSENT: none */
+    int64_t device;  /* index in trace.devices; FIELD_ABSENT: the stream's, if there is one */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
-    int64_t called;  /* when that thread did it; EVENT_NONE: at `time` */
+    int64_t called;  /* when that thread did it; FIELD_ABSENT: at `time` */
     uint32_t name;   /* of the call or operation that it is about: the engine finds its stack; EVENT_NO_TEXT: none */
-    int64_t stack;   /* number of a call stack of the trace; EVENT_NONE: that which most of this name have */
+    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: that which most of this name have */
 };
 
 /* Nowhere, to be filled; and where OP ran and was launched; and what THREAD did from FROM until UNTIL. */
@@ -189,7 +189,7 @@ struct finding {
     const struct rule *rule;
     int64_t cost;   /* ns of the run that it takes; 0: it is not about time */
     int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
-    int64_t count;  /* how often; EVENT_NONE: does not apply */
+    int64_t count;  /* how often; FIELD_ABSENT: does not apply */
     int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
     size_t same_as; /* the engine's: place, from 1 on, of the finding before that claims the same idle time; 0: none */
     struct finding_place place;
@@ -272,7 +272,7 @@ enum {
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
 
 /* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; then `window`; and whether TIME, or
- * EVENT_NONE, is in the warm-up. */
+ * FIELD_ABSENT, is in the warm-up. */
 void find_warm_up(struct findings *findings);
 void find_window(struct findings *findings);
 bool in_warm_up(const struct findings *findings, int64_t time);
@@ -333,7 +333,7 @@ const struct findings *findings_of(const struct trace *trace);
 struct amount amount_part(int64_t part, int64_t whole);
 
 /* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have,
- * of those in the window if there are any. EVENT_NONE: none. */
+ * of those in the window if there are any. FIELD_ABSENT: none. */
 int64_t findings_stack(const void *state, uint32_t name);
 
 /* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule

@@ -223,7 +223,7 @@ static int small_op(void *state, const struct trace *trace, const struct timelin
     if (!fits || again)
         return 0;
     if (run->count == 0) {
-        *run = (struct small_run){.from = op->called == EVENT_NONE ? op->start : op->called, .first = *op};
+        *run = (struct small_run){.from = op->called == FIELD_ABSENT ? op->start : op->called, .first = *op};
         run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
     }
     run->count++;

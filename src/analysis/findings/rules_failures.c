@@ -25,7 +25,7 @@ const struct hang *finding_hang(const struct hangs *hangs)
 {
     for (size_t i = 0; i < hangs->items.count; i++) {
         const struct hang *hang = &hangs->items.items[i];
-        if (!hang->follows && (hang->since == EVENT_NONE || hang->waited >= FINDING_HANG_NS))
+        if (!hang->follows && (hang->since == FIELD_ABSENT || hang->waited >= FINDING_HANG_NS))
             return hang;
     }
     return NULL;
@@ -36,7 +36,7 @@ int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const 
     const struct hang_part *parts = hang_parts(hangs, hang);
     char since[64] = "";
     struct buffer words;
-    if (hang->since != EVENT_NONE)
+    if (hang->since != FIELD_ABSENT)
         snprintf(since, sizeof(since), " since %s", amount_time(hang->since - hangs->origin).text);
     buffer_init_memory(&words);
     buffer_format(&words, "The job hangs%s: ", since);
@@ -51,7 +51,7 @@ int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const 
     for (size_t i = 0; i < hang->part_count && !words.failure && !*advice; i++)
         if (parts[i].role == HANG_MISSING)
             snprintf(advice, FINDING_TEXT, "See why %s %" PRId64 " %s; the others wait for it.",
-                     hangs->fronts.members.items[parts[i].member].rank == EVENT_NONE ? "process" : "rank",
+                     hangs->fronts.members.items[parts[i].member].rank == FIELD_ABSENT ? "process" : "rank",
                      hang_number(hangs, &parts[i]), parts[i].is_gone ? "ended" : "is there");
     int failure = words.failure;
     buffer_release(&words);
@@ -66,7 +66,7 @@ static int hang_find(void *state, struct findings *findings)
     if (!hang)
         return hangs ? 0 : -1;
     place.time = hang->since;
-    place.until = hang->since == EVENT_NONE ? EVENT_NONE : hang->since + hang->waited;
+    place.until = hang->since == FIELD_ABSENT ? FIELD_ABSENT : hang->since + hang->waited;
     struct finding *finding = finding_add(findings, 0, 0, (int64_t)hang->counts[HANG_WAITS], &place);
     return finding ? finding_say_hang(finding->text, finding->advice, hangs, hang) : 0;
 }
@@ -85,8 +85,8 @@ const struct rule rule_hang = {
 /* The first that died is the cause of the others. */
 static int64_t died_at(const struct trace_crash *crash)
 {
-    int64_t time = crash->time != EVENT_NONE ? crash->time : crash->alive;
-    return time != EVENT_NONE ? time : INT64_MAX;
+    int64_t time = crash->time != FIELD_ABSENT ? crash->time : crash->alive;
+    return time != FIELD_ABSENT ? time : INT64_MAX;
 }
 
 static int crashed_find(void *state, struct findings *findings)
@@ -251,7 +251,7 @@ static uint32_t find_line(const struct trace *trace, const char *name, const cha
 
 static int add_line(struct findings *findings, uint32_t line, const char *what)
 {
-    struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, EVENT_NONE, NULL);
+    struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, FIELD_ABSENT, NULL);
     return finding_say(finding, "%s: %.300s", trace_said(findings->trace, what).text,
                        trace_text(findings->trace, line));
 }
@@ -284,7 +284,7 @@ static int freed_event(void *state, const struct trace *trace, const struct even
     struct freed *freed = state;
     if (!freed->heap.strings)
         heap_init(&freed->heap, &trace->strings);
-    bool refused = event->return_value != EVENT_NONE && event->return_value != 0 && event->fault != EVENT_NO_TEXT;
+    bool refused = event->return_value != FIELD_ABSENT && event->return_value != 0 && event->fault != EVENT_NO_TEXT;
     bool twice = refused && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
     if (twice && event->phase != HEAP_OUTSIDE && freed->doubles++ == 0) {
         freed->first = finding_nowhere();

@@ -12,7 +12,7 @@
 struct host_time {
     int64_t start, end;
     event_id process;
-    int64_t id;      /* of the thread; EVENT_NONE: THREAD is its index */
+    int64_t id;      /* of the thread; FIELD_ABSENT: THREAD is its index */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: see id */
     uint32_t name, function;
     bool compiles; /* it is the just-in-time compiler's */
@@ -55,7 +55,7 @@ static int add_phase(struct host_times *times, const struct trace *trace, const 
     const struct host_time time = {.start = event->start,
                                    .end = event->start + event->duration,
                                    .process = event->process,
-                                   .id = event_id_is_text(thread) ? EVENT_NONE : event_id_value(thread),
+                                   .id = event_id_is_text(thread) ? FIELD_ABSENT : event_id_value(thread),
                                    .thread = LAUNCHED_NO_THREAD,
                                    .name = event->name,
                                    .function = event->function,
@@ -66,7 +66,7 @@ static int add_phase(struct host_times *times, const struct trace *trace, const 
 static int times_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct host_times *times = state;
-    int64_t from = op->called == EVENT_NONE ? op->start : op->returned;
+    int64_t from = op->called == FIELD_ABSENT ? op->start : op->returned;
     if (op->category != CATEGORY_KERNEL || (times->any_kernel && from >= times->first_kernel))
         return 0;
     times->any_kernel = true;
@@ -107,8 +107,8 @@ static int sum_times(struct host_times *times, int64_t from, int64_t to, struct 
 
 static struct finding_place place_of(const struct trace *trace, const struct host_time *time)
 {
-    int64_t index = time->id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, time->process, time->id);
-    return finding_at_time(index == EVENT_NONE ? time->thread : (uint32_t)index, time->start, time->end);
+    int64_t index = time->id == FIELD_ABSENT ? FIELD_ABSENT : trace_find_thread(trace, time->process, time->id);
+    return finding_at_time(index == FIELD_ABSENT ? time->thread : (uint32_t)index, time->start, time->end);
 }
 
 /* --- modules that are loaded after the first kernel was launched, without what the compiler takes --- */
@@ -124,7 +124,7 @@ static int loading_call(void *state, const struct trace *trace, const struct hos
 {
     const struct host_time time = {.start = call->start,
                                    .end = call->end,
-                                   .id = EVENT_NONE,
+                                   .id = FIELD_ABSENT,
                                    .thread = call->thread,
                                    .name = call->name,
                                    .function = EVENT_NO_TEXT};

@@ -10,7 +10,7 @@ static struct finding_place place_of(const struct trace *trace, const struct ran
 {
     struct finding_place place = finding_nowhere();
     place.time = rank->worst_at;
-    for (size_t i = 0; rank->device != EVENT_NONE && i < trace->devices.count; i++)
+    for (size_t i = 0; rank->device != FIELD_ABSENT && i < trace->devices.count; i++)
         if (trace_device_id(trace, i) == rank->device)
             place.device = (int64_t)i;
     return place;
@@ -29,7 +29,7 @@ struct adding {
 static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
 {
     int64_t device = finding->place.device;
-    for (uint32_t i = 0; device != EVENT_NONE && i < adding->ranks->items.count; i++)
+    for (uint32_t i = 0; device != FIELD_ABSENT && i < adding->ranks->items.count; i++)
         if (adding->ranks->items.items[i].device == trace_device_id(adding->findings->trace, (size_t)device))
             return i;
     return RANK_NONE;
@@ -123,7 +123,7 @@ static int imbalance_of_trace(void *state, struct findings *findings)
     int status = ranks_of_trace(&ranks, findings->trace) ?: imbalance_find(&imbalance, &ranks);
     if (status == 0 && imbalance.cost > 0) {
         struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
-        place.time = EVENT_NONE;
+        place.time = FIELD_ABSENT;
         finding_say(finding_add(findings, imbalance.cost, imbalance.cost, imbalance.steps, &place), "%s",
                     imbalance.text);
     }

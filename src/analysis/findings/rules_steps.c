@@ -325,7 +325,7 @@ static int loading_find(void *state, struct findings *findings)
         return 0;
     finding->range = worst->what.range;
     finding->operation = worst->what.operation;
-    finding->place.stack = activity != EVENT_NO_TEXT ? host_activity_stack(&idle->host, activity) : EVENT_NONE;
+    finding->place.stack = activity != EVENT_NO_TEXT ? host_activity_stack(&idle->host, activity) : FIELD_ABSENT;
     finding_advise(finding, "%s",
                    loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."
                                    : "Use more workers (num_workers), prefetch more (prefetch_factor), or make loading "

@@ -24,7 +24,7 @@ struct serial {
     struct name_facts names;
     uint32_t device;
     bool any;
-    int64_t kernels_until, copies_until; /* all that began ended by then; EVENT_NONE: none began */
+    int64_t kernels_until, copies_until; /* all that began ended by then; FIELD_ABSENT: none began */
     int64_t kernels, copies, overlap;    /* ns of this device, the copies' up to the last kernel */
     struct {
         int64_t count, copies, overlap, bytes;
@@ -54,7 +54,7 @@ static void end_device(struct serial *serial)
 /* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
 static void add_kernel(struct serial *serial, const struct timeline_op *op)
 {
-    bool first = serial->kernels_until == EVENT_NONE;
+    bool first = serial->kernels_until == FIELD_ABSENT;
     int64_t from = first ? op->start : most(op->start, serial->kernels_until);
     if (!first && serial->pending.count > 0) {
         sum_add(&serial->pending.overlap, most(0, least(serial->copies_until, op->end) - from));
@@ -74,13 +74,13 @@ static void add_kernel(struct serial *serial, const struct timeline_op *op)
 
 static void add_copy(struct serial *serial, const struct timeline_op *op)
 {
-    bool first = serial->copies_until == EVENT_NONE;
+    bool first = serial->copies_until == FIELD_ABSENT;
     int64_t from = first ? op->start : most(op->start, serial->copies_until);
     if (serial->pending.count++ == 0)
         serial->pending.first = finding_at_op(op);
     serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
     sum_add(&serial->pending.copies, most(0, op->end - from));
-    if (serial->kernels_until != EVENT_NONE)
+    if (serial->kernels_until != FIELD_ABSENT)
         sum_add(&serial->pending.overlap, most(0, least(serial->kernels_until, op->end) - from));
     serial->copies_until = first ? op->end : most(op->end, serial->copies_until);
 }
@@ -93,7 +93,7 @@ static int serial_op(void *state, const struct trace *trace, const struct timeli
             end_device(serial);
         serial->any = true;
         serial->device = op->device;
-        serial->kernels_until = serial->copies_until = EVENT_NONE;
+        serial->kernels_until = serial->copies_until = FIELD_ABSENT;
         serial->kernels = serial->copies = serial->overlap = 0;
         memset(&serial->sum, 0, sizeof(serial->sum));
         memset(&serial->pending, 0, sizeof(serial->pending));
@@ -140,7 +140,7 @@ const struct rule rule_serial_copies = {
 #define LEGACY_STREAM 7 /* as CUPTI numbers it */
 
 struct side {
-    int64_t start, end;  /* of the operation that ended last; EVENT_NONE: none */
+    int64_t start, end;  /* of the operation that ended last; FIELD_ABSENT: none */
     uint32_t stream;     /* it was in */
     struct offences ops; /* those that other work can run beside */
 };
@@ -174,7 +174,7 @@ static void add_turn(struct defaults *defaults, const struct timeline_op *op, co
         defaults->overlapped++;
         return;
     }
-    int64_t ready = op->returned == EVENT_NONE ? op->start : op->returned;
+    int64_t ready = op->returned == FIELD_ABSENT ? op->start : op->returned;
     ready = most(ready, own_end ? own_end - 1 : ready);
     int64_t ns = other->end - most(ready, other->start);
     if (ns > 0)
@@ -204,17 +204,17 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     if (!defaults->any || defaults->device != op->device) {
         defaults->any = true;
         defaults->device = op->device;
-        defaults->sides[0].end = defaults->sides[1].end = EVENT_NONE;
+        defaults->sides[0].end = defaults->sides[1].end = FIELD_ABSENT;
         defaults->legacy = legacy;
     }
     struct side *own = &defaults->sides[legacy], *other = &defaults->sides[!legacy];
-    if (defaults->legacy != legacy && other->end != EVENT_NONE && same_context(trace, op->stream, other->stream))
+    if (defaults->legacy != legacy && other->end != FIELD_ABSENT && same_context(trace, op->stream, other->stream))
         add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
     if (!fills_gpu(trace, op))
         offences_add(&own->ops, op->device, op->end - op->start);
-    if (own->end != EVENT_NONE && op->end <= own->end)
+    if (own->end != FIELD_ABSENT && op->end <= own->end)
         return 0;
     own->start = op->start;
     own->end = op->end;

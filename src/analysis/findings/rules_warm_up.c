@@ -62,7 +62,7 @@ void find_warm_up(struct findings *findings)
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        if (process->items.count < FINDING_STEPS || findings->from == EVENT_NONE)
+        if (process->items.count < FINDING_STEPS || findings->from == FIELD_ABSENT)
             continue;
         struct warm_up one = warm_up_in(findings, process);
         findings->warm_up = one.time > findings->warm_up.time ? one : findings->warm_up;
@@ -74,7 +74,7 @@ void find_window(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     findings->window = (struct findings_window){0};
-    for (size_t i = 0; steps && i < steps->processes.count && findings->from != EVENT_NONE; i++)
+    for (size_t i = 0; steps && i < steps->processes.count && findings->from != FIELD_ABSENT; i++)
         take_steps(findings, &steps->processes.items[i]);
     if (findings->window.steps == 0)
         findings->window =
@@ -83,7 +83,7 @@ void find_window(struct findings *findings)
 
 bool in_warm_up(const struct findings *findings, int64_t time)
 {
-    return findings->warm_up.process && time != EVENT_NONE && time < findings->warm_up.until;
+    return findings->warm_up.process && time != FIELD_ABSENT && time < findings->warm_up.until;
 }
 
 static int warm_up_find(void *state, struct findings *findings)

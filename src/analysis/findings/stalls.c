@@ -89,7 +89,7 @@ static const struct stall_call *find_call(const struct stalls *stalls, const str
 
 static void widen_kernels(struct stalls *stalls, const struct timeline_op *op)
 {
-    int64_t from = op->called == EVENT_NONE ? op->start : op->called;
+    int64_t from = op->called == FIELD_ABSENT ? op->start : op->called;
     if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
         return;
     stalls->kernels.from = !stalls->kernels.any || from < stalls->kernels.from ? from : stalls->kernels.from;
@@ -103,12 +103,12 @@ int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_ki
     if (begins && begin_device(stalls, op->device) < 0)
         return -1;
     widen_kernels(stalls, op);
-    bool idle = !begins && op->start > stalls->until && op->called != EVENT_NONE;
+    bool idle = !begins && op->start > stalls->until && op->called != FIELD_ABSENT;
     int64_t from = stalls->until;
     if (begins || op->end > stalls->until)
         stalls->until = op->end;
     stalls->any = true;
-    if (op->called != EVENT_NONE && remember_until(stalls, op->called) < 0)
+    if (op->called != FIELD_ABSENT && remember_until(stalls, op->called) < 0)
         return -1;
     const struct stall_call *call = idle ? find_call(stalls, op, from, kind) : NULL;
     if (call)

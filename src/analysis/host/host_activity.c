@@ -43,7 +43,7 @@ void host_activities_release(struct host_activities *all)
 struct mostly {
     uint32_t site, doing; /* EVENT_NO_TEXT: nothing is known */
     int64_t ran, waited;  /* ns; a thread that waited for a processor ran */
-    int64_t waker;        /* of the longest wait, if the thread waited for longer than it ran; EVENT_NONE: not known */
+    int64_t waker; /* of the longest wait, if the thread waited for longer than it ran; FIELD_ABSENT: not known */
 };
 
 /* Times of doings, and the one that took most. */
@@ -117,7 +117,7 @@ static int find_mostly(struct host_activities *all, uint32_t thread, int64_t sta
 {
     const struct most none = {0, EVENT_NO_TEXT, EVENT_NO_TEXT};
     struct most ran = none, waited = none, ready = none;
-    *mostly = (struct mostly){.waker = EVENT_NONE};
+    *mostly = (struct mostly){.waker = FIELD_ABSENT};
     int status = add_samples(all, thread, start, end, mostly, &ran)
                      ?: add_states(all, thread, start, end, mostly, &waited, &ready);
     bool off = mostly->waited > mostly->ran;
@@ -125,7 +125,7 @@ static int find_mostly(struct host_activities *all, uint32_t thread, int64_t sta
     most = most.ns > 0 ? most : ran.ns > 0 ? ran : waited;
     mostly->site = most.site;
     mostly->doing = most.doing;
-    mostly->waker = off ? mostly->waker : EVENT_NONE;
+    mostly->waker = off ? mostly->waker : FIELD_ABSENT;
     return status;
 }
 
@@ -283,7 +283,7 @@ static int at_run(struct host_activities *all, uint32_t thread, int64_t time, st
     }
     struct host_state gap = {.start = before ? before->time + reach : all->trace->start,
                              .end = after ? after->time - reach : all->trace->end,
-                             .waker = EVENT_NONE,
+                             .waker = FIELD_ABSENT,
                              .site = EVENT_NO_TEXT,
                              .kind = HOST_SLEEPING};
     if (!host_samples_any_states(samples) && gap.end > time && gap.end - gap.start > off)

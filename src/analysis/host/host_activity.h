@@ -72,7 +72,7 @@ static inline enum host_kind host_activity_kind(const struct host_activities *al
 
 /* Writes an activity for people. */
 void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity);
-/* The number of a call stack of it; of what the other thread did, if that is known. EVENT_NONE: there is none. */
+/* The number of a call stack of it; of what the other thread did, if that is known. FIELD_ABSENT: there is none. */
 int64_t host_activity_stack(const struct host_activities *all, uint32_t activity);
 
 #endif

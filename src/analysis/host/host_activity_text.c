@@ -79,5 +79,5 @@ int64_t host_activity_stack(const struct host_activities *all, uint32_t activity
     const struct host_place_time *place = main_place(all, 2 * (uint64_t)activity + 1);
     place = place ? place : main_place(all, 2 * (uint64_t)activity);
     return place ? ((const struct host_site *)dense_map_row(&all->trace->samples.sites, place->site))->stack
-                 : EVENT_NONE;
+                 : FIELD_ABSENT;
 }

@@ -14,8 +14,8 @@ struct thread_phase {
 
 struct gap {
     int64_t start, end;
-    int64_t called, returned; /* of the operation that ends it; EVENT_NONE: not known */
-    int64_t ended_before;     /* when the operation before it in its stream ended; EVENT_NONE: there is none */
+    int64_t called, returned; /* of the operation that ends it; FIELD_ABSENT: not known */
+    int64_t ended_before;     /* when the operation before it in its stream ended; FIELD_ABSENT: there is none */
     struct idle_launch launch;
     uint32_t device, thread, call;
     uint32_t last_stream; /* number of the stream whose operation the gap begins after */
@@ -59,7 +59,7 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
     if (event->category == CATEGORY_COMPILATION) {
         const struct thread_phase phase = {event->process, event->of_thread, event->start,
                                            event->start + event->duration, event->name};
-        return event->of_thread == EVENT_NONE ? 0 : sorter_add(&gaps->phases, &phase);
+        return event->of_thread == FIELD_ABSENT ? 0 : sorter_add(&gaps->phases, &phase);
     }
     return idle_waits_event(&gaps->waits, trace, event);
 }
@@ -124,7 +124,7 @@ static int settle(struct finding *finding, const struct gap *gap, const struct i
 {
     if (gap->thread == LAUNCHED_NO_THREAD)
         return add_whole(finding, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
-    bool empty = gap->ended_before == EVENT_NONE || gap->ended_before <= gap->called; /* the stream, at the launch */
+    bool empty = gap->ended_before == FIELD_ABSENT || gap->ended_before <= gap->called; /* the stream, at the launch */
     if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY))
         return add_launched(finding, gap, wait);
     struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
@@ -170,13 +170,13 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .end = op->start,
         .called = op->called,
         .returned = op->returned,
-        .launch = {.called = op->called, .called_before = stream->any ? stream->called : EVENT_NONE},
-        .ended_before = stream->any ? stream->end : EVENT_NONE,
+        .launch = {.called = op->called, .called_before = stream->any ? stream->called : FIELD_ABSENT},
+        .ended_before = stream->any ? stream->end : FIELD_ABSENT,
         .device = op->device,
         .thread = op->thread,
         .call = op->call,
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
-        .copied = op->category == CATEGORY_GPU_MEMCPY && op->called != EVENT_NONE &&
+        .copied = op->category == CATEGORY_GPU_MEMCPY && op->called != FIELD_ABSENT &&
                   op->start - op->called > IDLE_LATENCY &&
                   name_facts_find(&finding->names, &trace->strings, op->name) & NAME_PAGEABLE,
     };
@@ -263,8 +263,8 @@ static int pass_phases(struct finding *finding)
     const struct trace *trace = finding->trace;
     struct sorter_walk walk;
     const struct thread_phase *phase;
-    struct thread_phase last = {.thread = EVENT_NONE};
-    int64_t thread = EVENT_NONE;
+    struct thread_phase last = {.thread = FIELD_ABSENT};
+    int64_t thread = FIELD_ABSENT;
     int status = sorter_ready(&finding->gaps->phases);
     if (status < 0)
         return status;
@@ -280,7 +280,7 @@ static int pass_phases(struct finding *finding)
             .cause =
                 strncmp(trace_text(trace, phase->name), "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION,
             .name = phase->name};
-        if (thread != EVENT_NONE)
+        if (thread != FIELD_ABSENT)
             status = sorter_add(&finding->gaps->host.phases, &one);
     }
     return sorter_walk_end(&walk) ?: status;

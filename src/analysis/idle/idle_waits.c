@@ -25,7 +25,7 @@ static int by_stream_and_time(const void *left, const void *right)
 
 void idle_waits_init(struct idle_waits *waits, struct sorter_space *space)
 {
-    *waits = (struct idle_waits){.time = EVENT_NONE};
+    *waits = (struct idle_waits){.time = FIELD_ABSENT};
     sorter_init(&waits->records, space, sizeof(struct record), by_stream_and_time);
 }
 
@@ -95,7 +95,7 @@ static bool is_passed(const struct idle_waits *waits, const struct idle_launch *
 static const struct idle_wait *find_record(struct idle_waits *waits, const struct idle_launch *launch)
 {
     if (waits->key != launch->key)
-        waits->time = EVENT_NONE;
+        waits->time = FIELD_ABSENT;
     waits->key = launch->key;
     for (; waits->next && is_passed(waits, launch); read_record(waits)) {
         const struct record *record = waits->next;
@@ -104,7 +104,7 @@ static const struct idle_wait *find_record(struct idle_waits *waits, const struc
         waits->time = record->time;
         waits->found.stream = record->waits_on;
     }
-    return waits->time != EVENT_NONE && waits->time > launch->called_before ? &waits->found : NULL;
+    return waits->time != FIELD_ABSENT && waits->time > launch->called_before ? &waits->found : NULL;
 }
 
 /* --- calls --- */
@@ -128,7 +128,7 @@ static const struct idle_wait *find_launch(struct idle_waits *waits, const struc
     for (; (call = waits->next); read_launch(waits))
         if (waits->next_key > launch->key || (waits->next_key == launch->key && call->start >= launch->called))
             break;
-    waits->found.stream = EVENT_NONE;
+    waits->found.stream = FIELD_ABSENT;
     bool found = call && waits->next_key == launch->key && call->start == launch->called;
     return found && launch->called_before != launch->called ? &waits->found : NULL; /* of a graph, its first alone */
 }

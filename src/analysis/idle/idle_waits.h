@@ -22,7 +22,7 @@ struct idle_wait {
 /* An operation, about which idle_waits_find() is asked. */
 struct idle_launch {
     int64_t called;        /* when its call began */
-    int64_t called_before; /* of the operation before it in its stream; EVENT_NONE: not known */
+    int64_t called_before; /* of the operation before it in its stream; FIELD_ABSENT: not known */
     uint32_t key;          /* idle_waits_key() */
 };
 
@@ -37,7 +37,7 @@ struct idle_waits {
     uint32_t next_key;
     bool called;  /* of CALLS: the thread next_key has made a stream wait, and not launched since */
     uint32_t key; /* of RECORDS: the last question's, and the last wait by its time */
-    int64_t time; /* of that wait; EVENT_NONE: there is none */
+    int64_t time; /* of that wait; FIELD_ABSENT: there is none */
     struct idle_wait found;
 };
 

@@ -94,14 +94,14 @@ static uint32_t host_of(const struct finding *finding, const struct clock_file *
 /* The time of the kernel, or of the call where no GPU does the work. False: it is not known. */
 static bool set_times(struct part *part, const struct collective *one, int64_t base)
 {
-    if (one->start != EVENT_NONE && one->duration != EVENT_NONE) {
+    if (one->start != FIELD_ABSENT && one->duration != FIELD_ABSENT) {
         part->enter = base + one->start;
         part->leave = base + one->start + one->duration;
         return true;
     }
     part->enter = base + one->called;
     part->leave = base + one->returned;
-    return one->on_host && one->called != EVENT_NONE && one->returned != EVENT_NONE;
+    return one->on_host && one->called != FIELD_ABSENT && one->returned != FIELD_ABSENT;
 }
 
 static int add_parts(struct finding *finding, const struct clock_file *file, struct reading *reading)
@@ -115,7 +115,7 @@ static int add_parts(struct finding *finding, const struct clock_file *file, str
     while (status == 0 && (count = collectives_next(&walk, &ranks)) > 0)
         for (size_t i = 0; i < count && status == 0; i++) {
             const struct collective *one = &ranks[i];
-            bool root = one->peer != EVENT_NONE && one->peer == one->group_rank;
+            bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
             struct part part = {.operation = hash_of(trace, one),
                                 .host = host_of(finding, file, reading, one),
                                 .roles = job_clock_roles(trace_text(trace, one->name), root)};

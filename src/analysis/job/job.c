@@ -10,10 +10,10 @@
 
 void job_init(struct job_whole *job, const struct report_options *options)
 {
-    *job = (struct job_whole){.world_size = EVENT_NONE, .base = EVENT_NONE};
+    *job = (struct job_whole){.world_size = FIELD_ABSENT, .base = FIELD_ABSENT};
     trace_init(&job->trace, options);
     hangs_init(&job->hangs, &job->trace.strings);
-    job->hangs.origin = EVENT_NONE;
+    job->hangs.origin = FIELD_ABSENT;
     sorter_init(&job->collectives, job->trace.space, sizeof(struct collective), collectives_order);
 }
 
@@ -68,7 +68,7 @@ static uint32_t translated(const uint32_t *numbers, uint32_t text)
 
 static void shift(int64_t *time, int64_t by)
 {
-    if (*time == EVENT_NONE)
+    if (*time == FIELD_ABSENT)
         return;
     *time = sum_of(*time, by);
     *time = *time > EVENT_TIME_LIMIT ? EVENT_TIME_LIMIT : *time < -EVENT_TIME_LIMIT ? -EVENT_TIME_LIMIT : *time;
@@ -109,10 +109,10 @@ static int add_ranks(struct adding *adding)
     return 0;
 }
 
-/* The only rank of the part; EVENT_NONE: it has several. */
+/* The only rank of the part; FIELD_ABSENT: it has several. */
 static int64_t only_rank(const struct job_part *part)
 {
-    return part->ranks.items.count == 1 ? part->ranks.items.items[0].rank : EVENT_NONE;
+    return part->ranks.items.count == 1 ? part->ranks.items.items[0].rank : FIELD_ABSENT;
 }
 
 static int add_row(struct adding *adding, const struct part_row *row)
@@ -232,7 +232,7 @@ static int add_members(struct adding *adding)
 static bool is_of_another_job(const struct job_whole *job, const struct job_part *part)
 {
     int64_t size = part->info.world_size;
-    if (job->world_size != EVENT_NONE && size != EVENT_NONE && size != job->world_size)
+    if (job->world_size != FIELD_ABSENT && size != FIELD_ABSENT && size != job->world_size)
         return true;
     for (size_t i = 0; i < part->ranks.items.count; i++) {
         const uint64_t number = (uint64_t)part->ranks.items.items[i].rank;
@@ -251,10 +251,10 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
     const struct part_info *info = &part->info;
     bool known = info->base > 0 && job->base > 0;
     adding.shift = known ? info->base - job->base : 0;
-    job->base = job->base == EVENT_NONE ? info->base : job->base;
-    int64_t start = info->with_span ? info->start : EVENT_NONE;
+    job->base = job->base == FIELD_ABSENT ? info->base : job->base;
+    int64_t start = info->with_span ? info->start : FIELD_ABSENT;
     shift(&start, adding.shift);
-    if (start != EVENT_NONE && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
+    if (start != FIELD_ABSENT && (job->hangs.origin == FIELD_ABSENT || start < job->hangs.origin))
         job->hangs.origin = start;
     int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding);
     status = status ?: add_findings(&adding) ?: add_members(&adding);
@@ -266,7 +266,7 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
     job->unrecorded |= part->info.unrecorded;
     job->parts++;
     job->run = part->info.run > job->run ? part->info.run : job->run;
-    job->world_size = part->info.world_size != EVENT_NONE ? part->info.world_size : job->world_size;
+    job->world_size = part->info.world_size != FIELD_ABSENT ? part->info.world_size : job->world_size;
     free(adding.of_ranks);
     free(adding.of_trace);
     return status;

@@ -22,7 +22,7 @@ struct job_row {
     double total, count;
     int64_t ranks;                 /* of these parts */
     double least, most;            /* total, or count where the section has no total, of a rank */
-    int64_t least_rank, most_rank; /* EVENT_NONE: only known of several ranks together */
+    int64_t least_rank, most_rank; /* FIELD_ABSENT: only known of several ranks together */
 };
 
 struct job_row_key {
@@ -57,14 +57,14 @@ struct job_whole {
     struct job_clocks clocks; /* of them */
     struct comm comm;
     struct hangs hangs;        /* its times begin with the first trace */
-    int64_t base;              /* of all times: that of the first part; EVENT_NONE: there is none yet */
+    int64_t base;              /* of all times: that of the first part; FIELD_ABSENT: there is none yet */
     struct sorter collectives; /* struct collective: texts of job.trace, `process` an index of ranks.items */
     struct dense_map row_keys; /* struct job_row_key */
     ARRAY(struct job_row) rows;
     ARRAY(struct job_finding) findings;
     ARRAY(uint32_t) paths;      /* of the traces of ranks.items: texts of trace */
     struct job_moment *moments; /* of the findings that are shown, FINDING_MOST; NULL: not wanted */
-    int64_t parts, world_size;  /* world_size: EVENT_NONE: not known */
+    int64_t parts, world_size;  /* world_size: FIELD_ABSENT: not known */
     int64_t run;                /* ns: the longest of a trace */
     uint64_t sections, unrecorded;
 };

@@ -112,14 +112,14 @@ int job_clocks_end(struct job_clocks *clocks);
 /* After the last operation: makes `items`. Returns 0, or -1 after error(): no memory. */
 int job_clocks_solve(struct job_clocks *clocks);
 
-/* TIME of this clock as a time of host 0. EVENT_NONE: it is not known, or beyond what 64 bits hold. */
+/* TIME of this clock as a time of host 0. FIELD_ABSENT: it is not known, or beyond what 64 bits hold. */
 static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t time)
 {
     int64_t since, corrected;
-    if (time == EVENT_NONE || __builtin_sub_overflow(time, clock->origin, &since) ||
+    if (time == FIELD_ABSENT || __builtin_sub_overflow(time, clock->origin, &since) ||
         __builtin_sub_overflow(time, clock->offset_ns, &corrected) ||
         __builtin_sub_overflow(corrected, (int64_t)((double)since * clock->drift_ppm * 1e-6), &corrected))
-        return EVENT_NONE;
+        return FIELD_ABSENT;
     return corrected;
 }
 

@@ -169,7 +169,7 @@ static struct job_line *find_line(struct job_lines *rows, unsigned rule)
 
 static int64_t rank_of(const struct job_whole *job, uint32_t index)
 {
-    return index == RANK_NONE ? EVENT_NONE : job->ranks.items.items[index].rank;
+    return index == RANK_NONE ? FIELD_ABSENT : job->ranks.items.items[index].rank;
 }
 
 /* When the process of a rank died: of crashes the first is the cause. INT64_MAX: not known. */
@@ -178,7 +178,7 @@ static int64_t died_at(const struct job_whole *job, uint32_t index)
     for (size_t i = 0; i < job->hangs.fronts.members.count; i++) {
         const struct hang_member *member = &job->hangs.fronts.members.items[i];
         bool died = member->ending == HANG_KILLED || member->ending == HANG_CRASHED;
-        if (member->rank == rank_of(job, index) && died && member->last != EVENT_NONE)
+        if (member->rank == rank_of(job, index) && died && member->last != FIELD_ABSENT)
             return member->last;
     }
     return INT64_MAX;

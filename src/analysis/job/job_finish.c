@@ -74,7 +74,7 @@ static int add_to_clocks(struct job_whole *job, struct operations *operations)
         int64_t start, duration;
         if (one->process == RANK_NONE || !comm_times(one, &start, &duration))
             continue;
-        bool root = one->peer != EVENT_NONE && one->peer == one->group_rank;
+        bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
         const struct job_clock_member member = {.host = job->host_of.items[one->process],
                                                 .roles = job_clock_roles(trace_text(&job->trace, one->name), root),
                                                 .enter = start,

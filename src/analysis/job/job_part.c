@@ -58,7 +58,7 @@ static bool is_known_text(const struct job_part *part, uint32_t text)
 /* Sums of these do not overflow, unless there are more than anybody has. */
 static bool is_time(int64_t time)
 {
-    return time == EVENT_NONE || (time > -EVENT_TIME_LIMIT && time < EVENT_TIME_LIMIT);
+    return time == FIELD_ABSENT || (time > -EVENT_TIME_LIMIT && time < EVENT_TIME_LIMIT);
 }
 
 static bool is_length(int64_t length)
@@ -74,7 +74,7 @@ static bool is_amount(double amount)
 
 static bool is_number(int64_t number)
 {
-    return number == EVENT_NONE || (number > -EVENT_NUMBER_LIMIT && number < EVENT_NUMBER_LIMIT);
+    return number == FIELD_ABSENT || (number > -EVENT_NUMBER_LIMIT && number < EVENT_NUMBER_LIMIT);
 }
 
 /* Who waited for whom is found when all parts are there. */
@@ -146,7 +146,7 @@ static bool is_collective(const struct job_part *part, const struct collective *
     return is_text(part, one->communicator) && is_text(part, one->group_ranks) && is_text(part, one->name) &&
            is_text(part, one->dtype) && one->kind < COLLECTIVE_KIND_COUNT && is_time(one->called) &&
            is_time(one->returned) && is_time(one->start) && is_time(one->exposed) &&
-           (one->start == EVENT_NONE ||
+           (one->start == FIELD_ABSENT ||
             (one->duration >= 0 && is_length(one->duration) && is_time(one->start + one->duration))) &&
            is_number(one->rank) && is_number(one->group_rank) && is_number(one->group_size) &&
            is_number(one->sequence) && is_number(one->bytes) && is_number(one->peer) &&

@@ -23,7 +23,7 @@ struct part_info {
     uint32_t with_span;  /* 1: the next two are known */
     int64_t start, end;  /* of the trace */
     int64_t base;        /* of all times: ns since 1970; 0: not known */
-    int64_t world_size;  /* ranks of the job; EVENT_NONE: not known */
+    int64_t world_size;  /* ranks of the job; FIELD_ABSENT: not known */
     uint64_t sections;   /* REPORT_BIT() of those whose rows it has */
     uint64_t unrecorded; /* REPORT_BIT() of those that --trace left out */
     int64_t run;         /* ns that costs of findings are shares of */

@@ -140,7 +140,7 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].rule == finding_rules[moment->rule])
             return findings->items.items[i].place;
-    if (rank->worst_at == EVENT_NONE)
+    if (rank->worst_at == FIELD_ABSENT)
         return place;
     /* The clock's correction is small: what it is at the corrected time is what it was before. */
     place.until = job_clock_correct(clock, rank->worst_at);

@@ -107,7 +107,7 @@ static int add_gpus(struct table *table, const struct job_whole *job)
     const struct rank *ranks = job->ranks.items.items;
     int64_t gpus = 0, busy = 0;
     for (size_t i = 0; i < job->ranks.items.count; i++)
-        if (ranks[i].start != EVENT_NONE) {
+        if (ranks[i].start != FIELD_ABSENT) {
             gpus += !(ranks[i].shares && i > 0 && ranks[i - 1].shares);
             sum_add(&busy, difference_of(difference_of(ranks[i].end, ranks[i].start), ranks[i].idle) / 1000);
         }

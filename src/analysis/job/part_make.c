@@ -109,7 +109,7 @@ static int add_findings(struct making *making)
         if (rule == FINDING_RULE_COUNT)
             continue;
         int64_t device = finding->place.device;
-        uint32_t rank = device == EVENT_NONE || (size_t)device >= times->of_device.count
+        uint32_t rank = device == FIELD_ABSENT || (size_t)device >= times->of_device.count
                             ? RANK_NONE
                             : times->of_device.items[device];
         const struct part_finding added = {.rule = rule,
@@ -222,7 +222,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
         struct rank *rank = &making->part.ranks.items.items[i];
         rank->waited = rank->neighbours = rank->blocked = rank->delayed = rank->late = rank->worst = 0;
         rank->compared = rank->late_operations = 0;
-        rank->worst_at = EVENT_NONE;
+        rank->worst_at = FIELD_ABSENT;
     }
     for (size_t i = 0; i < making->part.ranks.steps.count; i++)
         making->part.ranks.steps.items[i].communication = making->part.ranks.steps.items[i].waited = 0;
@@ -233,7 +233,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
                                .start = trace->start,
                                .end = trace->end,
                                .base = trace->base,
-                               .world_size = EVENT_NONE,
+                               .world_size = FIELD_ABSENT,
                                .sections = sections};
     for (size_t i = 0; i < trace->ranks.count; i++)
         info->world_size =

@@ -11,7 +11,7 @@
 
 #define COLLECTIVE_NO_INDEX UINT32_MAX
 
-/* Times are ns. Numbers that are not known are EVENT_NONE, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
+/* Times are ns. Numbers that are not known are FIELD_ABSENT, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
 struct collective {
     /* Which operation it is: the same on all ranks of a job, but for numbers of texts. */
     uint32_t communicator, group_ranks; /* texts */
@@ -36,13 +36,13 @@ struct collective {
     int64_t peer;       /* the root, or the other rank of a send or receive */
     int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
     /* Of an operation whose kernel does others, too, which are joint: the bytes of all of them, and those that cross
-     * the bus. EVENT_NONE: of all others, and where some are not known. */
+     * the bus. FIELD_ABSENT: of all others, and where some are not known. */
     int64_t kernel_bytes, kernel_bus_bytes;
     /* When. */
-    int64_t called, returned; /* of the call; returned: EVENT_NONE, too, when it had not returned at the end */
-    int64_t start, duration;  /* of the kernel; EVENT_NONE: none finished */
+    int64_t called, returned; /* of the call; returned: FIELD_ABSENT, too, when it had not returned at the end */
+    int64_t start, duration;  /* of the kernel; FIELD_ABSENT: none finished */
     int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */
-    int64_t group_call;       /* the same for all operations of a kernel; EVENT_NONE: the kernel has no other one */
+    int64_t group_call;       /* the same for all operations of a kernel; FIELD_ABSENT: the kernel has no other one */
     uint32_t thread;          /* index in trace.threads: the call's */
     uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
 };
@@ -54,8 +54,8 @@ static inline bool collective_same_group(const struct collective *a, const struc
            a->target == b->target;
 }
 
-/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; EVENT_NONE: that does not matter.
- * Sets both. Returns whether it was found. */
+/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; FIELD_ABSENT: that does not
+ * matter. Sets both. Returns whether it was found. */
 bool collective_find_in_list(const char *list, int64_t *place, int64_t *number);
 
 /* collective_exposed.c: sets `exposed` of COUNT operations. TRACE has timeline. Returns 0, or -1: no memory, or after

@@ -72,7 +72,7 @@ int collectives_expose(struct collective *items, size_t count, const struct trac
     sorter_init(&points, trace->space, sizeof(struct point), by_device_and_time);
     for (size_t i = 0; i < count && status == 0; i++) {
         const struct collective *one = &items[i];
-        if (one->start == EVENT_NONE || one->device == COLLECTIVE_NO_INDEX)
+        if (one->start == FIELD_ABSENT || one->device == COLLECTIVE_NO_INDEX)
             continue;
         const struct point ends[] = {{one->start, i, one->device, false},
                                      {one->start + one->duration, i, one->device, true}};

@@ -11,15 +11,15 @@ void collective_add_kernel(struct collective *call, const struct collective *ker
     call->device = kernel->device;
     call->stream = kernel->stream;
     call->in_flight = kernel->in_flight;
-    call->bytes = call->bytes == EVENT_NONE ? kernel->bytes : call->bytes;
-    call->group_size = call->group_size == EVENT_NONE ? kernel->group_size : call->group_size;
+    call->bytes = call->bytes == FIELD_ABSENT ? kernel->bytes : call->bytes;
+    call->group_size = call->group_size == FIELD_ABSENT ? kernel->group_size : call->group_size;
     call->group_ranks = call->group_ranks == EVENT_NO_TEXT ? kernel->group_ranks : call->group_ranks;
     call->dtype = call->dtype == EVENT_NO_TEXT ? kernel->dtype : call->dtype;
 }
 
 static bool has_kernel(const struct collective *one)
 {
-    return one->start != EVENT_NONE || one->in_flight;
+    return one->start != FIELD_ABSENT || one->in_flight;
 }
 
 /* Calls come first, then further kernels of theirs: replays of a graph. */
@@ -28,7 +28,7 @@ static int by_group(const void *left, const void *right)
     const struct collective *a = left, *b = right;
     return ORDER(a->pid, b->pid)
                ?: ORDER(a->group_call, b->group_call)
-               ?: ORDER(a->called == EVENT_NONE, b->called == EVENT_NONE)
+               ?: ORDER(a->called == FIELD_ABSENT, b->called == FIELD_ABSENT)
                ?: ORDER(a->called, b->called) ?: ORDER(a->part, b->part) ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
 }
 
@@ -43,7 +43,7 @@ struct group {
     collective_receiver *give;
     void *context;
     size_t leader;            /* the call that its kernel names; calls.count: none */
-    int64_t bytes, bus_bytes; /* of all that the kernel does; EVENT_NONE: not known */
+    int64_t bytes, bus_bytes; /* of all that the kernel does; FIELD_ABSENT: not known */
 };
 
 /* --- bytes of a kernel --- */
@@ -57,7 +57,7 @@ struct bytes {
 static void add_bytes(struct bytes *sum, const struct collective *one, double factor)
 {
     double bytes = (double)one->bytes * factor;
-    sum->known = sum->known && one->bytes != EVENT_NONE;
+    sum->known = sum->known && one->bytes != FIELD_ABSENT;
     if (one->kind == COLLECTIVE_SEND)
         sum->sent += bytes;
     else if (one->kind == COLLECTIVE_RECV)
@@ -69,7 +69,7 @@ static void add_bytes(struct bytes *sum, const struct collective *one, double fa
 static int64_t all_bytes(const struct bytes *sum)
 {
     double bytes = sum->others + (sum->sent > sum->received ? sum->sent : sum->received);
-    return sum->known && bytes < 0x1p62 ? (int64_t)bytes : EVENT_NONE;
+    return sum->known && bytes < 0x1p62 ? (int64_t)bytes : FIELD_ABSENT;
 }
 
 /* What a rank sends to itself crosses no bus. */
@@ -99,7 +99,7 @@ static int give_kernel(const struct group *group, const struct collective *kerne
         if (i == group->leader || (!replay && has_kernel(&one)))
             continue;
         if (replay) {
-            one.called = one.returned = EVENT_NONE;
+            one.called = one.returned = FIELD_ABSENT;
             one.part = kernel->part;
         }
         collective_add_kernel(&one, kernel);
@@ -137,7 +137,7 @@ static int give_calls(struct group *group)
 
 static int give_grouped(struct group *group, const struct collective *next)
 {
-    if (next->called != EVENT_NONE)
+    if (next->called != FIELD_ABSENT)
         return ADD(array_push, &group->calls, *next) ? 0 : -1;
     bool replay = group->leader < group->calls.count;
     if (!replay)
@@ -159,13 +159,13 @@ int collective_groups_join(struct sorter *grouped, collective_receiver *give, vo
     while (status == 0 && (next = sorter_next(&walk))) {
         bool another = next->pid != last.pid || next->group_call != last.group_call;
         last = *next;
-        if (!given && (another || last.called == EVENT_NONE)) {
+        if (!given && (another || last.called == FIELD_ABSENT)) {
             status = give_calls(&group);
             given = true;
         }
         if (another)
             group.calls.count = group.leader = 0;
-        given = given && last.called == EVENT_NONE;
+        given = given && last.called == FIELD_ABSENT;
         status = status ?: give_grouped(&group, &last);
     }
     if (status == 0 && !given)

@@ -98,7 +98,7 @@ static int64_t bytes_of(const struct trace *trace, const struct event_fields *ev
     int64_t each = event->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, event->dtype)), bytes;
     int64_t elements = collective_elements(kind, event->in_elements, event->out_elements, event->group_size);
     bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
-    return known && bytes < EVENT_NUMBER_LIMIT ? bytes : EVENT_NONE;
+    return known && bytes < EVENT_NUMBER_LIMIT ? bytes : FIELD_ABSENT;
 }
 
 static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
@@ -112,8 +112,8 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .source = -1,
         .target = -1,
         .sequence = event->group_sequence,
-        .rank = EVENT_NONE,
-        .group_rank = event->group_rank >= 0 ? event->group_rank : EVENT_NONE,
+        .rank = FIELD_ABSENT,
+        .group_rank = event->group_rank >= 0 ? event->group_rank : FIELD_ABSENT,
         .kind = (uint8_t)kind,
         .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
         .name = named ? event->collective : event->name,
@@ -121,13 +121,13 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .group_size = event->group_size,
         .peer = event->peer,
         .bytes = bytes_of(trace, event, kind),
-        .kernel_bytes = EVENT_NONE,
-        .kernel_bus_bytes = EVENT_NONE,
-        .called = EVENT_NONE,
-        .returned = EVENT_NONE,
-        .start = EVENT_NONE,
-        .duration = EVENT_NONE,
-        .exposed = EVENT_NONE,
+        .kernel_bytes = FIELD_ABSENT,
+        .kernel_bus_bytes = FIELD_ABSENT,
+        .called = FIELD_ABSENT,
+        .returned = FIELD_ABSENT,
+        .start = FIELD_ABSENT,
+        .duration = FIELD_ABSENT,
+        .exposed = FIELD_ABSENT,
         .group_call = event->group_call,
         .process = COLLECTIVE_NO_INDEX,
         .thread = COLLECTIVE_NO_INDEX,
@@ -170,7 +170,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         found.one.duration = event->duration;
     } else if (!in_flight) {
         found.one.called = event->start;
-        found.one.returned = event->open_at_end == 1 ? EVENT_NONE : found.end;
+        found.one.returned = event->open_at_end == 1 ? FIELD_ABSENT : found.end;
     }
     return sorter_add(&collectives->found, &found);
 }
@@ -212,7 +212,7 @@ static struct owner *find_owner(struct owners *owners, const struct found *found
     owner->pid = row ? row->process : only != EVENT_NO_ID ? only : found->row;
     owner->process = dense_map_lookup(&owners->trace->process_ids, &owner->pid, sizeof(owner->pid));
     const struct trace_rank *rank = trace_rank_of(owners->trace, owner->pid);
-    owner->rank = rank ? rank->rank : EVENT_NONE;
+    owner->rank = rank ? rank->rank : FIELD_ABSENT;
     return owner;
 }
 
@@ -280,7 +280,7 @@ static int resolve(struct owners *owners, struct found *found)
     one->rank = owner->rank;
     one->part = found->named ? 0 : part_of(owners, owner, one);
     /* Of its rank in the job and its rank in the group each tells the other. */
-    bool one_known = (one->rank == EVENT_NONE) != (one->group_rank == EVENT_NONE);
+    bool one_known = (one->rank == FIELD_ABSENT) != (one->group_rank == FIELD_ABSENT);
     if (one_known && one->group_ranks != EVENT_NO_TEXT)
         collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
     set_pair(one);
@@ -358,7 +358,7 @@ static int join(collective_array *same, const struct found *found)
 {
     for (size_t i = 0; found->side == SIDE_KERNEL && i < same->count; i++) {
         struct collective *call = &same->items[i];
-        bool taken = call->called == EVENT_NONE || call->in_flight || call->start != EVENT_NONE;
+        bool taken = call->called == FIELD_ABSENT || call->in_flight || call->start != FIELD_ABSENT;
         if (taken || call->kind != found->one.kind)
             continue;
         collective_add_kernel(call, &found->one);
@@ -385,8 +385,8 @@ static int give(collective_array *same, struct joined *joined)
 {
     int status = 0;
     for (size_t i = 0; i < same->count && status == 0; i++)
-        status = same->items[i].group_call != EVENT_NONE ? sorter_add(&joined->grouped, &same->items[i])
-                                                         : add_joined(joined, &same->items[i]);
+        status = same->items[i].group_call != FIELD_ABSENT ? sorter_add(&joined->grouped, &same->items[i])
+                                                           : add_joined(joined, &same->items[i]);
     same->count = 0;
     return status;
 }

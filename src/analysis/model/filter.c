@@ -128,7 +128,7 @@ static int is_selected_op(struct filter *filter, const struct event_fields *even
 /* Its thread, where it is of one. */
 static event_id thread_of(const struct event_fields *event)
 {
-    return event->of_thread != EVENT_NONE ? event_id_number(event->of_thread) : event->thread;
+    return event->of_thread != FIELD_ABSENT ? event_id_number(event->of_thread) : event->thread;
 }
 
 /* --- what there is, for options that select nothing --- */
@@ -274,7 +274,7 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
     if (!counter)
         return error_no_memory("counters");
     if (filter->counters.count > before)
-        *counter = (struct filter_counter){.event = event_nothing, .given = EVENT_NONE};
+        *counter = (struct filter_counter){.event = event_nothing, .given = FIELD_ABSENT};
     struct event_fields incoming = event_nothing; /* as what is held may be given in its place */
     event_copy(&incoming, event);
     const struct window *around = windows_around(&filter->times, incoming.start);

@@ -32,7 +32,7 @@
 struct filter_counter {
     struct event_fields event;
     bool held;
-    int64_t given; /* the start of the last window that has a value of its own there; EVENT_NONE: none has */
+    int64_t given; /* the start of the last window that has a value of its own there; FIELD_ABSENT: none has */
 };
 
 struct filter {

@@ -39,7 +39,7 @@ static void settle(const struct finishing *finishing, struct hang_front *front)
     for (size_t i = 0; i < finishing->group->front_count; i++) {
         const struct hang_front *other = &finishing->fronts[i];
         int64_t last = member_at(finishing, other->member)->last;
-        bool lived = last != EVENT_NONE && last - member->last >= HANG_GONE_NS;
+        bool lived = last != FIELD_ABSENT && last - member->last >= HANG_GONE_NS;
         if (lived && other->finished && (!latest || hang_fronts_order(&other->done, latest) > 0))
             latest = &other->done;
     }
@@ -64,7 +64,8 @@ static const struct collective *find_finished(const struct finishing *finishing)
             return finished;
         least = !least || hang_fronts_order(&front->done, least) < 0 ? &front->done : least;
     }
-    bool all = least && (group->size == EVENT_NONE || least->source >= 0 || (int64_t)group->front_count >= group->size);
+    bool all =
+        least && (group->size == FIELD_ABSENT || least->source >= 0 || (int64_t)group->front_count >= group->size);
     return all && (!finished || hang_fronts_order(least, finished) > 0) ? least : finished;
 }
 
@@ -127,7 +128,7 @@ static int add_part(const struct finishing *finishing, struct hang_part part)
     if (!added)
         return -1;
     part.behind = part.role == HANG_WAITS && part.own.in_flight && member->gpu != EVENT_NO_TEXT &&
-                  (part.own.called == EVENT_NONE || member->gpu_called <= part.own.called);
+                  (part.own.called == FIELD_ABSENT || member->gpu_called <= part.own.called);
     *added = part;
     finishing->hang->part_count++;
     return 0;
@@ -172,7 +173,7 @@ static int add_absent(const struct finishing *finishing)
             add_part(finishing, (struct hang_part){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
             return -1;
     }
-    hang->unknown = size == EVENT_NONE ? 0 : size - (int64_t)hang->part_count;
+    hang->unknown = size == FIELD_ABSENT ? 0 : size - (int64_t)hang->part_count;
     hang->unknown = hang->unknown > 0 ? hang->unknown : 0;
     return 0;
 }
@@ -191,7 +192,7 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
 {
     struct hang *hang = finishing->hang;
     const struct hang_member *member = member_at(finishing, part->member);
-    int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : EVENT_NONE;
+    int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : FIELD_ABSENT;
     int64_t since = finished > part->own.called ? finished : part->own.called;
     int64_t waited = event_time_between(since, member->last);
     if (waited <= hang->waited)
@@ -203,7 +204,7 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
 /* A process that ended later than one that waits may have ended because of the hang. */
 static void find_gone(const struct finishing *finishing, struct hang_part *parts)
 {
-    int64_t first = INT64_MAX, last = EVENT_NONE;
+    int64_t first = INT64_MAX, last = FIELD_ABSENT;
     for (size_t i = 0; i < finishing->hang->part_count; i++) {
         int64_t own = member_at(finishing, parts[i].member)->last;
         first = parts[i].role == HANG_WAITS && own < first ? own : first;
@@ -211,7 +212,7 @@ static void find_gone(const struct finishing *finishing, struct hang_part *parts
     }
     for (size_t i = 0; i < finishing->hang->part_count; i++) {
         const struct hang_member *member = member_at(finishing, parts[i].member);
-        bool long_ago = member->last != EVENT_NONE && last - member->last >= HANG_GONE_NS;
+        bool long_ago = member->last != FIELD_ABSENT && last - member->last >= HANG_GONE_NS;
         bool ended = member->ending == HANG_CRASHED || member->ending == HANG_FINISHED;
         parts[i].is_gone = parts[i].role != HANG_WAITS &&
                            ((ended && member->last <= first) || (member->ending == HANG_KILLED && long_ago));
@@ -249,7 +250,7 @@ static int finish_group(struct finishing *finishing)
     for (size_t i = 0; i < finishing->group->front_count; i++) {
         struct hang_front *front = &finishing->fronts[i];
         const struct hang_member *member = member_at(finishing, front->member);
-        if (front->pends && member->ending == HANG_KILLED && member->last != EVENT_NONE)
+        if (front->pends && member->ending == HANG_KILLED && member->last != FIELD_ABSENT)
             settle(finishing, front);
     }
     /* The operation that stands still: the first that somebody has not finished. */
@@ -270,7 +271,7 @@ static int finish_group(struct finishing *finishing)
                           .first_part = hangs->parts.count,
                           .any_finished = finished != NULL,
                           .finished = finished ? *finished : group->finished,
-                          .since = EVENT_NONE};
+                          .since = FIELD_ABSENT};
     for (size_t i = 0; i < group->front_count; i++) {
         struct hang_part part = part_of(finishing, &finishing->fronts[i]);
         if (add_part(finishing, part) < 0)
@@ -311,15 +312,16 @@ static uint32_t waits_in(const struct hangs *hangs, uint32_t member, size_t item
 
 static const struct collective nothing = {.communicator = EVENT_NO_TEXT,
                                           .source = -1,
-                                          .sequence = EVENT_NONE,
+                                          .sequence = FIELD_ABSENT,
                                           .name = EVENT_NO_TEXT,
                                           .dtype = EVENT_NO_TEXT,
-                                          .group_size = EVENT_NONE,
-                                          .bytes = EVENT_NONE};
+                                          .group_size = FIELD_ABSENT,
+                                          .bytes = FIELD_ABSENT};
 
 static int finish_init(struct hangs *hangs)
 {
-    struct hang hang = {.init = EVENT_NO_TEXT, .what = nothing, .first_part = hangs->parts.count, .since = EVENT_NONE};
+    struct hang hang = {
+        .init = EVENT_NO_TEXT, .what = nothing, .first_part = hangs->parts.count, .since = FIELD_ABSENT};
     struct finishing finishing = {.hangs = hangs, .hang = &hang};
     for (uint32_t i = 0; i < hangs->fronts.members.count; i++) {
         const struct hang_member *member = &hangs->fronts.members.items[i];
@@ -371,7 +373,7 @@ static int finish_groups(struct hangs *hangs)
 int hangs_finish(struct hangs *hangs)
 {
     hang_fronts_end(&hangs->fronts);
-    hangs->origin = hangs->origin == EVENT_NONE ? 0 : hangs->origin;
+    hangs->origin = hangs->origin == FIELD_ABSENT ? 0 : hangs->origin;
     if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
     /* Whether those that are missing wait in another operation. */

@@ -32,14 +32,14 @@ static struct hang_thread *thread_of(struct hang_facts *facts, const struct even
     if (facts->threads.count > before)
         *thread = (struct hang_thread){.call = EVENT_NO_TEXT,
                                        .range = EVENT_NO_TEXT,
-                                       .called = EVENT_NONE,
-                                       .returned = EVENT_NONE,
-                                       .range_start = EVENT_NONE,
+                                       .called = FIELD_ABSENT,
+                                       .returned = FIELD_ABSENT,
+                                       .range_start = FIELD_ABSENT,
                                        .init = EVENT_NO_TEXT,
-                                       .init_start = EVENT_NONE,
-                                       .stack = EVENT_NONE,
-                                       .stack_time = EVENT_NONE,
-                                       .communicated = EVENT_NONE};
+                                       .init_start = FIELD_ABSENT,
+                                       .stack = FIELD_ABSENT,
+                                       .stack_time = FIELD_ABSENT,
+                                       .communicated = FIELD_ABSENT};
     facts->recent_process = id.process;
     facts->recent_thread = id.thread;
     facts->recent = (size_t)(thread - facts->threads.items) + 1;
@@ -98,7 +98,7 @@ int hang_facts_event(struct hang_facts *facts, const struct interner *strings, c
         thread->returned = event->start + event->duration;
     } else if (range)
         take_range(thread, strings, event);
-    if (event->stack != EVENT_NONE && event->start >= thread->stack_time) {
+    if (event->stack != FIELD_ABSENT && event->start >= thread->stack_time) {
         thread->stack = event->stack;
         thread->stack_time = event->start;
     }
@@ -118,7 +118,7 @@ int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts)
 
 /* What is known of a process, as indices + 1; 0: nothing. */
 struct process_facts {
-    int64_t last;    /* the end of the last thing that a thread of it is known to have done; EVENT_NONE: none */
+    int64_t last;    /* the end of the last thing that a thread of it is known to have done; FIELD_ABSENT: none */
     uint32_t thread; /* that which communicated last, else the one that called last */
     uint32_t init;   /* the first of its threads that is making a communicator */
     uint32_t op;     /* of the operations in flight the one that was launched first */
@@ -143,7 +143,7 @@ static struct process_facts *facts_of(struct telling *telling, event_id process)
     size_t before = telling->processes.count;
     struct process_facts *facts = dense_map_item(&telling->process_ids, &process, &telling->processes);
     if (facts && telling->processes.count > before)
-        facts->last = EVENT_NONE;
+        facts->last = FIELD_ABSENT;
     return facts;
 }
 
@@ -203,7 +203,7 @@ static int gather_ends(struct telling *telling)
             return -1;
         const struct trace_thread_id *id =
             facts->thread ? dense_map_row(&telling->facts->thread_ids, facts->thread - 1) : NULL;
-        if (!facts->open && id && event_id_number(call->thread) == id->thread && call->time != EVENT_NONE &&
+        if (!facts->open && id && event_id_number(call->thread) == id->thread && call->time != FIELD_ABSENT &&
             call->function != EVENT_NO_TEXT)
             facts->open = (uint32_t)i + 1;
     }
@@ -232,7 +232,7 @@ static int tell_ending(const struct telling *telling)
     bool lives = strcmp(trace_text(trace, crash->state), "still runs") == 0;
     member->ending = lives ? HANG_LIVES : is_fault(crash->signal) ? HANG_CRASHED : HANG_KILLED;
     member->last = crash->alive > member->last ? crash->alive : member->last;
-    member->last = crash->time != EVENT_NONE ? crash->time : member->last;
+    member->last = crash->time != FIELD_ABSENT ? crash->time : member->last;
     if (member->ending != HANG_CRASHED)
         return 0;
     char text[128];
@@ -253,7 +253,7 @@ static int tell_gpu(const struct telling *telling)
     const struct trace_stream_id *where = dense_map_row(&telling->facts->op_ids, index - 1);
     /* The end of the last operation of the stream. */
     uint32_t stream = dense_map_lookup(&telling->trace->stream_ids, where, sizeof(*where));
-    int64_t before = stream == DENSE_MAP_NONE ? EVENT_NONE : telling->trace->streams.items[stream].last;
+    int64_t before = stream == DENSE_MAP_NONE ? FIELD_ABSENT : telling->trace->streams.items[stream].last;
     int64_t since = before > first->launched ? before : first->launched;
     if (event_time_between(since, member->last) < HANG_LEAST_NS)
         return 0;
@@ -282,7 +282,7 @@ static uint32_t copy_text(const struct telling *telling, uint32_t text)
 static uint32_t thread_text(const struct telling *telling, const struct trace_thread_id *id)
 {
     int64_t index = trace_find_thread(telling->trace, id->process, event_id_value(id->thread));
-    uint32_t name = index == EVENT_NONE ? EVENT_NO_TEXT : telling->trace->threads.items[index].name;
+    uint32_t name = index == FIELD_ABSENT ? EVENT_NO_TEXT : telling->trace->threads.items[index].name;
     char text[64];
     if (name != EVENT_NO_TEXT && *trace_text(telling->trace, name))
         return copy_text(telling, name);

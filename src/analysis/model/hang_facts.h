@@ -20,7 +20,7 @@ struct trace;
     (CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | \
      CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_CPU_SAMPLE) | CATEGORY_BIT(CATEGORY_THREAD_STATE))
 
-/* A thread of the host. Names are EVENT_NO_TEXT and numbers EVENT_NONE where there is none. */
+/* A thread of the host. Names are EVENT_NO_TEXT and numbers FIELD_ABSENT where there is none. */
 struct hang_thread {
     uint32_t call, range;     /* the last call; the innermost range that is open at the end */
     int64_t called, returned; /* of that call */

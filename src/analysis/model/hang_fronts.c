@@ -29,24 +29,24 @@ uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text)
 
 struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process)
 {
-    const uint64_t key[2] = {rank != EVENT_NONE, rank != EVENT_NONE ? (uint64_t)rank : process};
+    const uint64_t key[2] = {rank != FIELD_ABSENT, rank != FIELD_ABSENT ? (uint64_t)rank : process};
     size_t before = fronts->members.count;
     struct hang_member *member = dense_map_item(&fronts->member_of_rank, &key, &fronts->members);
     if (member && fronts->members.count > before)
         *member = (struct hang_member){.rank = rank,
                                        .process = process,
                                        .how = EVENT_NO_TEXT,
-                                       .last = EVENT_NONE,
+                                       .last = FIELD_ABSENT,
                                        .gpu = EVENT_NO_TEXT,
-                                       .gpu_since = EVENT_NONE,
-                                       .gpu_called = EVENT_NONE,
+                                       .gpu_since = FIELD_ABSENT,
+                                       .gpu_called = FIELD_ABSENT,
                                        .host = EVENT_NO_TEXT,
-                                       .host_since = EVENT_NONE,
+                                       .host_since = FIELD_ABSENT,
                                        .thread = EVENT_NO_TEXT,
                                        .range = EVENT_NO_TEXT,
                                        .place = EVENT_NO_TEXT,
                                        .init = EVENT_NO_TEXT,
-                                       .init_since = EVENT_NONE};
+                                       .init_since = FIELD_ABSENT};
     return member;
 }
 
@@ -59,22 +59,23 @@ int hang_fronts_order(const struct collective *a, const struct collective *b)
 
 static bool is_pending(const struct collective *own)
 {
-    return own->in_flight || (own->start == EVENT_NONE && own->called != EVENT_NONE && own->returned == EVENT_NONE);
+    return own->in_flight ||
+           (own->start == FIELD_ABSENT && own->called != FIELD_ABSENT && own->returned == FIELD_ABSENT);
 }
 
 static bool is_finished(const struct hang_group *group, const struct collective *own)
 {
-    return !is_pending(own) && (own->on_host || own->start != EVENT_NONE || !group->has_kernels);
+    return !is_pending(own) && (own->on_host || own->start != FIELD_ABSENT || !group->has_kernels);
 }
 
 int64_t hang_fronts_finished_at(const struct collective *own)
 {
-    return own->start != EVENT_NONE ? own->start + own->duration : own->returned;
+    return own->start != FIELD_ABSENT ? own->start + own->duration : own->returned;
 }
 
 static bool differ(int64_t a, int64_t b)
 {
-    return a != EVENT_NONE && b != EVENT_NONE && a != b;
+    return a != FIELD_ABSENT && b != FIELD_ABSENT && a != b;
 }
 
 /* Whether ranks may each name another size: MPI_Allgatherv, all_to_allv. */
@@ -127,7 +128,7 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
         return -1;
     for (size_t i = 0; i < fronts->front_of_member.count; i++)
         fronts->front_of_member.items[i] = 0;
-    *group = (struct hang_group){.first_front = fronts->fronts.count, .size = EVENT_NONE, .one = *own};
+    *group = (struct hang_group){.first_front = fronts->fronts.count, .size = FIELD_ABSENT, .one = *own};
     fronts->reading = true;
     return 0;
 }
@@ -137,7 +138,7 @@ static int keep_place(struct hang_fronts *fronts, const struct collective *own, 
 {
     const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
     size_t before = fronts->places.count;
-    if (own->group_rank == EVENT_NONE)
+    if (own->group_rank == FIELD_ABSENT)
         return 0;
     uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);
     if (place && fronts->places.count > before)
@@ -171,8 +172,8 @@ static int take(struct hang_fronts *fronts, const struct collective *own)
     if (!front)
         return -1;
     struct hang_group *group = current(fronts);
-    group->has_kernels |= own->in_flight || own->start != EVENT_NONE;
-    group->size = own->group_size != EVENT_NONE ? own->group_size : group->size;
+    group->has_kernels |= own->in_flight || own->start != FIELD_ABSENT;
+    group->size = own->group_size != FIELD_ABSENT ? own->group_size : group->size;
     front->last = *own;
     if (is_pending(own)) {
         front->pending = front->pends ? front->pending : *own;
@@ -206,7 +207,7 @@ int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *r
             return -1;
     struct hang_group *group = current(fronts);
     bool all = count >= fronts->fronts.count - group->first_front &&
-               (group->size == EVENT_NONE || ranks[0].source >= 0 || (int64_t)count >= group->size);
+               (group->size == FIELD_ABSENT || ranks[0].source >= 0 || (int64_t)count >= group->size);
     for (size_t i = 0; i < count; i++)
         all &= is_finished(group, &ranks[i]);
     if (all) {

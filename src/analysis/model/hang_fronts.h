@@ -26,7 +26,7 @@ enum hang_ending {
     HANG_FINISHED, /* it exited */
 };
 
-/* A rank of a job. Numbers that are not known are EVENT_NONE, texts, of hang_fronts.texts, EVENT_NO_TEXT. */
+/* A rank of a job. Numbers that are not known are FIELD_ABSENT, texts, of hang_fronts.texts, EVENT_NO_TEXT. */
 struct hang_member {
     int64_t rank;       /* of the job */
     event_id process;   /* its id, in its trace */
@@ -61,7 +61,7 @@ struct hang_front {
 /* The operations of a communicator, or those between two of its ranks. */
 struct hang_group {
     size_t first_front, front_count;
-    int64_t size;     /* ranks; EVENT_NONE: not known */
+    int64_t size;     /* ranks; FIELD_ABSENT: not known */
     bool has_kernels; /* a call alone is then no finished operation */
     bool any_finished;
     struct collective finished; /* the last one that all ranks finished */
@@ -89,7 +89,7 @@ void hang_fronts_release(struct hang_fronts *fronts);
 /* The number of TEXT in hang_fronts.texts; EVENT_NO_TEXT: no memory, or TEXT is NULL. */
 uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text);
 
-/* The member of RANK; where that is EVENT_NONE, of PROCESS; made, with nothing known, when it is new. Valid until the
+/* The member of RANK; where that is FIELD_ABSENT, of PROCESS; made, with nothing known, when it is new. Valid until the
  * next one is made. NULL: no memory. */
 struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process);
 /* The index of the member that is RANK of the communicator of OWN; -1: not known. */
@@ -104,7 +104,7 @@ void hang_fronts_end(struct hang_fronts *fronts);
 int hang_fronts_order(const struct collective *left, const struct collective *right);
 /* Whether one of two ranks called another operation than the other: another kind, size or root. */
 bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *one, const struct collective *other);
-/* When a rank finished an operation; EVENT_NONE: not known. */
+/* When a rank finished an operation; FIELD_ABSENT: not known. */
 int64_t hang_fronts_finished_at(const struct collective *own);
 
 #endif

@@ -26,7 +26,7 @@ void hang_write_ns(struct buffer *out, int64_t ns)
 /* WORD and the time; nothing if the time is not known. */
 static void write_time(struct buffer *out, const struct hangs *hangs, const char *word, int64_t time)
 {
-    if (time == EVENT_NONE)
+    if (time == FIELD_ABSENT)
         return;
     buffer_text(out, word);
     hang_write_ns(out, time - hangs->origin);
@@ -34,7 +34,7 @@ static void write_time(struct buffer *out, const struct hangs *hangs, const char
 
 void hang_write_member(struct buffer *out, const struct hang_member *member)
 {
-    if (member->rank != EVENT_NONE)
+    if (member->rank != FIELD_ABSENT)
         buffer_format(out, "rank %" PRId64, member->rank);
     else
         buffer_format(out, "process %" PRId64, event_id_value(member->process));
@@ -45,10 +45,10 @@ void hang_write_operation(struct buffer *out, const struct hangs *hangs, const s
     const char *name = own->name == EVENT_NO_TEXT ? "operation" : interned(hangs->fronts.strings, own->name);
     name += strncmp(name, "nccl", strlen("nccl")) == 0 && name[strlen("nccl")] != '\0' ? strlen("nccl") : 0;
     buffer_text(out, name);
-    if (own->sequence != EVENT_NONE)
+    if (own->sequence != FIELD_ABSENT)
         buffer_format(out, " #%" PRId64, own->sequence);
     const char *gap = " (";
-    if (own->bytes != EVENT_NONE) {
+    if (own->bytes != FIELD_ABSENT) {
         buffer_text(out, gap);
         write_value(out, own->bytes, TYPE_BYTES, 0);
         gap = ", ";
@@ -56,7 +56,7 @@ void hang_write_operation(struct buffer *out, const struct hangs *hangs, const s
     if (own->source >= 0) {
         buffer_format(out, "%sfrom rank %" PRId32 " to rank %" PRId32, gap, own->source, own->target);
         gap = ", ";
-    } else if (own->peer != EVENT_NONE) {
+    } else if (own->peer != FIELD_ABSENT) {
         buffer_format(out, "%sroot %" PRId64, gap, own->peer);
         gap = ", ";
     }
@@ -69,7 +69,7 @@ void hang_write_operation(struct buffer *out, const struct hangs *hangs, const s
 int64_t hang_number(const struct hangs *hangs, const struct hang_part *part)
 {
     const struct hang_member *member = &hangs->fronts.members.items[part->member];
-    return member->rank != EVENT_NONE ? member->rank : event_id_value(member->process);
+    return member->rank != FIELD_ABSENT ? member->rank : event_id_value(member->process);
 }
 
 /* The next of ROLE from index AT on; the count of parts: there is none. */
@@ -119,7 +119,7 @@ static void write_named_ranks(struct buffer *out, const struct hangs *hangs, con
                               enum hang_role role)
 {
     const struct hang_part *first = hang_parts(hangs, hang) + next_of(hangs, hang, role, 0);
-    bool ranks = hangs->fronts.members.items[first->member].rank != EVENT_NONE, several = hang->counts[role] > 1;
+    bool ranks = hangs->fronts.members.items[first->member].rank != FIELD_ABSENT, several = hang->counts[role] > 1;
     buffer_text(out, ranks ? several ? "ranks " : "rank " : several ? "processes " : "process ");
     hang_write_ranks(out, hangs, hang, role);
 }

@@ -26,7 +26,7 @@ enum host_state_kind { HOST_SLEEPING, HOST_RUNNABLE, HOST_DISK_WAIT, HOST_STATE_
 /* A time in which a thread was off the processor. */
 struct host_state {
     int64_t start, end; /* ns */
-    int64_t waker;      /* id of the thread that ended it; EVENT_NONE: not known */
+    int64_t waker;      /* id of the thread that ended it; FIELD_ABSENT: not known */
     uint32_t site;      /* where the thread left */
     uint32_t kind;      /* enum host_state_kind */
 };
@@ -39,7 +39,7 @@ struct host_thread {
 
 /* What samples of one site share. */
 struct host_site {
-    int64_t stack; /* number of the call stack; EVENT_NONE: none */
+    int64_t stack; /* number of the call stack; FIELD_ABSENT: none */
     uint64_t name; /* of the sample: its innermost function; EVENT_NO_TEXT: none */
 };
 

@@ -36,12 +36,12 @@ static double real_of(const cJSON *value)
     return cJSON_IsNumber(value) ? value->valuedouble : end && end > text && *end == '\0' ? number : NAN;
 }
 
-/* A number between -LIMIT and LIMIT, times BY; EVENT_NONE: there is none of this key. */
+/* A number between -LIMIT and LIMIT, times BY; FIELD_ABSENT: there is none of this key. */
 static int64_t number_of(const cJSON *object, const char *key, double limit, double by)
 {
     double value = real_of(member_of(object, key));
     if (!(value > -limit && value < limit))
-        return EVENT_NONE;
+        return FIELD_ABSENT;
     return (int64_t)(by == 1 ? value : value * by + (value < 0 ? -0.5 : 0.5));
 }
 
@@ -66,7 +66,7 @@ struct member {
     size_t at;
 };
 
-/* Sets all fields; those whose members are missing to EVENT_NONE or EVENT_NO_TEXT. Returns 0, or -1: no memory. */
+/* Sets all fields; those whose members are missing to FIELD_ABSENT or EVENT_NO_TEXT. Returns 0, or -1: no memory. */
 #define read_members(trace, object, to, members) \
     read_members_of(trace, object, to, members, sizeof(members) / sizeof(*(members)))
 static int read_members_of(struct trace *trace, const cJSON *object, void *to, const struct member *members,
@@ -83,7 +83,7 @@ static int read_members_of(struct trace *trace, const cJSON *object, void *to, c
         }
         static const double limits[] = {EVENT_NUMBER_LIMIT, EVENT_NUMBER_LIMIT, COUNT_LIMIT, EVENT_TIME_LIMIT / 1000};
         int64_t number = number_of(object, members[i].key, limits[members[i].kind], members[i].kind == TIME ? 1000 : 1);
-        *(int64_t *)field = members[i].kind <= COUNT && members[i].kind != NUMBER && number < 0 ? EVENT_NONE : number;
+        *(int64_t *)field = members[i].kind <= COUNT && members[i].kind != NUMBER && number < 0 ? FIELD_ABSENT : number;
     }
     return 0;
 }
@@ -208,7 +208,7 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                             {"handle", TEXT, offsetof(struct trace_open_call, handle)},
                                             {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
     const char *state = text_of(process, "state");
-    bool known = state && number_of(process, "pid", EVENT_NUMBER_LIMIT, 1) != EVENT_NONE;
+    bool known = state && number_of(process, "pid", EVENT_NUMBER_LIMIT, 1) != FIELD_ABSENT;
     if (!known || strcmp(state, "finished") == 0 || ended_quietly(trace, process, state))
         return 0;
     struct trace_crash *added = array_push(&trace->crashes);
@@ -231,7 +231,7 @@ static int read_device(struct trace *trace, const cJSON *properties)
 {
     int64_t id = number_of(properties, "id", INT32_MAX, 1);
     const char *name = text_of(properties, "name");
-    if (id == EVENT_NONE || !name)
+    if (id == FIELD_ABSENT || !name)
         return 0;
     static const struct member members[] = {
         {"numSms", COUNT, offsetof(struct trace_device, multiprocessors)},

@@ -58,7 +58,7 @@ struct range *range_starts_push(struct range_starts *starts, uint64_t id)
     if (!place)
         return NULL;
     struct range_start *start = &starts->items.items[place - 1];
-    *start = (struct range_start){.range = {.end = EVENT_NONE}, .next = (uint32_t)*last};
+    *start = (struct range_start){.range = {.end = FIELD_ABSENT}, .next = (uint32_t)*last};
     *last = place;
     return &start->range;
 }
@@ -96,7 +96,7 @@ static int start(struct ranges *ranges, const struct event_fields *event, uint32
         return -1;
     *range = range_of(ranges, event, thread);
     range->started = true;
-    range->end = EVENT_NONE;
+    range->end = FIELD_ABSENT;
     return 0;
 }
 
@@ -133,7 +133,7 @@ int ranges_finish(struct ranges *ranges, int64_t end_of_all)
 {
     for (size_t i = 0; i < ranges->starts.items.count; i++) {
         struct range *range = &ranges->starts.items.items[i].range;
-        if (range->end != EVENT_NONE)
+        if (range->end != FIELD_ABSENT)
             continue;
         range->end = end_of_all > range->start ? end_of_all : range->start;
         if (sorter_add(&ranges->sorter, range) < 0)

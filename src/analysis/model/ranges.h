@@ -40,12 +40,12 @@ struct range_starts {
 };
 
 struct range_start {
-    struct range range; /* those whose end is not EVENT_NONE are free */
+    struct range range; /* those whose end is not FIELD_ABSENT are free */
     uint32_t next;      /* index + 1 of the one that was started before with the same id; else of the next unused */
 };
 
 void range_starts_release(struct range_starts *starts);
-/* The place of a new one, whose end is EVENT_NONE. NULL: no memory. */
+/* The place of a new one, whose end is FIELD_ABSENT. NULL: no memory. */
 struct range *range_starts_push(struct range_starts *starts, uint64_t id);
 /* Removes the last of ID and NAME, EVENT_NO_TEXT: of any, and copies it to RANGE. False: there is none. */
 bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range);

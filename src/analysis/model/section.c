@@ -137,7 +137,7 @@ struct cell fill_some(struct report_row *row, const struct column *column)
 struct cell fill_time(struct report_row *row, const struct column *column)
 {
     int64_t time = row_integer(row, column);
-    return cell_integer(time == EVENT_NONE ? time : time - row->trace->start);
+    return cell_integer(time == FIELD_ABSENT ? time : time - row->trace->start);
 }
 
 struct cell fill_name(struct report_row *row, const struct column *column)
@@ -159,7 +159,7 @@ struct cell fill_process(struct report_row *row, const struct column *column)
 struct cell fill_error(struct report_row *row, const struct column *column)
 {
     int64_t code = row_integer(row, column);
-    return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(row->table, false, code);
+    return code == 0 || code == FIELD_ABSENT ? (struct cell){0} : error_cell(row->table, false, code);
 }
 
 struct cell fill_place(struct report_row *row, const struct column *column)

@@ -120,11 +120,12 @@ struct cell fill_min(struct report_row *row, const struct column *column);
 struct cell fill_max(struct report_row *row, const struct column *column);
 struct cell fill_deviation(struct report_row *row, const struct column *column);
 /* … from an integer, … */
-struct cell fill_number(struct report_row *row, const struct column *column); /* empty for EVENT_NONE */
+struct cell fill_number(struct report_row *row, const struct column *column); /* empty for FIELD_ABSENT */
 struct cell fill_some(struct report_row *row, const struct column *column);   /* empty for 0 */
-struct cell fill_time(struct report_row *row, const struct column *column); /* since the start; empty for EVENT_NONE */
-struct cell fill_name(struct report_row *row, const struct column *column); /* a text of trace.strings */
-struct cell fill_gpu(struct report_row *row, const struct column *column);  /* the id of a GPU by its index */
+struct cell fill_time(struct report_row *row,
+                      const struct column *column); /* since the start; empty for FIELD_ABSENT */
+struct cell fill_name(struct report_row *row, const struct column *column);    /* a text of trace.strings */
+struct cell fill_gpu(struct report_row *row, const struct column *column);     /* the id of a GPU by its index */
 struct cell fill_process(struct report_row *row, const struct column *column); /* empty where all is of one process */
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 struct cell fill_place(struct report_row *row, const struct column *column);   /* the place of a call stack */

@@ -233,7 +233,7 @@ static void put_gpu(struct buffer *buffer, const struct trace *trace, const stru
     const struct trace_device *device = &trace->devices.items[node->name];
     int64_t id = trace_device_id(trace, node->name);
     buffer_text(buffer, "GPU");
-    if (id != EVENT_NONE)
+    if (id != FIELD_ABSENT)
         buffer_format(buffer, " %lld", (long long)id);
     if (device->name != EVENT_NO_TEXT)
         buffer_format(buffer, " (%s)", trace_text(trace, device->name));

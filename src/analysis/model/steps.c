@@ -21,7 +21,7 @@ int steps_add(struct steps_process *process, const struct step *one)
     if (process->items.count >= STEPS_MOST)
         return 0;
     struct step step = *one;
-    step.number = one->number != EVENT_NONE ? one->number : (int64_t)process->items.count + 1;
+    step.number = one->number != FIELD_ABSENT ? one->number : (int64_t)process->items.count + 1;
     return ADD(array_push, &process->items, step) ? series_add(&process->times, one->end - one->start) : -1;
 }
 

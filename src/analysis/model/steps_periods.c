@@ -117,7 +117,7 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
         if (at->name != anchor)
             continue;
         if (from && at->start > from->start) {
-            const struct step step = {from->start, at->start, from->called, at->called, EVENT_NONE, 0, 0};
+            const struct step step = {from->start, at->start, from->called, at->called, FIELD_ABSENT, 0, 0};
             if (!steps_in) { /* a process has at least one step */
                 if (!(steps_in = steps_process_new(steps, process)))
                     return -1;

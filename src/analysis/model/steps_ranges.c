@@ -24,7 +24,7 @@ struct repetition {
     enum fitness fitness;
     bool overlaps;
     uint32_t process; /* index + 1 in steps.processes; 0: these are not the steps of one */
-    struct step last; /* of parts: from the last one to the next; its start is EVENT_NONE before the first */
+    struct step last; /* of parts: from the last one to the next; its start is FIELD_ABSENT before the first */
 };
 
 /* A repetition that may be the steps of a process: the best so far. */
@@ -65,14 +65,14 @@ static size_t stem_length(const char *name)
     return stem > 0 ? stem : length;
 }
 
-/* The number that stem_length() leaves out; EVENT_NONE: there is none, or it is too large. */
+/* The number that stem_length() leaves out; FIELD_ABSENT: there is none, or it is too large. */
 static int64_t number_in(const char *name)
 {
     const char *digits = name + stem_length(name);
     digits += strcspn(digits, "0123456789");
     errno = 0;
-    long long number = *digits ? strtoll(digits, NULL, 10) : EVENT_NONE;
-    return errno ? EVENT_NONE : number;
+    long long number = *digits ? strtoll(digits, NULL, 10) : FIELD_ABSENT;
+    return errno ? FIELD_ABSENT : number;
 }
 
 /* What the name of a range alone says: those of PyTorch are known. An operator or a call of a collective operation
@@ -206,7 +206,7 @@ static int count_range(struct finder *finder, const struct range_walk *walk, str
     open->node = (uint32_t)(repetition - finder->items.items);
     if (repetition->count == 0) {
         repetition->first_start = repetition->last_end = range->start;
-        repetition->last.start = EVENT_NONE;
+        repetition->last.start = FIELD_ABSENT;
         repetition->fitness = fitness_by_name(interned(&finder->trace->strings, range->name));
         repetition->depth = key->depth;
     }
@@ -299,7 +299,7 @@ static int take_range(struct finder *finder, const struct range_walk *walk, stru
     struct step step = {range->start, range->end, range->start, range->end, number, 0, 0}, last = repetition->last;
     last.end = last.to = range->start;
     repetition->last = step;
-    return !process->to_next ? steps_add(process, &step) : last.start == EVENT_NONE ? 0 : steps_add(process, &last);
+    return !process->to_next ? steps_add(process, &step) : last.start == FIELD_ABSENT ? 0 : steps_add(process, &last);
 }
 
 static int find_in_ranges(struct finder *finder)

@@ -22,8 +22,8 @@ static int add_op(void *context, const struct gpu_op *op, const struct call *cal
     struct timeline_op one = {
         .start = op->start,
         .end = op->start + op->duration,
-        .called = call ? call->start : EVENT_NONE,
-        .returned = call ? call->end : EVENT_NONE,
+        .called = call ? call->start : FIELD_ABSENT,
+        .returned = call ? call->end : FIELD_ABSENT,
         .size = op->size,
         .device = op->device,
         .stream = op->stream,

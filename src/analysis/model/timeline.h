@@ -17,7 +17,7 @@
 
 struct timeline_op {
     int64_t start, end;       /* ns */
-    int64_t called, returned; /* when the call that started it began and returned; EVENT_NONE: no call is known */
+    int64_t called, returned; /* when the call that started it began and returned; FIELD_ABSENT: no call is known */
     int64_t size;             /* bytes of a copy or set; blocks of a kernel; 0: not known */
     uint32_t device, stream;  /* indices in trace.devices and trace.streams */
     uint32_t thread;          /* index in trace.threads of the call; LAUNCHED_NO_THREAD: no call is known */
@@ -49,7 +49,7 @@ struct host_call {
     int64_t start, end; /* ns */
     uint32_t thread;    /* index in trace.threads */
     uint32_t name;
-    int64_t correlation; /* EVENT_NONE: not known */
+    int64_t correlation; /* FIELD_ABSENT: not known */
     uint8_t kind;        /* enum call_kind */
 };
 

@@ -28,7 +28,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
-        .clock = {EVENT_NONE, EVENT_NONE},
+        .clock = {FIELD_ABSENT, FIELD_ABSENT},
         .own_space = sorter_space_usual(),
         .space = &trace->own_space,
     };
@@ -99,17 +99,17 @@ void trace_release(struct trace *trace)
 
 int64_t trace_event_device(const struct event_fields *event)
 {
-    if (event->device != EVENT_NONE)
+    if (event->device != FIELD_ABSENT)
         return event->device;
     if (event_id_is_text(event->process))
-        return EVENT_NONE;
+        return FIELD_ABSENT;
     int64_t pid = event_id_value(event->process);
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
 int64_t trace_event_stream(const struct event_fields *event)
 {
-    if (event->stream != EVENT_NONE || event_id_is_text(event->thread) || trace_in_extra_row(event))
+    if (event->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
         return event->stream;
     return event_id_value(event->thread);
 }

@@ -43,7 +43,7 @@ static inline bool trace_in_extra_row(const struct event_fields *event)
 /* The thread whose EVENT is: an event in an extra row names it. */
 static inline event_id trace_thread_of(const struct event_fields *event)
 {
-    bool named = event->of_thread != EVENT_NONE && trace_in_extra_row(event);
+    bool named = event->of_thread != FIELD_ABSENT && trace_in_extra_row(event);
     return named ? event_id_number(event->of_thread) : event->thread;
 }
 
@@ -61,7 +61,7 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->any = true;
 }
 
-/* What the system of the host said of its clock when the run began. EVENT_NONE: not known. */
+/* What the system of the host said of its clock when the run began. FIELD_ABSENT: not known. */
 struct trace_clock {
     int64_t synchronised; /* 1: by NTP or PTP, 0: it is not */
     int64_t error_us;     /* it is wrong by at most this, as the system says */
@@ -211,13 +211,13 @@ struct trace_gpu_row {
 struct trace_pool {
     event_id process;
     int64_t device;
-    int64_t reserved_peak, used_peak; /* bytes; EVENT_NONE: not known */
+    int64_t reserved_peak, used_peak; /* bytes; FIELD_ABSENT: not known */
 };
 
 /* A process that is a rank of a job. Those of one host have one clock. */
 struct trace_rank {
     event_id process;                     /* EVENT_NO_ID: all of the trace */
-    int64_t rank, local_rank, world_size; /* EVENT_NONE: not known */
+    int64_t rank, local_rank, world_size; /* FIELD_ABSENT: not known */
     uint32_t host;                        /* its name; EVENT_NO_TEXT: that of the trace */
 };
 
@@ -229,7 +229,7 @@ struct trace_loss {
 /* A plugin of one process that registered callbacks and printed lines. */
 struct trace_plugin {
     uint32_t name;
-    int64_t pid, calls, ns; /* EVENT_NONE: not known */
+    int64_t pid, calls, ns; /* FIELD_ABSENT: not known */
     size_t lines;           /* of plugin_lines, in the same order */
 };
 
@@ -239,7 +239,7 @@ struct trace_plugin_line {
 
 /* A process that did not run its exit handlers. */
 struct trace_crash {
-    int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    int64_t pid, signal, thread, sender, time; /* FIELD_ABSENT: not known */
     int64_t alive;                             /* the time at which it is last known to have lived */
     int64_t stack;                             /* of the thread */
     uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
@@ -333,10 +333,10 @@ struct trace_thread *trace_thread(struct trace *trace, event_id process, event_i
 /* The device of number ID, made when it is new. NULL: no memory. */
 struct trace_device *trace_device(struct trace *trace, int64_t id);
 
-/* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
+/* The device that an event is of: its argument's, else its process row's number. FIELD_ABSENT: of none. */
 int64_t trace_event_device(const struct event_fields *event);
 
-/* The stream of a GPU's event: its argument's, else its row's number. EVENT_NONE: neither is known. */
+/* The stream of a GPU's event: its argument's, else its row's number. FIELD_ABSENT: neither is known. */
 int64_t trace_event_stream(const struct event_fields *event);
 
 /* Return the new rank and 0, or NULL and -1: no memory. */
@@ -349,7 +349,7 @@ const struct trace_rank *trace_rank_of(const struct trace *trace, event_id proce
 /* NULL: no event is about it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);
 
-/* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
+/* The index of the thread ID of the process, for trace_thread_cell(). FIELD_ABSENT: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
 
 /* The number of the text that people read in place of a text of trace.strings: of a kernel's name its pretty form where
@@ -385,7 +385,7 @@ struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
-/* The same of the thread ID of a process, which may have no event; empty for EVENT_NONE. */
+/* The same of the thread ID of a process, which may have no event; empty for FIELD_ABSENT. */
 struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id);
 /* "GPU 0 stream 7", or what of it is known. */
 #define TRACE_STREAM_WORDS 64

@@ -69,7 +69,7 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
 {
     const struct trace_thread_id key = {process, event_id_number(id)};
     uint32_t index = dense_map_lookup(&trace->thread_ids, &key, sizeof(key));
-    return index == DENSE_MAP_NONE ? EVENT_NONE : (int64_t)index;
+    return index == DENSE_MAP_NONE ? FIELD_ABSENT : (int64_t)index;
 }
 
 /* What gputrace calls the states, and perf the same ones. */
@@ -83,7 +83,7 @@ static enum host_state_kind state_kind(const struct trace *trace, const struct e
 
 static int add_state(struct trace *trace, const struct event_fields *event)
 {
-    event_id id = event->of_thread == EVENT_NONE ? event->thread : event_id_number(event->of_thread);
+    event_id id = event->of_thread == FIELD_ABSENT ? event->thread : event_id_number(event->of_thread);
     const struct trace_thread *thread = trace_thread(trace, event->process, id);
     const struct host_site site = {event->stack, EVENT_NO_TEXT};
     const struct host_state state = {.start = event->start,
@@ -212,17 +212,17 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
 
 struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id)
 {
-    int64_t index = id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, process, id);
-    if (index != EVENT_NONE)
+    int64_t index = id == FIELD_ABSENT ? FIELD_ABSENT : trace_find_thread(trace, process, id);
+    if (index != FIELD_ABSENT)
         return trace_thread_cell(trace, table, (uint32_t)index);
-    return id == EVENT_NONE ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
+    return id == FIELD_ABSENT ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
 }
 
 void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream)
 {
     *words = '\0';
-    int length = device == EVENT_NONE ? 0 : snprintf(words, TRACE_STREAM_WORDS, "GPU %" PRId64, device);
-    if (stream != EVENT_NONE)
+    int length = device == FIELD_ABSENT ? 0 : snprintf(words, TRACE_STREAM_WORDS, "GPU %" PRId64, device);
+    if (stream != FIELD_ABSENT)
         snprintf(words + length, TRACE_STREAM_WORDS - (size_t)length, "%sstream %" PRId64, length ? " " : "", stream);
 }
 

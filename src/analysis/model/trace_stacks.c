@@ -258,7 +258,7 @@ int trace_read_stacks(struct trace *trace, const cJSON *frames, const cJSON *sta
 
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
-    const uint64_t *index = number == EVENT_NONE ? NULL : map_get(&trace->stack_of_number, (uint64_t)number);
+    const uint64_t *index = number == FIELD_ABSENT ? NULL : map_get(&trace->stack_of_number, (uint64_t)number);
     size_t count = 0;
     for (uint64_t next = index ? *index : 0; next && count < most; next = trace->frames.items[next - 1].parent)
         frames[count++] = &trace->frames.items[next - 1];
@@ -279,7 +279,7 @@ const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t n
 
 int trace_note_operator(struct trace *trace, const struct event_fields *event)
 {
-    if (!trace->wanted.stacks || event->in_operator == EVENT_NO_TEXT || event->stack == EVENT_NONE)
+    if (!trace->wanted.stacks || event->in_operator == EVENT_NO_TEXT || event->stack == FIELD_ABSENT)
         return 0;
     bool is_new = false;
     uint64_t text = (uint64_t)event->in_operator + 1;
@@ -291,7 +291,7 @@ int trace_note_operator(struct trace *trace, const struct event_fields *event)
 
 uint32_t trace_stack_operator(const struct trace *trace, int64_t number)
 {
-    const uint64_t *text = number == EVENT_NONE ? NULL : map_get(&trace->stack_operators, (uint64_t)number);
+    const uint64_t *text = number == FIELD_ABSENT ? NULL : map_get(&trace->stack_operators, (uint64_t)number);
     return text && *text ? (uint32_t)(*text - 1) : EVENT_NO_TEXT;
 }
 

@@ -10,20 +10,20 @@ void comm_release(struct comm *comm)
 
 bool comm_times(const struct collective *one, int64_t *start, int64_t *duration)
 {
-    bool call = one->on_host && one->called != EVENT_NONE && one->returned != EVENT_NONE;
-    if (one->start != EVENT_NONE) {
+    bool call = one->on_host && one->called != FIELD_ABSENT && one->returned != FIELD_ABSENT;
+    if (one->start != FIELD_ABSENT) {
         *start = one->start;
         *duration = one->duration;
     } else if (call) {
         *start = one->called;
         *duration = one->returned - one->called;
     }
-    return one->start != EVENT_NONE || call;
+    return one->start != FIELD_ABSENT || call;
 }
 
 int64_t comm_last_start(const struct collective *ranks, size_t count)
 {
-    int64_t last = EVENT_NONE, first_end = INT64_MAX, start, duration;
+    int64_t last = FIELD_ABSENT, first_end = INT64_MAX, start, duration;
     size_t timed = 0;
     for (size_t i = 0; i < count; i++) {
         if (!comm_times(&ranks[i], &start, &duration))
@@ -34,13 +34,13 @@ int64_t comm_last_start(const struct collective *ranks, size_t count)
         if (all && start + duration < first_end)
             first_end = start + duration;
     }
-    return timed > 1 && first_end >= last ? last : EVENT_NONE;
+    return timed > 1 && first_end >= last ? last : FIELD_ABSENT;
 }
 
 int64_t comm_wait(const struct collective *one, int64_t last)
 {
     int64_t start, duration;
-    if (last == EVENT_NONE || !comm_times(one, &start, &duration) || last <= start)
+    if (last == FIELD_ABSENT || !comm_times(one, &start, &duration) || last <= start)
         return 0;
     return last - start < duration ? last - start : duration;
 }
@@ -48,7 +48,7 @@ int64_t comm_wait(const struct collective *one, int64_t last)
 static void add_rank(struct comm_row *row, const struct collective *one, int64_t last)
 {
     int64_t start, duration;
-    if (row->group_size == EVENT_NONE || one->group_size > row->group_size)
+    if (row->group_size == FIELD_ABSENT || one->group_size > row->group_size)
         row->group_size = one->group_size;
     if (!comm_times(one, &start, &duration)) {
         row->unfinished++;
@@ -56,15 +56,15 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
     }
     if (one->joint)
         return;
-    bool alone = one->kernel_bytes == EVENT_NONE || one->kernel_bus_bytes == EVENT_NONE;
+    bool alone = one->kernel_bytes == FIELD_ABSENT || one->kernel_bus_bytes == FIELD_ABSENT;
     row->timed++;
     row->alone += alone;
     row->shared += alone ? 0 : (double)one->kernel_bytes;
     row->bus += alone ? 0 : (double)one->kernel_bus_bytes;
     sum_add(&row->total, duration);
-    if (last != EVENT_NONE)
+    if (last != FIELD_ABSENT)
         sum_add(&row->wait, comm_wait(one, last));
-    if (one->exposed != EVENT_NONE) {
+    if (one->exposed != FIELD_ABSENT) {
         sum_add(&row->exposed, one->exposed);
         sum_add(&row->shown, duration);
     }
@@ -73,8 +73,8 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
 /* Where ranks have shares of different sizes, the root alone knows all of them. */
 static bool knows_all(const struct collective *one)
 {
-    return (one->kind == COLLECTIVE_GATHER || one->kind == COLLECTIVE_SCATTER) && one->peer != EVENT_NONE &&
-           one->group_rank == one->peer && one->bytes != EVENT_NONE;
+    return (one->kind == COLLECTIVE_GATHER || one->kind == COLLECTIVE_SCATTER) && one->peer != FIELD_ABSENT &&
+           one->group_rank == one->peer && one->bytes != FIELD_ABSENT;
 }
 
 int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
@@ -98,10 +98,10 @@ int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
     if (!row)
         return -1;
     if (comm->rows.count > before)
-        *row = (struct comm_row){.wait = EVENT_NONE, .group_size = EVENT_NONE};
+        *row = (struct comm_row){.wait = FIELD_ABSENT, .group_size = FIELD_ABSENT};
     row->count++;
     row->ranks = (int64_t)count > row->ranks ? (int64_t)count : row->ranks;
-    if (last != EVENT_NONE && row->wait == EVENT_NONE)
+    if (last != FIELD_ABSENT && row->wait == FIELD_ABSENT)
         row->wait = 0;
     for (size_t i = 0; i < count; i++)
         add_rank(row, &ranks[i], last);
@@ -133,19 +133,19 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_ranks(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    return cell_integer(item->group_size == EVENT_NONE ? item->ranks : item->group_size);
+    return cell_integer(item->group_size == FIELD_ABSENT ? item->ranks : item->group_size);
 }
 
 /* What was not waited for. */
 static int64_t transfer_of(const struct comm_row *row)
 {
-    return row->total - (row->wait == EVENT_NONE ? 0 : row->wait);
+    return row->total - (row->wait == FIELD_ABSENT ? 0 : row->wait);
 }
 
 static struct cell fill_transfer(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    return item->wait == EVENT_NONE ? (struct cell){0} : cell_integer(transfer_of(item));
+    return item->wait == FIELD_ABSENT ? (struct cell){0} : cell_integer(transfer_of(item));
 }
 
 static struct cell fill_mean(struct report_row *row, const struct column *column)

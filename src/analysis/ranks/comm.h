@@ -24,13 +24,13 @@ struct comm_key {
 struct comm_row {
     int64_t count;          /* operations */
     int64_t total;          /* of kernels, or of calls where operations have no kernels */
-    int64_t wait;           /* of it before the last rank began; EVENT_NONE: no operation has several ranks here */
+    int64_t wait;           /* of it before the last rank began; FIELD_ABSENT: no operation has several ranks here */
     int64_t exposed, shown; /* exposed, of the kernels of which it is known, which took SHOWN */
     int64_t timed;          /* operations of single ranks that TOTAL is of */
     int64_t alone;          /* of them, those whose kernel does nothing else */
     double shared, bus;     /* bytes of the kernels of the others, and those that cross the bus */
     int64_t unfinished;     /* likewise, without an end */
-    int64_t group_size;     /* EVENT_NONE: not known */
+    int64_t group_size;     /* FIELD_ABSENT: not known */
     int64_t ranks;          /* that took part in one operation, at most */
 };
 
@@ -46,7 +46,7 @@ void comm_release(struct comm *comm);
 bool comm_times(const struct collective *one, int64_t *start, int64_t *duration);
 /* How long that rank waited for the one that began last, at LAST; never longer than the operation took. */
 int64_t comm_wait(const struct collective *one, int64_t last);
-/* When the last of COUNT ranks began; EVENT_NONE: the times of fewer than two are known, or a rank ended an operation
+/* When the last of COUNT ranks began; FIELD_ABSENT: the times of fewer than two are known, or a rank ended an operation
  * before the last one began that no rank can end so. Then clocks are wrong, or it is not the same operation: numbers
  * that are counted from the start of a capture need not be equal on all ranks. */
 int64_t comm_last_start(const struct collective *ranks, size_t count);

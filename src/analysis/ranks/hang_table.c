@@ -18,7 +18,7 @@ static void write_verdict(struct buffer *out, const struct hang_row *item)
 
 static void write_wait(struct buffer *out, const struct hang_row *item)
 {
-    if (item->hang->since == EVENT_NONE)
+    if (item->hang->since == FIELD_ABSENT)
         return;
     hang_write_ns(out, item->hang->since - item->hangs->origin);
     buffer_text(out, ", for ");
@@ -163,7 +163,7 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_since(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
-    return item->hang->since == EVENT_NONE ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
+    return item->hang->since == FIELD_ABSENT ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
 }
 
 #define WHAT(field) .at = offsetof(struct hang, what.field)

@@ -62,8 +62,8 @@ static bool is_first(struct ranks *ranks, const struct collective *one)
  * ranks, and only all of its time is known. */
 static int64_t neighbour_wait(const struct collective *one, int64_t duration, int64_t wait)
 {
-    int64_t waited = one->group_call == EVENT_NONE ? wait : duration;
-    return one->exposed != EVENT_NONE && one->exposed < waited ? one->exposed : waited;
+    int64_t waited = one->group_call == FIELD_ABSENT ? wait : duration;
+    return one->exposed != FIELD_ABSENT && one->exposed < waited ? one->exposed : waited;
 }
 
 /* START: of the operation; TYPICAL: of a typical rank's, which took DURATION. */
@@ -122,7 +122,7 @@ static int add_neighbours(struct neighbours *neighbours, const struct collective
         return -1;
     row->first = row->count == 0 || start < row->first ? start : row->first;
     row->count++;
-    row->alone += operation[0].group_call == EVENT_NONE && operation[1].group_call == EVENT_NONE;
+    row->alone += operation[0].group_call == FIELD_ABSENT && operation[1].group_call == FIELD_ABSENT;
     return 0;
 }
 
@@ -143,15 +143,15 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
         if (index[i] >= ranks->items.count || one->joint || !comm_times(one, &start, &duration))
             continue;
         struct rank *rank = &ranks->items.items[index[i]];
-        int64_t time = one->called != EVENT_NONE ? one->called : start,
-                wait = last == EVENT_NONE ? 0 : comm_wait(one, last);
+        int64_t time = one->called != FIELD_ABSENT ? one->called : start,
+                wait = last == FIELD_ABSENT ? 0 : comm_wait(one, last);
         bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
         if (one->source >= 0 && (counts || rank->steps == 0))
             sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
-        if (last != EVENT_NONE && !first)
-            sum_add(&rank->blocked, one->exposed != EVENT_NONE && !rank->shares ? one->exposed : duration);
+        if (last != FIELD_ABSENT && !first)
+            sum_add(&rank->blocked, one->exposed != FIELD_ABSENT && !rank->shares ? one->exposed : duration);
     }
-    if (last == EVENT_NONE)
+    if (last == FIELD_ABSENT)
         return 0;
     add_waits(ranks, operation, index, count, last, first);
     return transfers_add(&ranks->transfers, operation, index, count, ranks->items.count)

@@ -21,7 +21,7 @@
 struct rank {
     int64_t rank;
     uint32_t host;
-    int64_t start, end;        /* of its GPU operations; EVENT_NONE: it has none */
+    int64_t start, end;        /* of its GPU operations; FIELD_ABSENT: it has none */
     int64_t steps, step_total; /* how many, and how long all of them took */
     int64_t compute, communication, exposed, copies;
     int64_t idle;    /* of its GPUs, from the first to the last operation */
@@ -40,8 +40,8 @@ struct rank {
      * of two ranks of a pipeline, one waits for the other. */
     int64_t late;
     int64_t late_operations;
-    int64_t worst, worst_at; /* the longest that it was late, and when it began; EVENT_NONE: never */
-    int64_t device;          /* a GPU of it; EVENT_NONE: not known */
+    int64_t worst, worst_at; /* the longest that it was late, and when it began; FIELD_ABSENT: never */
+    int64_t device;          /* a GPU of it; FIELD_ABSENT: not known */
     int64_t shares;          /* 1: another rank of the trace uses one of its GPUs, too */
 };
 

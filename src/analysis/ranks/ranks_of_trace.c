@@ -26,13 +26,13 @@ static int add_rank(struct ranks *ranks, const struct trace *trace, const struct
         return -1;
     *rank = (struct rank){.rank = known->rank,
                           .host = *host ? keep_text(ranks, host) : EVENT_NO_TEXT,
-                          .start = gpu->used ? gpu->first : EVENT_NONE,
-                          .end = gpu->used ? gpu->last : EVENT_NONE,
+                          .start = gpu->used ? gpu->first : FIELD_ABSENT,
+                          .end = gpu->used ? gpu->last : FIELD_ABSENT,
                           .compute = temporal_any(gpu, TEMPORAL_COMPUTE),
                           .communication = temporal_any(gpu, TEMPORAL_COMMUNICATION),
                           .copies = temporal_any(gpu, TEMPORAL_COPY),
-                          .worst_at = EVENT_NONE,
-                          .device = EVENT_NONE,
+                          .worst_at = FIELD_ABSENT,
+                          .device = FIELD_ABSENT,
                           .between = EVENT_NO_TEXT,
                           .shares = times->shares};
     rank->exposed = rank->communication - temporal_both(gpu, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE);
@@ -209,7 +209,7 @@ static int add_idle(struct ranks *ranks, const struct trace *trace, const struct
             times->of_device.items[i] == RANK_NONE ? NULL : &ranks->items.items[times->of_device.items[i]];
         if (!rank)
             continue;
-        rank->device = rank->device == EVENT_NONE ? trace_device_id(trace, i) : rank->device;
+        rank->device = rank->device == FIELD_ABSENT ? trace_device_id(trace, i) : rank->device;
         for (unsigned cause = 0; i < idle->devices.count && cause < IDLE_CAUSE_COUNT; cause++)
             sum_add(&rank->causes[cause], idle->devices.items[i].causes[cause].total);
     }

@@ -118,7 +118,7 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
         stage->step /= stage->ranks;
         stage->compute /= stage->ranks;
         stage->neighbours /= stage->ranks;
-        stage->gain = EVENT_NONE;
+        stage->gain = FIELD_ABSENT;
         sum_add(&sum, stage->compute);
         stages->slowest = stage->compute > stages->items.items[stages->slowest].compute ? i : stages->slowest;
     }

@@ -21,7 +21,7 @@ struct stage {
     int64_t compute;    /* GPU operations that do not communicate */
     int64_t neighbours; /* waiting for the stages before and after: the bubble */
     int64_t gain; /* of the slowest stage: by how much a step is shorter if all compute as long; else, and where a step
-                   * is one microbatch, EVENT_NONE */
+                   * is one microbatch, FIELD_ABSENT */
 };
 
 /* All zero is empty. */

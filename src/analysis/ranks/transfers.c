@@ -21,7 +21,7 @@ static bool is_whole(const struct collective *operation, const uint32_t *index, 
     bool pair = operation[0].source >= 0;
     bool whole = count > 1 && (pair ? count == 2 : operation[0].group_size == (int64_t)count);
     for (size_t i = 0; i < count && whole; i++)
-        whole = index[i] < ranks && !operation[i].joint && operation[i].group_call == EVENT_NONE &&
+        whole = index[i] < ranks && !operation[i].joint && operation[i].group_call == FIELD_ABSENT &&
                 (pair || operation[i].kind == operation[0].kind);
     return whole;
 }
@@ -42,7 +42,7 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
                   size_t ranks)
 {
     int64_t transfer = is_whole(operation, index, count, ranks) ? transfer_of(operation, count) : 0,
-            exposed = EVENT_NONE;
+            exposed = FIELD_ABSENT;
     const struct collective *one = &operation[0];
     bool pair = one->source >= 0;
     struct transfer_key key = {.communicator = one->communicator,
@@ -70,8 +70,8 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
     row->log_sum += log((double)transfer);
     for (size_t i = 0; i < count; i++)
         exposed = operation[i].exposed > exposed ? operation[i].exposed : exposed;
-    sum_add(&row->exposed, exposed == EVENT_NONE ? 0 : exposed);
-    row->unexposed_count += exposed == EVENT_NONE;
+    sum_add(&row->exposed, exposed == FIELD_ABSENT ? 0 : exposed);
+    row->unexposed_count += exposed == FIELD_ABSENT;
     return 0;
 }
 

@@ -102,16 +102,16 @@ static int choose_lines(struct profile *profile)
 static void place_window(struct profile_window *window, const struct trace *trace, const struct finding_place *place)
 {
     *window = (struct profile_window){.device = place->device, .stream = place->stream, .thread = place->thread};
-    if (place->time == EVENT_NONE)
+    if (place->time == FIELD_ABSENT)
         return;
     window->any = true;
     window->at = place->time;
-    window->until = place->until == EVENT_NONE || place->until < place->time ? place->time : place->until;
+    window->until = place->until == FIELD_ABSENT || place->until < place->time ? place->time : place->until;
     int64_t margin = (window->until - window->at) / MARGIN_PART;
     margin = margin < MARGIN_NS ? MARGIN_NS : margin;
     window->from = window->at - trace->start < margin ? trace->start : window->at - margin;
     window->to = trace->end - window->until < margin ? trace->end : window->until + margin;
-    int64_t launch = place->called == EVENT_NONE ? window->from : place->called;
+    int64_t launch = place->called == FIELD_ABSENT ? window->from : place->called;
     if (launch < window->from && (window->from - launch) / LAUNCH_LENGTHS < window->to - window->from)
         window->from = launch;
 }
@@ -148,7 +148,7 @@ static int add_op(const struct profile_window *window, struct profile_row *row, 
 static struct profile_row *window_row(struct profile_window *window, uint32_t stream)
 {
     size_t most = PROFILE_ROWS;
-    if (window->row_count == 0 && window->stream != EVENT_NONE)
+    if (window->row_count == 0 && window->stream != FIELD_ABSENT)
         window->rows[window->row_count++].index = (uint32_t)window->stream;
     for (size_t i = 0; i < window->row_count; i++)
         if (window->rows[i].index == stream)
@@ -165,7 +165,7 @@ static int add_to_windows(struct profile *profile, const struct timeline_op *op,
     for (size_t i = 0; i < profile->window_count; i++) {
         struct profile_window *window = &profile->windows[i];
         if (!window->any || op->end < window->from || op->start > window->to ||
-            (window->device != EVENT_NONE && window->device != op->device))
+            (window->device != FIELD_ABSENT && window->device != op->device))
             continue;
         struct profile_row *row = window_row(window, op->stream);
         if (row && add_op(window, row, &one) < 0)

@@ -52,8 +52,8 @@ struct profile_window {
     bool any;          /* it has a place */
     int64_t from, to;  /* ns */
     int64_t at, until; /* what the finding is about: UNTIL is AT where it has no length */
-    int64_t device;    /* index in trace.devices; EVENT_NONE: all */
-    int64_t stream;    /* index in trace.streams, whose row comes first; EVENT_NONE: none */
+    int64_t device;    /* index in trace.devices; FIELD_ABSENT: all */
+    int64_t stream;    /* index in trace.streams, whose row comes first; FIELD_ABSENT: none */
     uint32_t thread;   /* index in trace.threads; LAUNCHED_NO_THREAD: none */
     struct profile_row rows[PROFILE_ROWS];
     size_t row_count;

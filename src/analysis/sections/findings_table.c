@@ -111,17 +111,18 @@ static void write_where(struct buffer *out, const struct trace *trace, const str
         buffer_format(out, "%soperator %s", gap, finding_name(trace, finding->operation).text);
         gap = ", ";
     }
-    if (place->time != EVENT_NONE) {
+    if (place->time != FIELD_ABSENT) {
         buffer_format(out, "%s%s%s", gap, *gap ? "at " : "", amount_time(place->time - trace->start).text);
         gap = ", ";
     }
-    int64_t device = place->device == EVENT_NONE ? EVENT_NONE : trace_device_id(trace, (size_t)place->device);
-    int64_t stream = place->stream == EVENT_NONE ? EVENT_NONE : trace_stream_id(trace, (size_t)place->stream)->stream;
-    if (device != EVENT_NONE) {
+    int64_t device = place->device == FIELD_ABSENT ? FIELD_ABSENT : trace_device_id(trace, (size_t)place->device);
+    int64_t stream =
+        place->stream == FIELD_ABSENT ? FIELD_ABSENT : trace_stream_id(trace, (size_t)place->stream)->stream;
+    if (device != FIELD_ABSENT) {
         buffer_format(out, "%sGPU %lld", gap, (long long)device);
         gap = ", ";
     }
-    if (stream != EVENT_NONE && !*program) {
+    if (stream != FIELD_ABSENT && !*program) {
         buffer_format(out, "%sstream %lld", gap, (long long)stream);
         gap = ", ";
     }
@@ -150,10 +151,10 @@ int findings_show(struct report_row *row, const struct findings *findings, const
     const char *advice = finding->rule->advice ? finding->rule->advice : "";
     cells[ADVICE] = table_text(table, trace_said(trace, *finding->advice ? finding->advice : advice).text);
     cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
-    cells[AT] = cell_integer(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
-    if (place->device != EVENT_NONE)
+    cells[AT] = cell_integer(place->time == FIELD_ABSENT ? FIELD_ABSENT : place->time - trace->start);
+    if (place->device != FIELD_ABSENT)
         cells[GPU] = cell_integer(trace_device_id(trace, (size_t)place->device));
-    if (place->stream != EVENT_NONE)
+    if (place->stream != FIELD_ABSENT)
         cells[STREAM] = cell_integer(trace_stream_id(trace, (size_t)place->stream)->stream);
     if (place->thread != LAUNCHED_NO_THREAD)
         cells[THREAD] = trace_thread_cell(trace, table, place->thread);

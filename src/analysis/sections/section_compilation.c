@@ -10,7 +10,7 @@ struct phase_group {
     struct series durations;
     struct busy_sum passed; /* gathered last */
     struct errors failures;
-    int64_t hits; /* EVENT_NONE: none said whether it was found in the cache */
+    int64_t hits; /* FIELD_ABSENT: none said whether it was found in the cache */
 };
 
 struct compilation {
@@ -38,11 +38,11 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     if (!group)
         return event->phase == 'X' ? -1 : 0;
     if (group->durations.count == 0)
-        group->hits = EVENT_NONE;
+        group->hits = FIELD_ABSENT;
     if (errors_is_failure(&trace->strings, event))
         errors_add(&group->failures, event);
-    if (event->cache_hit != EVENT_NONE)
-        group->hits = (group->hits == EVENT_NONE ? 0 : group->hits) + (event->cache_hit == 1);
+    if (event->cache_hit != FIELD_ABSENT)
+        group->hits = (group->hits == FIELD_ABSENT ? 0 : group->hits) + (event->cache_hit == 1);
     if (series_add(&group->durations, event->duration) < 0)
         return -1;
     return busy_add(&compilation->busy, (uint32_t)(group - group_of(compilation, 0)), event->start,
@@ -127,7 +127,7 @@ static int event_phase(void *state, const struct trace *trace, const struct even
     *phase = (struct phase){
         .start = event->start,
         .duration = event->duration,
-        .result = event->return_value == 0 ? EVENT_NONE : event->return_value,
+        .result = event->return_value == 0 ? FIELD_ABSENT : event->return_value,
         .cache_hit = event->cache_hit,
         .thread = event->of_thread,
         .process = event->process,
@@ -141,7 +141,7 @@ static int event_phase(void *state, const struct trace *trace, const struct even
 static struct cell fill_cache(struct report_row *row, const struct column *column)
 {
     int64_t hit = row_integer(row, column);
-    return hit == EVENT_NONE ? (struct cell){0} : table_text(row->table, hit == 1 ? "hit" : "miss");
+    return hit == FIELD_ABSENT ? (struct cell){0} : table_text(row->table, hit == 1 ? "hit" : "miss");
 }
 
 static struct cell fill_thread(struct report_row *row, const struct column *column)

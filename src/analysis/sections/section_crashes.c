@@ -158,7 +158,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     struct crash_index *seen = state;
     if (event->phase == 'C') {
         const char *name = trace_text(trace, event->name);
-        if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
+        if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == FIELD_ABSENT)
             return 0;
         struct held_key key = {event->process, event->name};
         struct held *held = tally_item(&seen->helds, &key, struct held);
@@ -169,7 +169,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         return 0;
     }
     if (category_in(event->category, CATEGORIES_API)) {
-        if (event->return_value == EVENT_NONE || event->return_value == 0)
+        if (event->return_value == FIELD_ABSENT || event->return_value == 0)
             return 0;
         return index_lasting_error(seen, event) < 0 ? -1 : index_result(seen, trace, event);
     }
@@ -192,7 +192,7 @@ static void release(void *state)
 
 struct crash_row {
     struct cell process, what, where, name;
-    int64_t at, duration, held; /* EVENT_NONE: empty */
+    int64_t at, duration, held; /* FIELD_ABSENT: empty */
     struct cell detail;
 };
 
@@ -227,11 +227,11 @@ static void put_row(const struct writer *writer, const char *what, struct crash_
     section_row(writer->row, NULL, &row);
 }
 
-/* Times are EVENT_NONE where they are not known. */
+/* Times are FIELD_ABSENT where they are not known. */
 static void put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
                 int64_t duration, struct cell detail)
 {
-    put_row(writer, what, (struct crash_row){none, none, where, name, at, duration, EVENT_NONE, detail});
+    put_row(writer, what, (struct crash_row){none, none, where, name, at, duration, FIELD_ABSENT, detail});
 }
 
 static struct cell text_cell(const struct writer *writer, uint32_t text)
@@ -246,8 +246,8 @@ static struct cell signal_cell(const struct writer *writer)
         return table_format(writer->table, "at address %s", trace_text(writer->trace, crash->address));
     if (crash->sender == crash->pid)
         return table_text(writer->table, "sent by itself");
-    return crash->sender == EVENT_NONE ? (struct cell){0}
-                                       : table_format(writer->table, "sent by process %" PRId64, crash->sender);
+    return crash->sender == FIELD_ABSENT ? (struct cell){0}
+                                         : table_format(writer->table, "sent by process %" PRId64, crash->sender);
 }
 
 static struct cell thread_cell(const struct writer *writer, int64_t thread)
@@ -264,18 +264,19 @@ static void write_ending(const struct writer *writer)
     uint32_t ending = crash == writer->trace->crashes.items ? writer->trace->ending : EVENT_NO_TEXT;
     struct cell state = text_cell(writer, crash->state);
     bool known = ending != EVENT_NO_TEXT;
-    put(writer, "End", none, known ? text_cell(writer, ending) : state, EVENT_NONE, EVENT_NONE, known ? state : none);
-    if (crash->signal == EVENT_NONE)
+    put(writer, "End", none, known ? text_cell(writer, ending) : state, FIELD_ABSENT, FIELD_ABSENT,
+        known ? state : none);
+    if (crash->signal == FIELD_ABSENT)
         return;
     struct cell name =
         table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, trace_text(writer->trace, crash->words));
-    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE, signal_cell(writer));
+    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, FIELD_ABSENT, signal_cell(writer));
     /* The stack of the thread that got the signal, from the frame that caused it outwards. */
     const struct trace_frame *frames[FRAMES_SHOWN];
     size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
     bool is_start = false; /* what calls main() says nothing */
     for (size_t i = 0; i < count && !is_start; i++) {
-        put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
+        put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), FIELD_ABSENT, FIELD_ABSENT,
             none);
         is_start = strcmp(trace_text(writer->trace, frames[i]->name), "main") == 0;
     }
@@ -330,7 +331,7 @@ static void write_calls(const struct writer *writer, struct crash_index *seen)
 
 static struct cell waiting_cell(const struct writer *writer, const struct trace_open_call *call)
 {
-    if (call->stream != EVENT_NONE)
+    if (call->stream != FIELD_ABSENT)
         return table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
     if (call->waits_for == EVENT_NO_TEXT)
         return table_text(writer->table, "had not returned");
@@ -343,10 +344,10 @@ static void write_open_calls(const struct writer *writer)
 {
     for (size_t i = 0; i < writer->trace->open_calls.count; i++) {
         const struct trace_open_call *call = &writer->trace->open_calls.items[i];
-        bool open = call->time != EVENT_NONE && writer->trace->end > call->time;
+        bool open = call->time != FIELD_ABSENT && writer->trace->end > call->time;
         if (call->pid == writer->crash->pid)
             put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
-                open ? writer->trace->end - call->time : EVENT_NONE, waiting_cell(writer, call));
+                open ? writer->trace->end - call->time : FIELD_ABSENT, waiting_cell(writer, call));
     }
 }
 
@@ -370,7 +371,7 @@ static void write_gpu_ops(const struct writer *writer, const struct crash_index 
         if (op->finished)
             put(writer, "Finished last", stream, text_cell(writer, op->name), op->start, op->duration, none);
         if (op->in_flight)
-            put(writer, "In flight", stream, text_cell(writer, op->first), op->launched, EVENT_NONE, more);
+            put(writer, "In flight", stream, text_cell(writer, op->first), op->launched, FIELD_ABSENT, more);
     }
 }
 
@@ -383,10 +384,10 @@ static void write_memory(const struct writer *writer, const struct crash_index *
             continue;
         const struct crash_row row = {
             .where =
-                gpu ? trace_stream_cell(writer->table, gpu->device, EVENT_NONE) : table_text(writer->table, "host"),
+                gpu ? trace_stream_cell(writer->table, gpu->device, FIELD_ABSENT) : table_text(writer->table, "host"),
             .name = table_text(writer->table, trace_text(writer->trace, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
-            .at = EVENT_NONE,
-            .duration = EVENT_NONE,
+            .at = FIELD_ABSENT,
+            .duration = FIELD_ABSENT,
             .held = ((const struct held *)seen->helds.items)[i].bytes};
         put_row(writer, "Memory", row);
     }
@@ -401,7 +402,8 @@ static void write_first_error(struct writer *writer, const struct first_error *e
         detail = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
                               error_lasting_words(error->code));
     writer->process = error->process;
-    put(writer, "First error", thread == EVENT_NONE ? none : trace_thread_cell(trace, writer->table, (uint32_t)thread),
+    put(writer, "First error",
+        thread == FIELD_ABSENT ? none : trace_thread_cell(trace, writer->table, (uint32_t)thread),
         text_cell(writer, error->name), error->start, error->duration, detail);
 }
 

@@ -94,7 +94,7 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 {
     struct state *state = context;
     const struct wanting *wanting = &state->of_category[event->category];
-    if (state->findings.no_memory || (event->stack != EVENT_NONE && count_stack(state, event) < 0))
+    if (state->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(state, event) < 0))
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];
@@ -140,7 +140,7 @@ static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
     struct findings *findings = &state->findings;
-    findings->from = findings->to = state->last_call = EVENT_NONE;
+    findings->from = findings->to = state->last_call = FIELD_ABSENT;
     for (size_t i = 0; i < trace->python_sums.count; i++) {
         const struct named_stack *key = dense_map_row(&trace->python_calls, i);
         struct stack_count *known = dense_map_item(&state->stacks, key, &state->stack_counts);
@@ -155,8 +155,8 @@ static int gather(void *context, const struct trace *trace)
         const struct timeline_op *op;
         sorter_walk_begin(&walk, &trace->timeline);
         while (status == 0 && (op = sorter_next(&walk))) {
-            int64_t from = op->called != EVENT_NONE && op->called < op->start ? op->called : op->start;
-            bool any = findings->from != EVENT_NONE;
+            int64_t from = op->called != FIELD_ABSENT && op->called < op->start ? op->called : op->start;
+            bool any = findings->from != FIELD_ABSENT;
             findings->from = !any || from < findings->from ? from : findings->from;
             findings->to = !any || op->end > findings->to ? op->end : findings->to;
             for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
@@ -164,8 +164,8 @@ static int gather(void *context, const struct trace *trace)
         }
         status = sorter_walk_end(&walk) ?: status;
     }
-    findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
-    bool any_call = state->last_call != EVENT_NONE;
+    findings->run = findings->from == FIELD_ABSENT ? 0 : findings->to - findings->from;
+    bool any_call = state->last_call != FIELD_ABSENT;
     findings->waits = any_call && findings->to > state->last_call ? findings->to - state->last_call : 0;
     if (!any_call || __builtin_add_overflow(findings->waits, state->waits, &findings->waits) ||
         findings->waits > findings->run)
@@ -237,7 +237,7 @@ static int find_main_ranges(struct findings *findings)
 int64_t findings_stack(const void *context, uint32_t name)
 {
     const struct state *state = context;
-    int64_t most = 0, stack = EVENT_NONE;
+    int64_t most = 0, stack = FIELD_ABSENT;
     bool steady = false; /* one that is also seen in the window is better than one of the warm-up alone */
     for (size_t k = 0; k < state->stack_counts.count; k++) {
         const struct named_stack *key = dense_map_row(&state->stacks, k);
@@ -259,10 +259,10 @@ static int find_places(struct state *state)
         struct finding *finding = &findings->items.items[i];
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
-        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT)
+        if (place->stack == FIELD_ABSENT && place->name != EVENT_NO_TEXT)
             place->stack = findings_stack(state, place->name);
-        place->called = place->called == EVENT_NONE ? place->time : place->called;
-        if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
+        place->called = place->called == FIELD_ABSENT ? place->time : place->called;
+        if (place->device == FIELD_ABSENT && place->stream != FIELD_ABSENT)
             place->device = findings->trace->streams.items[place->stream].device;
     }
     return find_ranges(findings, &findings->trace->operators, offsetof(struct finding, operation))
@@ -326,7 +326,7 @@ static void finish(struct report_row *row)
     status = status ?: findings_show_unknown(row);
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
-        bool before = findings->window.steps > 0 && finding->place.time != EVENT_NONE &&
+        bool before = findings->window.steps > 0 && finding->place.time != FIELD_ABSENT &&
                       finding->place.time < findings->window.from;
         finding->early = before || finding->rule == &rule_warm_up;
     }

@@ -38,7 +38,7 @@ static int kernel_event(void *state, const struct trace *trace, const struct eve
 static struct cell fill_size(struct report_row *row, const struct column *column)
 {
     const int64_t *size = row_field(row, column);
-    if (!row->trace->options->by_grid || size[0] == EVENT_NONE || size[1] == EVENT_NONE || size[2] == EVENT_NONE)
+    if (!row->trace->options->by_grid || size[0] == FIELD_ABSENT || size[1] == FIELD_ABSENT || size[2] == FIELD_ABSENT)
         return (struct cell){0};
     return table_format(row->table, "%lldx%lldx%lld", (long long)size[0], (long long)size[1], (long long)size[2]);
 }
@@ -226,7 +226,7 @@ static struct cell fill_stream_name(struct report_row *row, const struct column 
     const struct trace *trace = row->trace;
     const struct trace_stream_id *id = row->key;
     int64_t thread = trace_find_thread(trace, id->process, id->stream);
-    uint32_t name = thread == EVENT_NONE ? EVENT_NO_TEXT : trace->threads.items[thread].name;
+    uint32_t name = thread == FIELD_ABSENT ? EVENT_NO_TEXT : trace->threads.items[thread].name;
     const char *text = trace_text(trace, name);
     char plain[32];
     int length = snprintf(plain, sizeof(plain), "stream %" PRId64, id->stream);

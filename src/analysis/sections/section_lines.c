@@ -154,14 +154,14 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         return call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, event->name))
                    ? add(&lines->waits, &lines->wait_sums, event, event->duration)
                    : 0;
-    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
 /* What a stack, or the line that stands in its place, is known by. */
 static struct line_key key_of(const struct trace *trace, int64_t stack)
 {
-    if (stack != EVENT_NONE && stack >= GPU_OP_STACKS)
+    if (stack != FIELD_ABSENT && stack >= GPU_OP_STACKS)
         return (struct line_key){(uint64_t)stack % GPU_OP_STACKS,
                                  stack & GPU_OP_FORWARD ? LINE_FORWARD : LINE_BACKWARD};
     const struct trace_frame *place = trace_stack_place(trace, stack);
@@ -179,7 +179,7 @@ static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
     size_t known = lines->lines.count;
     struct line *line = tally_item(&lines->lines, &key, struct line);
     if (line && (lines->lines.count > known || cost > line->stack_cost)) {
-        line->stack = key.name == EVENT_NO_TEXT || stack >= GPU_OP_STACKS ? EVENT_NONE : stack;
+        line->stack = key.name == EVENT_NO_TEXT || stack >= GPU_OP_STACKS ? FIELD_ABSENT : stack;
         line->stack_cost = cost;
     }
     return line;
@@ -232,7 +232,7 @@ static int gather_launches(struct report_row *row)
         sum_add(&lines->gpu_ns, all->all.ns);
         if (all->sampled.count > 0 || lines->sampled_sums.count == 0)
             continue;
-        struct line *line = line_of(row, EVENT_NONE, 0);
+        struct line *line = line_of(row, FIELD_ABSENT, 0);
         if (!line)
             return -1;
         sum_add(&line->gpu_ns, all->all.ns);

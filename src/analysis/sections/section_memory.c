@@ -19,7 +19,7 @@ enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTO
 struct memory_key {
     int64_t source;   /* enum memory_source */
     uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
-    int64_t device;   /* EVENT_NONE: the host's, or not known */
+    int64_t device;   /* FIELD_ABSENT: the host's, or not known */
     event_id process; /* whose it is; of a GPU's counter, the GPU's row */
 };
 
@@ -85,7 +85,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
     const char *name = trace_text(trace, event->name);
     if (!use)
         return -1;
-    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
     if (event->fault != EVENT_NO_TEXT) {
         /* CUDA may have refused the release, or done it. */
@@ -97,7 +97,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
     } else
         count_step(use, allocation, failed);
     /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
-    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
+    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == FIELD_ABSENT;
     return 0;
 }
 
@@ -107,9 +107,9 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
                      enum memory_source source, int64_t bytes)
 {
     struct memory_key key = {source, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = bytes == EVENT_NONE ? NULL : tally_item(uses, &key, struct memory_use);
+    struct memory_use *use = bytes == FIELD_ABSENT ? NULL : tally_item(uses, &key, struct memory_use);
     if (!use)
-        return bytes == EVENT_NONE ? 0 : -1;
+        return bytes == FIELD_ABSENT ? 0 : -1;
     if (event->phase == HEAP_OUTSIDE) {
         bool later = !use->earlier || event->start >= use->earlier_at;
         use->earlier_level = later ? bytes : use->earlier_level;
@@ -129,7 +129,7 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
 /* What is allocated, and what the allocator holds of CUDA's memory, which it does not report of the host's. */
 static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
-    int64_t reserved = event->device_type == HEAP_PYTORCH_CPU ? EVENT_NONE : event->total_reserved;
+    int64_t reserved = event->device_type == HEAP_PYTORCH_CPU ? FIELD_ABSENT : event->total_reserved;
     return add_level(uses, trace, event, MEMORY_PYTORCH, event->total_allocated)
                ?: add_level(uses, trace, event, MEMORY_PYTORCH_RESERVED, reserved);
 }
@@ -152,11 +152,11 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     if (event->phase == HEAP_OUTSIDE)
         return pytorch && event->start < trace->window.first ? add_levels(uses, trace, event) : 0;
     if (event->phase == 'C') {
-        if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
+        if (event->name == EVENT_NO_TEXT || event->bytes == FIELD_ABSENT)
             return 0;
         if (!counted_kind(interned(&trace->strings, event->name)))
             return 0;
-        struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
+        struct memory_key key = {MEMORY_COUNTER, event->name, FIELD_ABSENT, event->process};
         struct memory_use *use = tally_item(uses, &key, struct memory_use);
         if (!use)
             return -1;
@@ -187,7 +187,7 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
 
 /* The owner and the place of memory: rows differ in these, and both views have them. */
 struct place {
-    int64_t device; /* EVENT_NONE: the host's memory, or not known */
+    int64_t device; /* FIELD_ABSENT: the host's memory, or not known */
     bool owned;     /* the process is known */
     event_id process;
 };
@@ -196,14 +196,14 @@ struct place {
 static struct place place_of(const struct trace *trace, const struct memory_key *key)
 {
     if (key->source != MEMORY_COUNTER)
-        return (struct place){key->device < 0 ? EVENT_NONE : key->device, true, key->process};
+        return (struct place){key->device < 0 ? FIELD_ABSENT : key->device, true, key->process};
     const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
     if (row)
         return (struct place){row->device, true, row->process};
     const struct trace_process *process = trace_process(trace, key->process);
     if (process && process->host)
-        return (struct place){EVENT_NONE, true, key->process};
-    struct event_fields counter = {.device = EVENT_NONE, .process = key->process};
+        return (struct place){FIELD_ABSENT, true, key->process};
+    struct event_fields counter = {.device = FIELD_ABSENT, .process = key->process};
     return (struct place){trace_event_device(&counter), false, 0};
 }
 
@@ -225,7 +225,7 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
     if (most <= use->peak)
         return;
     use->peak = most;
-    use->peak_at = EVENT_NONE;
+    use->peak_at = FIELD_ABSENT;
 }
 
 /* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
@@ -289,7 +289,7 @@ static void write_row(struct report_row *row, const struct memory_key *key, cons
     };
     if (use->counted) {
         item.peak = cell_integer(use->peak);
-        item.peak_at = cell_integer(use->peak_at == EVENT_NONE ? EVENT_NONE : use->peak_at - row->trace->start);
+        item.peak_at = cell_integer(use->peak_at == FIELD_ABSENT ? FIELD_ABSENT : use->peak_at - row->trace->start);
         item.end = cell_integer(use->end);
     }
     if (use->stepped) {
@@ -330,7 +330,7 @@ const struct levels *memory_levels(const struct trace *trace, size_t number, str
         if (!uses[i].levels || number-- > 0)
             continue;
         buffer_text(name, kind_of(trace, key));
-        if (place.device == EVENT_NONE)
+        if (place.device == FIELD_ABSENT)
             buffer_text(name, ", host");
         else
             buffer_format(name, ", GPU %lld", (long long)place.device);

@@ -70,7 +70,7 @@ static void finish_peak(struct report_row *row)
         const struct heap_place *place = &heap->places.items[heap->groups.items[i].place];
         struct peak_row group = {.count = heap_group_at_peak(heap, i), .at = place->peak_at, .peak = place->peak};
         group.bytes = heap_group_bytes(heap_group_id(heap, i), group.count);
-        group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? EVENT_NONE : group.count;
+        group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? FIELD_ABSENT : group.count;
         if (group.bytes > 0)
             section_row(row, heap_group_id(heap, i), &group);
     }
@@ -139,8 +139,8 @@ static void write_live(struct report_row *row, bool at_end, const struct heap_li
     row->table->no_memory |= !copy;
     for (size_t i = 0; i < heap->groups.count; i++) {
         const struct heap_group *group = &heap->groups.items[i];
-        const struct live_row before = {at_end ? group->live : group->live_asked, EVENT_NONE, EVENT_NONE, EVENT_NONE,
-                                        NULL};
+        const struct live_row before = {at_end ? group->live : group->live_asked, FIELD_ABSENT, FIELD_ABSENT,
+                                        FIELD_ABSENT, NULL};
         if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0)
             section_row(row, heap_group_id(heap, i), &before);
     }

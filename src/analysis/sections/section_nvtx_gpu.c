@@ -63,7 +63,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     bool plain = !event_id_is_text(event->thread) && !trace_in_extra_row(event);
     struct gpu_key key = {
         .kind = {event->name, event->domain, RANGE_NESTED},
-        .place = {trace_event_device(event), event->context, plain ? event_id_value(event->thread) : EVENT_NONE}};
+        .place = {trace_event_device(event), event->context, plain ? event_id_value(event->thread) : FIELD_ABSENT}};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     return group ? series_add(&group->spans, event->duration) : -1;
 }

@@ -105,9 +105,9 @@ struct line {
     int64_t total;
     int64_t whole; /* what the first column is a share of: ns */
     int64_t part;  /* that share's: ns */
-    int64_t both;  /* ns in which something else ran, too; this and the next: EVENT_NONE: does not apply */
+    int64_t both;  /* ns in which something else ran, too; this and the next: FIELD_ABSENT: does not apply */
     int64_t alone;
-    int64_t first, second; /* indices of streams; EVENT_NONE: it is not a pair */
+    int64_t first, second; /* indices of streams; FIELD_ABSENT: it is not a pair */
     uint32_t device;
 };
 
@@ -120,7 +120,7 @@ static struct cell fill_percent(struct report_row *row, const struct column *col
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
     int64_t stream = row_integer(row, column);
-    return cell_integer(stream == EVENT_NONE ? stream : trace_stream_id(row->trace, (size_t)stream)->stream);
+    return cell_integer(stream == FIELD_ABSENT ? stream : trace_stream_id(row->trace, (size_t)stream)->stream);
 }
 
 static struct cell fill_words(struct report_row *row, const struct column *column)
@@ -143,7 +143,7 @@ static const struct column columns[] = {
 static void add_overlap(struct report_row *row, uint32_t device, int64_t both, int64_t total, const char *word,
                         const char *text)
 {
-    const struct line line = {word, text, total, total, both, both, EVENT_NONE, EVENT_NONE, EVENT_NONE, device};
+    const struct line line = {word, text, total, total, both, both, FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT, device};
     if (total > 0)
         section_row(row, NULL, &line);
 }
@@ -159,7 +159,7 @@ static void add_pair(struct report_row *row, const struct pair_key *key, int64_t
                               less,
                               both,
                               both,
-                              EVENT_NONE,
+                              FIELD_ABSENT,
                               (int64_t)key->first,
                               (int64_t)key->second,
                               (uint32_t)first->device};
@@ -217,17 +217,17 @@ static void add_temporal(struct report_row *row, uint32_t number, const struct t
          .alone = temporal_alone(device, TEMPORAL_COMMUNICATION)},
         {"copy", "copies", temporal_any(device, TEMPORAL_COPY), run, .alone = temporal_alone(device, TEMPORAL_COPY)},
         {"set", "sets", temporal_any(device, TEMPORAL_SET), run, .alone = temporal_alone(device, TEMPORAL_SET)},
-        {"idle", "idle", run - busy, run, .alone = EVENT_NONE},
-        {"active-idle", "idle, from the first to the last operation", active - busy, active, .alone = EVENT_NONE},
-        {"active-compute", "computing, from the first to the last operation", compute, active, .alone = EVENT_NONE},
+        {"idle", "idle", run - busy, run, .alone = FIELD_ABSENT},
+        {"active-idle", "idle, from the first to the last operation", active - busy, active, .alone = FIELD_ABSENT},
+        {"active-compute", "computing, from the first to the last operation", compute, active, .alone = FIELD_ABSENT},
         {"active-other", "not computing, from the first to the last operation", busy - compute, active,
-         .alone = EVENT_NONE},
+         .alone = FIELD_ABSENT},
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         struct line *line = &lines[i];
         line->device = number;
         line->part = line->total;
-        line->both = line->alone == EVENT_NONE ? EVENT_NONE : line->total - line->alone;
+        line->both = line->alone == FIELD_ABSENT ? FIELD_ABSENT : line->total - line->alone;
         section_row(row, NULL, line);
     }
 }

@@ -68,7 +68,7 @@ static void write_devices(struct table *table, const struct trace *trace)
     for (size_t i = 0; i < trace->devices.count; i++) {
         const struct trace_device *device = &trace->devices.items[i];
         char words[TRACE_STREAM_WORDS];
-        trace_stream_words(words, trace_device_id(trace, i), EVENT_NONE);
+        trace_stream_words(words, trace_device_id(trace, i), FIELD_ABSENT);
         const char *gpu = *words ? words : "GPU";
         if (!device->used)
             continue;
@@ -220,7 +220,7 @@ static void write_plugin(struct report_row *row, const struct trace_plugin *plug
 {
     struct plugin_row item = {
         .name = plugin->name, .calls = plugin->calls, .ns = plugin->ns, .text = EVENT_NO_TEXT, .stack = EVENT_NO_TEXT};
-    if (plugin->pid != EVENT_NONE && row->trace->host_processes > 1)
+    if (plugin->pid != FIELD_ABSENT && row->trace->host_processes > 1)
         item.process = trace_process_cell(row->trace, row->table, event_id_number(plugin->pid));
     for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
         if (i < plugin->lines) {
@@ -228,7 +228,7 @@ static void write_plugin(struct report_row *row, const struct trace_plugin *plug
             item.stack = row->trace->plugin_lines.items[first + i].stack;
         }
         section_row(row, NULL, &item);
-        item.calls = item.ns = EVENT_NONE;
+        item.calls = item.ns = FIELD_ABSENT;
     }
 }
 

@@ -90,13 +90,13 @@ static int gather(void *context, const struct trace *trace)
         struct stream_row *row = &state->rows.items[op->stream];
         int64_t idle = op->start - row->end;
         if (row->operations++ > 0 && idle > 0) {
-            if (op->called != EVENT_NONE && op->called > row->end)
+            if (op->called != FIELD_ABSENT && op->called > row->end)
                 sum_add(&row->host_wait, idle);
             else
                 sum_add(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other, idle);
         }
         row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
-        status = op->called == EVENT_NONE ? 0 : queue_op(row, op);
+        status = op->called == FIELD_ABSENT ? 0 : queue_op(row, op);
     }
     for (size_t i = 0; i < state->rows.count; i++)
         finish_until(&state->rows.items[i], INT64_MAX);

@@ -50,7 +50,7 @@ static void finish(struct report_row *row)
             .gpu = count ? cell_real((double)gpu / (double)count) : (struct cell){0},
             .launches = count ? cell_real((double)launches / (double)count) : (struct cell){0},
             .number = count ? cell_integer(process->items.items[process->slowest].number) : (struct cell){0},
-            .slowest_at = count ? process->items.items[process->slowest].start : EVENT_NONE,
+            .slowest_at = count ? process->items.items[process->slowest].start : FIELD_ABSENT,
         };
         section_row(row, NULL, &item);
     }

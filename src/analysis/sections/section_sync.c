@@ -14,10 +14,10 @@
 struct wait_key {
     uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
     int64_t stream_waits; /* 1: the stream, not the thread that called */
-    int64_t thread;       /* index; EVENT_NONE: a stream waited, or not known */
-    int64_t device;       /* EVENT_NONE: there is no record, and what was waited for is not known */
+    int64_t thread;       /* index; FIELD_ABSENT: a stream waited, or not known */
+    int64_t device;       /* FIELD_ABSENT: there is no record, and what was waited for is not known */
     int64_t waiting_stream;
-    int64_t stream, cuda_event; /* waited for; EVENT_NONE: neither is known */
+    int64_t stream, cuda_event; /* waited for; FIELD_ABSENT: neither is known */
 };
 
 struct sync_record {
@@ -49,7 +49,7 @@ static void init(void *state, const struct trace *trace)
 /* CUPTI's "none" comes as -1, or as that in 32 bits. */
 static int64_t known(int64_t number)
 {
-    return number >= 0 && number < UINT32_MAX ? number : EVENT_NONE;
+    return number >= 0 && number < UINT32_MAX ? number : FIELD_ABSENT;
 }
 
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -62,12 +62,12 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     record.key = (struct wait_key){
         .name = event->name,
         .stream_waits = stream_waits,
-        .thread = EVENT_NONE,
+        .thread = FIELD_ABSENT,
         .device = trace_event_device(event),
-        .waiting_stream = stream_waits ? known(event->stream) : EVENT_NONE,
+        .waiting_stream = stream_waits ? known(event->stream) : FIELD_ABSENT,
         .stream = strcmp(kind, "Stream Sync") == 0 ? known(event->stream) : stream,
-        .cuda_event = stream == EVENT_NONE ? known(event->wait_on_event)
-                                           : EVENT_NONE, /* with a stream, many events are one row */
+        .cuda_event = stream == FIELD_ABSENT ? known(event->wait_on_event)
+                                             : FIELD_ABSENT, /* with a stream, many events are one row */
     };
     return sorter_add(&sync->records, &record);
 }
@@ -92,10 +92,10 @@ static int add_call(void *context, const struct call *call)
     struct sync *sync = context;
     const struct wait_key key = {.name = call->name,
                                  .thread = call->thread,
-                                 .device = EVENT_NONE,
-                                 .waiting_stream = EVENT_NONE,
-                                 .stream = EVENT_NONE,
-                                 .cuda_event = EVENT_NONE};
+                                 .device = FIELD_ABSENT,
+                                 .waiting_stream = FIELD_ABSENT,
+                                 .stream = FIELD_ABSENT,
+                                 .cuda_event = FIELD_ABSENT};
     return call_kind_waits(kind_of(sync, call->name)) ? add_wait(sync, &key, call->end - call->start) : 0;
 }
 
@@ -139,9 +139,9 @@ static int gather(void *state, const struct trace *trace)
 static struct cell fill_waiter(struct report_row *row, const struct column *column)
 {
     const struct wait_key *key = row->key;
-    if (key->thread != EVENT_NONE)
+    if (key->thread != FIELD_ABSENT)
         return trace_thread_cell(row->trace, row->table, (uint32_t)key->thread);
-    if (key->waiting_stream != EVENT_NONE)
+    if (key->waiting_stream != FIELD_ABSENT)
         return trace_stream_cell(row->table, key->device, key->waiting_stream);
     return table_text(row->table, "a thread");
 }
@@ -150,11 +150,11 @@ static struct cell fill_target(struct report_row *row, const struct column *colu
 {
     const struct wait_key *key = row->key;
     const char *what = strstr(interned(&row->trace->strings, (uint32_t)key->name), "Event") ? "event on " : "";
-    if (key->device == EVENT_NONE)
+    if (key->device == FIELD_ABSENT)
         return (struct cell){0};
-    if (key->stream != EVENT_NONE)
+    if (key->stream != FIELD_ABSENT)
         return table_format(row->table, "%sGPU %" PRId64 " stream %" PRId64, what, key->device, key->stream);
-    if (key->cuda_event != EVENT_NONE)
+    if (key->cuda_event != FIELD_ABSENT)
         return table_format(row->table, "GPU %" PRId64 " event %" PRId64, key->device, key->cuda_event);
     return table_format(row->table, "%sGPU %" PRId64, what, key->device);
 }

@@ -261,7 +261,7 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
         clock_walk_set(&walk->clocks, event);
         if (event->correlation == 0)
             event->correlation = conditional_launches_find(walk->process->conditional, event);
-        if (event->type == EVENT_NONE)
+        if (event->type == EVENT_TYPE_NONE)
             walk->unreadable++;
         else if (walk->all || event_is_shown(walk->process, event))
             return true;

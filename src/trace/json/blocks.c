@@ -59,7 +59,7 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         event_find_extent(event);
         batch->any |= event->phase != 'M';
         batch->end = end > batch->end ? end : batch->end;
-        if (event->start < batch->start && event->start != EVENT_NONE)
+        if (event->start < batch->start && event->start != FIELD_ABSENT)
             batch->start = event->start;
     } else {
         batch->events.count--;

@@ -454,10 +454,10 @@ static inline bool put_texts(struct cursor *c)
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
         event->category = CATEGORY_DEVICE_RANGE;
     /* Some programs call the process of a GPU by its name alone: "GPU 1". */
-    if (event->device == EVENT_NONE && event_id_is_text(event->process) &&
+    if (event->device == FIELD_ABSENT && event_id_is_text(event->process) &&
         category_in(event->category, CATEGORIES_GPU_OPS)) {
         const char *row = interned(c->strings, (uint32_t)(event->process >> 1));
-        event->device = event_number_of_text(row, strlen(row), EVENT_NONE);
+        event->device = event_number_of_text(row, strlen(row), FIELD_ABSENT);
     }
     return !c->name.at || put_text(c, &c->name, &event->name);
 }
@@ -486,7 +486,7 @@ enum parse_result fast_path_event(const char *text, const char *end, struct inte
 {
     struct cursor c = {.at = text + 1, .end = end, .strings = strings, .event = event};
     *event = event_nothing;
-    event->start = EVENT_NONE;
+    event->start = FIELD_ABSENT;
     if (*text != '{' || !take_members(&c) || !has(&c, PHASE) || c.surrogates > 0)
         return PARSE_CUT;
     *length = (size_t)(c.at - text);
@@ -545,7 +545,7 @@ static const char *expected_time(struct json_text value)
 static enum parse_result read_times(struct event_fields *event, const struct json_text *members,
                                     struct event_fault *fault)
 {
-    event->start = EVENT_NONE;
+    event->start = FIELD_ABSENT;
     if (!read_time(members[START], &event->start) && event->phase != 'M')
         return lacks(fault, JSON_NO_TIME, "ts", expected_time(members[START]));
     if (event->phase != 'X')

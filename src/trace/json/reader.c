@@ -186,7 +186,7 @@ static int pass_whole(struct reader *reader, struct event_fields *event)
 
 static void note_times(struct reader *reader, int64_t start, int64_t end)
 {
-    reader->start = start < reader->start && start != EVENT_NONE ? start : reader->start;
+    reader->start = start < reader->start && start != FIELD_ABSENT ? start : reader->start;
     reader->end = end > reader->end ? end : reader->end;
 }
 

@@ -183,7 +183,7 @@ static void decode_open_call(struct event *event, const void *record)
 {
     const struct spool_open_call *call = record;
     if (call->head.flags != SPOOL_CALL_OPEN) {
-        event->type = EVENT_NONE;
+        event->type = EVENT_TYPE_NONE;
         return;
     }
     event->thread = call->thread;

@@ -48,7 +48,7 @@ void cupti_record_sizes(uint16_t sizes[SPOOL_CUPTI_KINDS], const struct spool_he
 /* Whether this kind becomes an event at all; records of others are stepped over. */
 bool cupti_kind_decoded(uint32_t kind);
 
-/* Fills EVENT from the record at hand. EVENT_NONE: a record that tells nothing for a trace. */
+/* Fills EVENT from the record at hand. EVENT_TYPE_NONE: a record that tells nothing for a trace. */
 void cupti_decode(struct event *event, const struct cupti_walk *walk);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum event_type {
-    EVENT_NONE = 0, /* a record that is known and tells nothing for a trace */
+    EVENT_TYPE_NONE = 0, /* a record that is known and tells nothing for a trace */
     /* Work of a GPU */
     EVENT_KERNEL,
     EVENT_MEMCPY,

@@ -31,7 +31,7 @@ static int see(void *context, const struct event_fields *events, size_t count)
         snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
         seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
         if (seen->of_runs)
-            seen->wrong |= events[i].address != (events[i].start % 5 ? EVENT_NONE : events[i].start);
+            seen->wrong |= events[i].address != (events[i].start % 5 ? FIELD_ABSENT : events[i].start);
         seen->last = events[i].start;
         if (++seen->count > seen->most)
             return -1;
@@ -107,7 +107,7 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
         event.start = number;
         event.category = category_of(number);
         event.name = (uint32_t)(count - 1 - i);
-        event.address = number % 5 ? EVENT_NONE : number;
+        event.address = number % 5 ? FIELD_ABSENT : number;
         event_find_extent(&event);
         buffer_bytes(&bytes, &event, event.extent);
         run.categories |= CATEGORY_BIT(event.category);

@@ -43,10 +43,10 @@ static struct event_fields instant(uint32_t name, int64_t time, int64_t address,
         .address = address,
         .bytes = bytes,
         .device = 0,
-        .stack = EVENT_NONE,
-        .held = EVENT_NONE,
-        .return_value = EVENT_NONE,
-        .total_allocated = EVENT_NONE,
+        .stack = FIELD_ABSENT,
+        .held = FIELD_ABSENT,
+        .return_value = FIELD_ABSENT,
+        .total_allocated = FIELD_ABSENT,
         .memory_kind = device_kind,
         .held_by_kind = EVENT_NO_TEXT,
         .fault = EVENT_NO_TEXT,
@@ -65,7 +65,7 @@ static void allocate(int64_t time, int64_t address, int64_t bytes)
 
 static void give_back(int64_t time, int64_t address)
 {
-    see(instant(release_name, time, address, EVENT_NONE));
+    see(instant(release_name, time, address, FIELD_ABSENT));
 }
 
 static void pytorch(int64_t time, int64_t address, int64_t bytes)
@@ -187,7 +187,7 @@ UNIT_TEST_WITH(devices_processes_and_stacks_are_kept_apart, begin, end)
     see(event);
     event.process = OTHER; /* the same address there is another one */
     see(event);
-    event.device = EVENT_NONE;
+    event.device = FIELD_ABSENT;
     event.address = 0x2;
     see(event);
     event.stack = 7;
@@ -223,12 +223,12 @@ UNIT_TEST_WITH(what_is_not_known_or_was_refused_changes_nothing, begin, end)
 {
     allocate(1, 0x1, 10);
     give_back(2, 0x9);
-    struct event_fields refused = instant(release_name, 3, 0x1, EVENT_NONE);
+    struct event_fields refused = instant(release_name, 3, 0x1, FIELD_ABSENT);
     refused.return_value = 1;
     see(refused);
-    allocate(4, 0x2, EVENT_NONE);
+    allocate(4, 0x2, FIELD_ABSENT);
     allocate(5, 0x3, HEAP_SIZE_MAX + 1);
-    allocate(6, EVENT_NONE, 10);
+    allocate(6, FIELD_ABSENT, 10);
     finish();
     assert_int_equal(count_live(), 1);
     assert_int_equal(heap.groups.count, 1);
@@ -257,7 +257,7 @@ UNIT_TEST_WITH(failures_are_kept_one_by_one, begin, end)
     failed.held = 30;
     failed.stack = 4;
     see(failed);
-    struct event_fields of_pytorch = instant(failure_name, 6, EVENT_NONE, 2000);
+    struct event_fields of_pytorch = instant(failure_name, 6, FIELD_ABSENT, 2000);
     of_pytorch.category = CATEGORY_CPU_INSTANT_EVENT;
     of_pytorch.total_allocated = 40;
     see(of_pytorch);

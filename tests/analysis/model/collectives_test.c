@@ -6,7 +6,7 @@
 #include "analysis/model/section.h"
 
 #define PID(rank) (100 + (int64_t)(rank))
-#define NO_SEQUENCE EVENT_NONE
+#define NO_SEQUENCE FIELD_ABSENT
 
 static const struct report_options options = {.sections = REPORT_BIT(REPORT_TEMPORAL), .workers = 1};
 static struct sections sections;
@@ -204,7 +204,7 @@ UNIT_TEST_WITH(all_calls_of_a_kernel_have_its_times, begin, end)
         int64_t sequence = (int64_t)i / 2;
         assert_int_equal(all[i].sequence, sequence);
         assert_int_equal(all[i].called, 10 + 10 * sequence);
-        assert_int_equal(all[i].start, sequence < 2 ? 100 : EVENT_NONE);
+        assert_int_equal(all[i].start, sequence < 2 ? 100 : FIELD_ABSENT);
         assert_int_equal(all[i].joint, sequence == 1);
     }
     assert_int_equal(all[2].duration, 50);
@@ -212,7 +212,7 @@ UNIT_TEST_WITH(all_calls_of_a_kernel_have_its_times, begin, end)
     /* the bytes of both are the kernel's, which is the first one's; the third has no kernel */
     assert_int_equal(all[0].kernel_bytes, 2 * all[0].bytes);
     assert_int_equal(all[0].kernel_bus_bytes, 2 * all[0].bytes); /* of two ranks */
-    assert_int_equal(all[2].kernel_bytes, EVENT_NONE);
+    assert_int_equal(all[2].kernel_bytes, FIELD_ABSENT);
 }
 
 UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
@@ -226,10 +226,10 @@ UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
     assert_int_equal(all[3].sequence, 1);
     for (size_t i = 1; i < 4; i += 2) {
         assert_int_equal(all[i].part, 1);
-        assert_int_equal(all[i].called, EVENT_NONE);
+        assert_int_equal(all[i].called, FIELD_ABSENT);
         assert_int_equal(all[i].start, 500);
         assert_int_equal(all[i].joint, i == 3);
-        assert_int_equal(all[i].kernel_bytes, i == 1 ? 2 * all[i].bytes : EVENT_NONE);
+        assert_int_equal(all[i].kernel_bytes, i == 1 ? 2 * all[i].bytes : FIELD_ABSENT);
     }
 }
 
@@ -257,7 +257,7 @@ UNIT_TEST_WITH(a_kernel_of_pairs_moves_what_it_sends_or_what_it_receives, begin,
     give(&event);
     size_t count = gather(all, sizes), leaders = 0;
     for (size_t i = 0; i < count; i++) {
-        if (all[i].kernel_bytes == EVENT_NONE)
+        if (all[i].kernel_bytes == FIELD_ABSENT)
             continue;
         leaders++;
         assert_int_equal(all[i].bytes % 100, 0);
@@ -281,7 +281,7 @@ UNIT_TEST_WITH(a_kernel_in_flight_is_that_of_all_its_calls, begin, end)
     give(&flying);
     assert_int_equal(gather(all, sizes), 2);
     assert_int_equal(all[1].in_flight, 1);
-    assert_int_equal(all[1].start, EVENT_NONE);
+    assert_int_equal(all[1].start, FIELD_ABSENT);
 }
 
 UNIT_TEST_WITH(another_communicator_is_another_operation, begin, end)
@@ -381,7 +381,7 @@ UNIT_TEST_WITH(a_number_that_comes_again_is_told_apart, begin, end)
     assert_int_equal(all[0].called, 10);
     assert_int_equal(all[0].start, 100);
     assert_int_equal(all[2].part, 1);
-    assert_int_equal(all[2].called, EVENT_NONE);
+    assert_int_equal(all[2].called, FIELD_ABSENT);
     assert_int_equal(all[2].start, 200);
 }
 
@@ -401,10 +401,10 @@ UNIT_TEST_WITH(what_did_not_end_is_known_as_such, begin, end)
     assert_int_equal(sizes[0], 2);
     assert_true(all[0].in_flight);
     assert_int_equal(all[0].returned, 510);
-    assert_int_equal(all[0].start, EVENT_NONE);
+    assert_int_equal(all[0].start, FIELD_ABSENT);
     assert_false(all[1].in_flight);
     assert_int_equal(all[1].called, 500);
-    assert_int_equal(all[1].returned, EVENT_NONE);
+    assert_int_equal(all[1].returned, FIELD_ABSENT);
 }
 
 UNIT_TEST_WITH(what_computation_overlaps_is_not_exposed, begin, end)
@@ -496,14 +496,14 @@ UNIT_TEST(sizes_and_factors_are_those_of_nccl_tests)
     assert_int_equal(collective_elements(COLLECTIVE_ALLREDUCE, 100, 100, 4), 100);
     assert_int_equal(collective_elements(COLLECTIVE_ALLGATHER, 100, 400, 4), 400);
     assert_int_equal(collective_elements(COLLECTIVE_REDUCESCATTER, 400, 100, 4), 400);
-    assert_int_equal(collective_elements(COLLECTIVE_GATHER, 100, EVENT_NONE, 4), 400);
+    assert_int_equal(collective_elements(COLLECTIVE_GATHER, 100, FIELD_ABSENT, 4), 400);
     assert_int_equal(collective_elements(COLLECTIVE_SCATTER, 400, 100, 4), 400);
     assert_true(collective_bus_factor(COLLECTIVE_ALLREDUCE, 4) == 1.5);
     assert_true(collective_bus_factor(COLLECTIVE_ALLGATHER, 4) == 0.75);
     assert_true(collective_bus_factor(COLLECTIVE_ALLTOALL, 2) == 0.5);
     assert_true(collective_bus_factor(COLLECTIVE_BROADCAST, 4) == 1);
     assert_true(collective_bus_factor(COLLECTIVE_BARRIER, 4) == 0);
-    assert_true(collective_bus_factor(COLLECTIVE_ALLREDUCE, EVENT_NONE) == 0);
+    assert_true(collective_bus_factor(COLLECTIVE_ALLREDUCE, FIELD_ABSENT) == 0);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -27,7 +27,7 @@ static void sample(uint32_t thread, int64_t time, int64_t stack)
 
 static void off(uint32_t thread, int64_t start, int64_t end)
 {
-    const struct host_state one = {.start = start, .end = end, .waker = EVENT_NONE};
+    const struct host_state one = {.start = start, .end = end, .waker = FIELD_ABSENT};
     assert_int_equal(host_samples_add_state(&samples, thread, &one, &(struct host_site){1, EVENT_NO_TEXT}), 0);
 }
 

@@ -39,11 +39,11 @@ static void operate(enum collective_kind kind, const uint32_t *index, uint32_t s
                                      .kind = (uint8_t)(pair && i == 1 ? COLLECTIVE_RECV : kind),
                                      .group_size = size,
                                      .bytes = 1 << 20,
-                                     .called = EVENT_NONE,
-                                     .returned = EVENT_NONE,
+                                     .called = FIELD_ABSENT,
+                                     .returned = FIELD_ABSENT,
                                      .start = now + ahead[index[i]],
                                      .duration = duration,
-                                     .exposed = EVENT_NONE,
+                                     .exposed = FIELD_ABSENT,
                                      .group_call = group_call};
     now += duration;
     assert_int_equal(ranks_add_operation(&ranks, one, index, size), 0);
@@ -51,7 +51,7 @@ static void operate(enum collective_kind kind, const uint32_t *index, uint32_t s
 
 static void send(uint32_t from, uint32_t to, int64_t duration)
 {
-    operate(COLLECTIVE_SEND, (const uint32_t[]){from, to}, 2, duration, EVENT_NONE);
+    operate(COLLECTIVE_SEND, (const uint32_t[]){from, to}, 2, duration, FIELD_ABSENT);
 }
 
 static size_t count_stages(void)
@@ -176,7 +176,7 @@ UNIT_TEST(no_link_is_named_where_it_cannot_be_known)
     begin(4, 4);
     const uint32_t all[] = {0, 1, 2, 3};
     for (unsigned times = 0; times < 10; times++)
-        operate(COLLECTIVE_ALLREDUCE, all, 4, times < 5 ? 1000 : 3000, EVENT_NONE);
+        operate(COLLECTIVE_ALLREDUCE, all, 4, times < 5 ? 1000 : 3000, FIELD_ABSENT);
     assert_int_equal(count_links(&links), 0);
     slow_links_release(&links);
 }

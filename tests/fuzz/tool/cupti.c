@@ -17,7 +17,7 @@ static void walk(const struct spool_part *part, const uint16_t *sizes)
         FUZZ_HOLDS(((uintptr_t)walk.record - (uintptr_t)part->data) % 8 == 0);
         cupti_decode(&event, &walk);
         fuzz_touch(&event, sizeof(event));
-        FUZZ_HOLDS(cupti_kind_decoded(walk.kind) || event.type == EVENT_NONE);
+        FUZZ_HOLDS(cupti_kind_decoded(walk.kind) || event.type == EVENT_TYPE_NONE);
         FUZZ_HOLDS(++records <= part->size / 8);
     }
 }

@@ -30,7 +30,7 @@ static int see_event(void *context, struct event_fields *event)
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         touch_text(seen, texts[i]);
     FUZZ_HOLDS(event->phase != 'X' || (event->name != EVENT_NO_TEXT && event->duration >= 0));
-    FUZZ_HOLDS(event->start == EVENT_NONE || event->start - INT64_MAX / 2 <= 0);
+    FUZZ_HOLDS(event->start == FIELD_ABSENT || event->start - INT64_MAX / 2 <= 0);
     if (event_id_is_text(event->process))
         touch_text(seen, (uint32_t)event_id_value(event->process));
     return 0;

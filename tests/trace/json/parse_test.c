@@ -46,7 +46,7 @@ UNIT_TEST(a_kernel_is_read)
     assert_int_equal(event.correlation, 423);
     assert_int_equal(event.grid[1], 64);
     assert_int_equal(event.block[0], 128);
-    assert_int_equal(event.bytes, EVENT_NONE);
+    assert_int_equal(event.bytes, FIELD_ABSENT);
     assert_int_equal(event.mangled_name, EVENT_NO_TEXT);
 }
 
@@ -92,9 +92,9 @@ UNIT_TEST(numbers_may_stand_in_texts)
     assert_int_equal(event.stream, 7);
     assert_int_equal(event.device, 2);
     assert_int_equal(event.correlation, 16);
-    assert_int_equal(event.context, EVENT_NONE);
+    assert_int_equal(event.context, FIELD_ABSENT);
     assert_int_equal(event.grid[0], 4);
-    assert_int_equal(event.grid[1], EVENT_NONE);
+    assert_int_equal(event.grid[1], FIELD_ABSENT);
 }
 
 UNIT_TEST(a_slice_without_a_duration_is_open_unless_it_is_of_a_gpu)
@@ -164,15 +164,15 @@ UNIT_TEST(arguments_of_wrong_types_are_passed_over)
                            "\"grid\":7,\"block\":[1,\"x\",null,4],\"device\":{}}}",
                            &event),
                      PARSE_DONE);
-    assert_int_equal(event.stream, EVENT_NONE);
-    assert_int_equal(event.grid[0], EVENT_NONE);
+    assert_int_equal(event.stream, FIELD_ABSENT);
+    assert_int_equal(event.grid[0], FIELD_ABSENT);
     assert_int_equal(event.block[0], 1);
     assert_int_equal(
         parse("{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"a\",\"ts\":1,\"args\":{\"bytes\":1e999,\"fault\":{},"
               "\"kind\":3}}",
               &event),
         PARSE_DONE);
-    assert_int_equal(event.bytes, EVENT_NONE);
+    assert_int_equal(event.bytes, FIELD_ABSENT);
     assert_int_equal(event.fault, EVENT_NO_TEXT);
     assert_string_equal(interned(&strings, event.memory_kind), "3");
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);

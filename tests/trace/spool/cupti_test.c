@@ -90,7 +90,7 @@ UNIT_TEST(test_no_record_is_read_beyond_its_bytes)
             struct event event;
             memcpy(record, &kind, sizeof(kind));
             decode(&event, record, kind, bytes);
-            assert_true(cupti_kind_decoded(kind) || event.type == EVENT_NONE);
+            assert_true(cupti_kind_decoded(kind) || event.type == EVENT_TYPE_NONE);
             free(record);
         }
     }
@@ -101,7 +101,7 @@ UNIT_TEST(test_a_record_too_short_for_its_kind_tells_nothing)
     CUpti_ActivityKernel10 kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .correlationId = 4};
     struct event event;
     decode(&event, &kernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 64);
-    assert_int_equal(event.type, EVENT_NONE);
+    assert_int_equal(event.type, EVENT_TYPE_NONE);
     decode(&event, &kernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(kernel));
     assert_int_equal(event.type, EVENT_KERNEL);
     assert_int_equal(event.correlation, 4);
