@@ -145,6 +145,10 @@ header=$root/src/analysis/findings/findings.h
     run found 'launched(7; 0; 0; 100; 100),
         (range(10) | call("cudaMemcpy"; 100 + 90 * .; 90; .), copy("Memcpy HtoD (Pinned -> Device)"; 7; 105 + 90 * .; 85; .; 1000000))'
     assert_output 'blocking-copies 900000 150000 10'
+    # A program that waits before it begins to copy has no more to overlap with.
+    run found 'launched(7; 0; 0; 100; 100),
+        (range(10) | call("cudaMemcpy"; 5100 + 90 * .; 90; .), copy("Memcpy HtoD (Pinned -> Device)"; 7; 5105 + 90 * .; 85; .; 1000000))'
+    assert_output --partial 'blocking-copies 900000 150000 10'
     # Pageable copies become shorter.
     run found 'launched(7; 0; 0; 100; 100),
         (range(10) | call("cudaMemcpy"; 100 + 90 * .; 90; .), copy("Memcpy HtoD (Pageable -> Device)"; 7; 105 + 90 * .; 85; .; 1000000))'

@@ -182,6 +182,14 @@ repeated-kernels 5586000 null 400'
     refute_output
 }
 
+@test "warm-up is not before a finding of the steps whose longest occurrence was in the warm-up" {
+    run found '(range(2) | range("step \(. + 1)"; 300000 * .; 299000)), (range(8) | range("step \(. + 3)"; 600000 + 10000 * .; 9900)),
+        (range(2), range(60; 68) | . as $step | (if $step < 2 then 300000 else 10000 end) as $long
+         | ($long * $step + 10) as $at | launched(13; $at - 10; $at; $long / 2; $step) | .name |= sub("^k$"; "ampere_sgemm_128x64_nn"))'
+    assert_line --index 0 --regexp '^float32-matmul '
+    assert_line --regexp '^warm-up '
+}
+
 @test "float32-matmul: products that do not use the tensor cores, by name" {
     local products='range(2) | op("kernel"; $name; 13; 1000 * . + 100; 1000; .), call("cudaLaunchKernel"; . * 5; 4; .)'
     local name

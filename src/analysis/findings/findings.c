@@ -51,9 +51,11 @@ struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t unti
     return place;
 }
 
-bool offences_add(struct offences *offences, uint32_t device, int64_t ns)
+bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns)
 {
+    uint32_t device = (uint32_t)place->device;
     offences->count++;
+    offences->last = *place;
     if (device != offences->device) {
         offences->most = offences_cost(offences);
         offences->sum = 0;
@@ -63,18 +65,25 @@ bool offences_add(struct offences *offences, uint32_t device, int64_t ns)
     if (ns <= offences->worst_ns)
         return false;
     offences->worst_ns = ns;
+    offences->worst = *place;
     return true;
 }
 
 void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns)
 {
-    if (offences_add(offences, op->device, ns))
-        offences->worst = finding_at_op(op);
+    const struct finding_place place = finding_at_op(op);
+    offences_add(offences, &place, ns);
 }
 
 int64_t offences_cost(const struct offences *offences)
 {
     return offences->sum > offences->most ? offences->sum : offences->most;
+}
+
+const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences)
+{
+    bool later = offences->worst.time < findings->window.from && offences->last.time >= findings->window.from;
+    return later ? &offences->last : &offences->worst;
 }
 
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,

@@ -14,7 +14,7 @@
  *     {
  *         const struct offences *copies = state;
  *         int64_t cost = offences_cost(copies);
- *         struct finding *finding = finding_add(findings, cost, cost, copies->count, &copies->worst);
+ *         struct finding *finding = finding_add(findings, cost, cost, copies->count, offences_place(findings, copies));
  *         return finding_say(finding, "%s copies take %s", amount_count(copies->count).text, amount_time(cost).text);
  *     }
  *
@@ -165,6 +165,8 @@ struct finding_place finding_nowhere(void);
 struct finding_place finding_at_op(const struct timeline_op *op);
 struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until);
 
+struct findings;
+
 /* What a rule sums up of each time that it saw what it is about. Operations come device after device, and devices work
  * at the same time: the cost is that of the device with the largest sum. All zero is none. */
 struct offences {
@@ -173,12 +175,15 @@ struct offences {
     uint32_t device;
     int64_t worst_ns;
     struct finding_place worst;
+    struct finding_place last;
 };
-/* Adds one that cost NS on DEVICE. Returns whether it is the worst so far: the caller sets its place. */
-bool offences_add(struct offences *offences, uint32_t device, int64_t ns);
-/* The same; the place is that of OP. */
+/* Adds one at PLACE, of whose device it cost NS. Returns whether it is the worst so far. */
+bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns);
+/* Adds one that is about OP. */
 void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns);
 int64_t offences_cost(const struct offences *offences);
+/* Where the worst one was. If that was in the warm-up and the last one was not, where the last one was. */
+const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences);
 
 #define FINDING_TEXT 480
 #define FINDING_NAME 96
@@ -196,9 +201,10 @@ struct finding {
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */
     uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
-    bool early;                /* set by the engine: it is about the time before the window */
-    unsigned number;           /* set by the engine: in the order of being added */
-    uint32_t walked;           /* the engine's: the thread whose ranges it looks at */
+    unsigned early;  /* set by the engine: 0: it is about the window; 1: about the time before it; 2: so, and nothing
+                      * can be gained */
+    unsigned number; /* set by the engine: in the order of being added */
+    uint32_t walked; /* the engine's: the thread whose ranges it looks at */
 };
 
 /* The time until the steps of a program are as fast as usual. */

@@ -17,6 +17,9 @@ struct blocked {
     uint32_t device;         /* of the last operation */
     int64_t until;           /* all operations before ended by then */
     int64_t counted;         /* of the calls what is before counts already: those of several threads overlap */
+    int64_t first, last;     /* when the first of the calls began and the last one returned */
+    int64_t outside;         /* ns that other operations ran before the first and after the last of the calls … */
+    int64_t after;           /* … of which so many were after the last one so far */
     bool any;
 };
 
@@ -38,6 +41,9 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
     from = from > blocked->counted ? from : blocked->counted;
     int64_t ns = op->returned > from ? op->returned - from : 0;
     blocked->counted = from + ns;
+    bool is_first = blocked->calls.count == 0;
+    blocked->first = is_first || op->called < blocked->first ? op->called : blocked->first;
+    blocked->last = is_first || op->returned > blocked->last ? op->returned : blocked->last;
     blocked->bytes = sum_of(blocked->bytes, op->size);
     blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
     blocked->host = sum_of(blocked->host, ns);
@@ -53,7 +59,7 @@ static struct finding *add_finding(struct findings *findings, const struct block
     const struct offences *calls = &blocked->calls;
     if (calls->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
         return NULL;
-    return finding_add(findings, offences_cost(calls), gain, calls->count, &calls->worst);
+    return finding_add(findings, offences_cost(calls), gain, calls->count, offences_place(findings, calls));
 }
 
 static bool is_copy(const struct timeline_op *op)
@@ -104,18 +110,26 @@ const struct rule rule_pageable_copies = {
 
 static int blocking_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
-    int64_t ready = ready_time(state, op);
-    if (is_copy(op) && op->kind == CALL_COPY)
-        add_blocked(state, op, ready, is_pageable(state, trace, op));
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    if (is_copy(op) && op->kind == CALL_COPY) {
+        add_blocked(blocked, op, ready, is_pageable(blocked, trace, op));
+        blocked->outside -= blocked->after;
+        blocked->after = 0;
+    } else {
+        sum_add(&blocked->outside, op->end - op->start);
+        blocked->after = blocked->calls.count > 0 ? sum_of(blocked->after, op->end - op->start) : 0;
+    }
     return 0;
 }
 
-/* Pinned copies do not become faster: they can at most run while something else does. What their calls take besides is
- * gained. */
+/* Copies of pinned memory do not become faster: they can at most run during the time between the calls and during other
+ * work of the GPU. What their calls take besides is gained. */
 static int blocking_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    int64_t cost = offences_cost(&blocked->calls), other = findings->run - cost;
+    int64_t cost = offences_cost(&blocked->calls), between = difference_of(blocked->last, blocked->first);
+    int64_t other = sum_of(between > cost ? between - cost : 0, blocked->outside);
     long double share = blocked->host > 0 ? (long double)blocked->pinned / (long double)blocked->host : 0;
     int64_t pinned = (int64_t)((long double)cost * share), remains = other < pinned ? pinned - other : 0;
     struct finding *finding = add_finding(findings, blocked, cost - remains);
@@ -196,10 +210,9 @@ static void end_run(struct small *small)
         small->count += run->count;
         sum_add(&small->bytes, run->bytes);
         small->gain = sum_of(small->gain, ns - ns / run->count);
-        if (offences_add(&small->runs, run->last.device, ns)) {
-            small->runs.worst = finding_at_op(&run->first);
-            small->runs.worst.until = run->to;
-        }
+        struct finding_place place = finding_at_op(&run->first);
+        place.until = run->to;
+        offences_add(&small->runs, &place, ns);
     }
     run->count = 0;
 }
@@ -238,7 +251,8 @@ static int small_find(void *state, struct findings *findings)
     struct small *small = state;
     end_run(small);
     const struct offences *runs = &small->runs;
-    struct finding *finding = finding_add(findings, offences_cost(runs), small->gain, small->count, &runs->worst);
+    struct finding *finding =
+        finding_add(findings, offences_cost(runs), small->gain, small->count, offences_place(findings, runs));
     if (!finding)
         return 0;
     return finding_say(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",

@@ -47,7 +47,7 @@ static int float32_find(void *state, struct findings *findings)
 {
     const struct offences *products = &((const struct float32 *)state)->products;
     int64_t time = offences_cost(products);
-    return finding_say(finding_add(findings, time, time / 8 * 7, products->count, &products->worst),
+    return finding_say(finding_add(findings, time, time / 8 * 7, products->count, offences_place(findings, products)),
                        "%s matrix product%s computed in float32 without tensor cores",
                        amount_count(products->count).text, amount_word(products->count, " is", "s are"));
 }

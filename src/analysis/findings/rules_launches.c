@@ -169,7 +169,7 @@ const struct rule rule_launch_bound = {
 /* --- short kernels of one name in a row --- */
 
 struct repeated {
-    uint32_t device, stream, name;
+    uint32_t stream, name;
     int64_t count, busy, gaps, end; /* of the kernels in a row so far; gaps: ns between them that a graph would save */
     struct finding_place first;
     struct offences rows; /* that are long enough */
@@ -183,10 +183,9 @@ static void end_row(struct repeated *repeated)
     bool is_short = repeated->count > 0 && repeated->busy / repeated->count <= FINDING_REPEATED_KERNEL_NS;
     if (repeated->count >= FINDING_REPEATED_KERNELS && is_short) {
         repeated->all += repeated->count;
-        if (offences_add(&repeated->rows, repeated->device, repeated->gaps)) {
+        if (offences_add(&repeated->rows, &repeated->first, repeated->gaps)) {
             repeated->worst_count = repeated->count;
             repeated->worst_name = repeated->name;
-            repeated->rows.worst = repeated->first;
         }
     }
     repeated->count = 0;
@@ -202,7 +201,6 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
         return 0;
     if (repeated->count == 0) {
         repeated->first = finding_at_op(op);
-        repeated->device = op->device;
         repeated->stream = op->stream;
         repeated->name = op->name;
         repeated->busy = repeated->gaps = 0;
@@ -222,7 +220,7 @@ static int repeated_find(void *state, struct findings *findings)
     end_row(repeated);
     const struct offences *rows = &repeated->rows;
     int64_t cost = offences_cost(rows);
-    struct finding *finding = finding_add(findings, cost, cost, repeated->all, &rows->worst);
+    struct finding *finding = finding_add(findings, cost, cost, repeated->all, offences_place(findings, rows));
     if (!finding)
         return 0;
     return finding_say(

@@ -56,7 +56,7 @@ static int churn_op(void *state, const struct trace *trace, const struct timelin
     struct stall stall;
     int found = churn->stalls.count > 0 ? stalls_op(&churn->stalls, op, STALL_WITHIN, &stall) : 0;
     if (found > 0)
-        offences_add(&churn->idle, op->device, stall.to - stall.from);
+        offences_add_op(&churn->idle, op, stall.to - stall.from);
     return found < 0 ? -1 : 0;
 }
 

@@ -230,7 +230,7 @@ static int exposed_find(void *state, struct findings *findings)
     int64_t count = worst ? worst->kernels.count : 0;
     if (count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;
-    return finding_say(finding_add(findings, alone, alone, count, &worst->kernels.worst),
+    return finding_say(finding_add(findings, alone, alone, count, offences_place(findings, &worst->kernels)),
                        "%s of the time of %s communication kernel%s (%s) nothing is computed",
                        amount_share(alone, worst->communication.total).text, amount_count(count).text,
                        amount_word(count, "", "s"), amount_time(worst->communication.total).text);

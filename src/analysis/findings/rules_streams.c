@@ -213,7 +213,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
     if (!fills_gpu(trace, op))
-        offences_add(&own->ops, op->device, op->end - op->start);
+        offences_add_op(&own->ops, op, op->end - op->start);
     if (own->end != FIELD_ABSENT && op->end <= own->end)
         return 0;
     own->start = op->start;
@@ -230,8 +230,9 @@ static int defaults_find(void *state, struct findings *findings)
     bool apart = held->count >= FINDING_DEFAULT_TURNS && defaults->waits < held->count / 2 &&
                  defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
     int64_t gain = least(offences_cost(&defaults->sides[0].ops), offences_cost(&defaults->sides[1].ops));
-    struct finding *finding =
-        apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count, &held->worst) : NULL;
+    struct finding *finding = apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count,
+                                                              offences_place(findings, held))
+                                                : NULL;
     return finding_say(finding,
                        "%s times work that was launched waits because the default stream and other streams "
                        "wait for each other, %s on average",

@@ -33,14 +33,12 @@ static int add_op(struct waits *waits, const struct trace *trace, const struct t
         return found;
     /* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
     int64_t idle = stall.to - stall.from, wait = stall.call.end - stall.call.start;
-    if (offences_add(&waits->waits, op->device, wait < idle ? wait : idle)) {
-        struct finding_place *worst = &waits->waits.worst;
-        *worst = finding_at_op(op);
-        worst->time = stall.from;
-        worst->until = stall.to;
-        worst->called = stall.call.start;
-        worst->name = stall.call.name;
-    }
+    struct finding_place place = finding_at_op(op);
+    place.time = stall.from;
+    place.until = stall.to;
+    place.called = stall.call.start;
+    place.name = stall.call.name;
+    offences_add(&waits->waits, &place, wait < idle ? wait : idle);
     waits->idle = sum_of(waits->idle, idle);
     if (op->called <= stall.call.end)
         return 0;
@@ -54,8 +52,9 @@ static int find(void *state, struct findings *findings)
     const struct offences *all = &waits->waits;
     bool of_device = findings->rule == &rule_device_waits;
     int64_t cost = offences_cost(all);
-    struct finding *finding =
-        all->count >= FINDING_WAITS ? finding_add(findings, cost, cost, all->count, &all->worst) : NULL;
+    struct finding *finding = all->count >= FINDING_WAITS
+                                  ? finding_add(findings, cost, cost, all->count, offences_place(findings, all))
+                                  : NULL;
     if (!finding)
         return 0;
     uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);

@@ -328,7 +328,7 @@ static void finish(struct report_row *row)
         struct finding *finding = &findings->items.items[i];
         bool before = findings->window.steps > 0 && finding->place.time != FIELD_ABSENT &&
                       finding->place.time < findings->window.from;
-        finding->early = before || finding->rule == &rule_warm_up;
+        finding->early = before || finding->rule == &rule_warm_up ? 1 + (finding->gain == 0) : 0;
     }
     if (findings->items.count > 1)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
