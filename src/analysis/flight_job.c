@@ -6,7 +6,7 @@
 #include "analysis/base/options.h"
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/event_fields.h"
 
 static const char *const words[COLLECTIVE_KIND_COUNT] = {

@@ -14,7 +14,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/base/heap.h"
 #include "analysis/model/names.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "analysis/render/render.h"
 #include "analysis/model/section.h"
 

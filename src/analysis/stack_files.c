@@ -12,7 +12,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/event_fields.h"
 #include "trace/format.h"
 #include "trace/output.h"

@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/settings.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/format.h"
 #include "trace/output.h"
 

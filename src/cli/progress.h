@@ -12,7 +12,7 @@
 
 #include "launch/drain.h"
 #include "launch/launch.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 
 /* What is done, and how much of it: a line on the terminal, once it takes longer than a second. */
 struct progress {

@@ -17,7 +17,7 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/summary.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 #include "launch/drain.h"
 #include "launch/run_directory.h"
 #include "launch/launch.h"

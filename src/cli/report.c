@@ -18,7 +18,7 @@
 #include "cli/section_words.h"
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "analysis/findings/findings.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"

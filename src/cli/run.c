@@ -34,7 +34,7 @@
 #include "launch/run_directory.h"
 #include "launch/spool_server.h"
 #include "symbols/symbols.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 
 /* Variables by which CUDA's driver and NVTX's header find the library. */
 enum { FOR_CUDA, FOR_NVTX };

@@ -20,7 +20,7 @@
 #include "common/text.h"
 #include "doctor/doctor.h"
 #include "launch/program.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 #include "trace/format.h"
 #include "trace/sink.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 
 /* What a browser can load, in bytes: of JSON, unpacked, of which Perfetto takes 2.4 bytes of memory each, and 4 GiB at
  * most; of a .pftrace, as it lies in the file, since it is compressed inside and about a fortieth of the JSON. */

@@ -16,7 +16,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "launch/program.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
 
 bool trace_folder_is(const char *path)

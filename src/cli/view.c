@@ -20,7 +20,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/shell_word.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
 
 #define TIMEOUT_NS (300 * NS_PER_S)

@@ -31,7 +31,7 @@ bool ranges_wanted(void)
         }                                                                                                            \
     }
 
-/* The names are those that the tool reads (trace/build). */
+/* The names are those that the tool reads (trace/meaning). */
 static const struct {
     unsigned known;
     nvtxPayloadSchemaEntry_t entry;

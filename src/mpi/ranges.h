@@ -48,7 +48,7 @@ const void *range_text(const char *text);
 void range_push(const void *function, const struct range_facts *facts);
 void range_pop(void);
 
-/* Says that the functions NAMES are not recorded. The tool makes a note of it (trace/build). */
+/* Says that the functions NAMES are not recorded. The tool makes a note of it (trace/meaning). */
 void range_unrecorded(const char *names);
 
 #endif

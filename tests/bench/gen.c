@@ -20,9 +20,9 @@
 
 #include "common/clock.h"
 #include "common/buffer.h"
-#include "tests/trace/build/make_plugin.h"
-#include "tests/trace/build/make_spool.h"
-#include "trace/build/passes.h"
+#include "tests/trace/meaning/make_plugin.h"
+#include "tests/trace/meaning/make_spool.h"
+#include "trace/meaning/passes/passes.h"
 
 enum {
     PID = 4242,

@@ -9,10 +9,10 @@
 #include <cupti.h>
 
 #include "common/buffer.h"
-#include "tests/trace/build/make_nvtx_extension.h"
-#include "tests/trace/build/make_plugin.h"
+#include "tests/trace/meaning/make_nvtx_extension.h"
+#include "tests/trace/meaning/make_plugin.h"
 #include "cli/summary.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 #include "analysis/report.h"
 #include "common/settings.h"
 

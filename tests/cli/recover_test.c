@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 #include "cli/options.h"
 #include "cli/session.h"
 #include "launch/run_directory.h"

@@ -4,7 +4,7 @@
 #include "cli/summary.h"
 #include "common/buffer.h"
 #include "common/clock.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 
 static const char *line_of(const char *output, const struct convert_summary *summary)
 {

@@ -10,7 +10,7 @@ FUZZ_SANITIZE := address,undefined
 FUZZ_CFLAGS := -std=c11 $(DEFINES) -O1 -g -w -fno-omit-frame-pointer -pthread \
                -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_INCLUDES := -I. $(INCLUDES)
-FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/fuzz/tool/scene.c tests/trace/build/make_spool.c
+FUZZ_TOOL_HELPERS := tests/fuzz/tool/files.c tests/fuzz/tool/convert_all.c tests/fuzz/tool/scene.c tests/trace/meaning/make_spool.c
 FUZZ_TOOL := $(filter-out $(FUZZ_TOOL_HELPERS) tests/fuzz/tool/seeds.c,$(call sources,tests/fuzz/tool))
 FUZZ_AGENT := $(call sources,tests/fuzz/agent)
 

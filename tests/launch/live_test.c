@@ -1,7 +1,7 @@
 #include "tests/unit.h"
 
 #include "common/clock.h"
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 #include "launch/drain.h"
 
 static struct live live;

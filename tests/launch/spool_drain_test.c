@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "tests/trace/build/make_spool.h"
-#include "trace/build/passes.h"
+#include "tests/trace/meaning/make_spool.h"
+#include "trace/meaning/passes/passes.h"
 #include "launch/drain.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"

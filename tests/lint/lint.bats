@@ -57,10 +57,10 @@ tree() { # FILE TEXT...
 }
 
 @test "layers finds CUDA's headers out of their folders" {
-    tree src/trace/build/a.h '#include <stdint.h>' '#include <cupti.h>'
+    tree src/trace/meaning/base/a.h '#include <stdint.h>' '#include <cupti.h>'
     run check layers tree
     assert_failure
-    assert_output --partial 'src/trace/build/a.h:2: <cupti.h> belongs in'
+    assert_output --partial 'src/trace/meaning/base/a.h:2: <cupti.h> belongs in'
 }
 
 @test "layers finds files and headers that are in no folder" {

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "perf/cpu_process.h"
-#include "tests/trace/build/trace_reading.h"
+#include "tests/trace/meaning/trace_reading.h"
 
 /* From perf events to the trace. Pids are beyond those of the machine, so that /proc has nothing of them. */
 #define PID 90000001u

@@ -1,5 +1,5 @@
 # Hostile files and places: whatever report and run are given to read, they answer with a clear error, or with what can be
-# read and a warning, in bounded memory and time, and no signal ends them. (Spools that lie: tests/trace/build/hostile_test.c;
+# read and a warning, in bounded memory and time, and no signal ends them. (Spools that lie: tests/trace/meaning/hostile_test.c;
 # the search for more: tests/fuzz.)
 
 load ../cli/common

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/sorter.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/event_fields.h"
 
 /* A rank's part of an operation. */

@@ -23,7 +23,7 @@
 #include "analysis/job/job_report.h"
 #include "analysis/job/mpi.h"
 #include "analysis/report.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 
 #define NAME 256
 #define PATH 4096

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Between two names, and in place of outer ones that are left out: trace/build/captures.c. */
+/* Between two names, and in place of outer ones that are left out: trace/meaning/gpu/captures.c. */
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
 

@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/threads.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/format.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/output.h"

@@ -8,7 +8,7 @@
 
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"
 

@@ -4,7 +4,7 @@
 #include "tests/fuzz/tool/files.h"
 
 #include "common/map.h"
-#include "trace/build/passes.h"
+#include "trace/meaning/passes/passes.h"
 #include "trace/event_fields.h"
 #include "trace/json/reader.h"
 

@@ -14,7 +14,7 @@
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
 #include "trace/event_fields.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 
 static void touch_args(const struct arg *args, size_t count)
 {

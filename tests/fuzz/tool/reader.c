@@ -9,7 +9,7 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/json/reader.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 
 struct seen {
     const struct interner *strings;

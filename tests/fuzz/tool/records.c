@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/convert_all.h"
 #include "tests/fuzz/tool/files.h"
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 
 #define RECORD_MOST 512u
 

@@ -13,7 +13,7 @@
 #include "analysis/job/job_part.h"
 #include "analysis/job/part_format.h"
 #include "tests/fuzz/tool/scene.h"
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 #include "trace/event.h"
 #include "trace/spool/packing.h"
 

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/convert_all.h"
 #include "tests/fuzz/tool/files.h"
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

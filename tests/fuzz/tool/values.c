@@ -17,7 +17,7 @@
 #include "analysis/report.h"
 #include "analysis/stack_files.h"
 #include "common/buffer.h"
-#include "trace/build/sources.h"
+#include "trace/meaning/sources.h"
 #include "trace/merge/merge.h"
 
 static struct report_options options_of(unsigned choice)

@@ -4,7 +4,7 @@
 
 #include "common/buffer.h"
 #include "common/json_out.h"
-#include "trace/build/conversion.h"
+#include "trace/meaning/base/conversion.h"
 #include "trace/sink.h"
 
 /* What stands before the events of a trace. */

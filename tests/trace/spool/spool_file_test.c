@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"

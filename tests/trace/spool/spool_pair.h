@@ -6,7 +6,7 @@
 
 #include "tests/unit.h"
 
-#include "tests/trace/build/make_spool.h"
+#include "tests/trace/meaning/make_spool.h"
 #include "trace/spool/spool_file.h"
 
 static char path[512], packed_path[512];

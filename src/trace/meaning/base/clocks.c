@@ -1,0 +1,200 @@
+#include "trace/meaning/base/clocks.h"
+
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "trace/meaning/base/process.h"
+
+/* Offsets are measured by one look at both clocks; less between two processes is no step. */
+#define SAME_NS 1000000
+
+static int add(struct clock_axis *axis, struct clock_stretch stretch)
+{
+    return ADD(array_push, &axis->stretches, stretch) ? 0 : error_no_memory("the steps of the clock");
+}
+
+int clock_axis_start(struct clock_axis *axis, int64_t monotonic, int64_t offset)
+{
+    axis->reference = offset;
+    return add(axis, (struct clock_stretch){INT64_MIN, monotonic, INT64_MAX, INT64_MAX, offset});
+}
+
+void clock_axis_end(struct clock_axis *axis, int64_t monotonic)
+{
+    axis->stretches.items[axis->stretches.count - 1].sure_to = monotonic;
+}
+
+int clock_axis_step(struct clock_axis *axis, int64_t before, int64_t monotonic, int64_t offset)
+{
+    struct clock_stretch *last = &axis->stretches.items[axis->stretches.count - 1];
+    last->sure_to = before;
+    last->latest = monotonic;
+    axis->stepped = true;
+    return add(axis, (struct clock_stretch){before, monotonic, INT64_MAX, INT64_MAX, offset});
+}
+
+void clock_axis_refer(struct clock_axis *axis, int64_t reference)
+{
+    axis->reference = reference;
+    if (axis->stretches.count > 0 && llabs(axis->stretches.items[0].offset - reference) >= SAME_NS)
+        axis->stepped = true;
+}
+
+/* How far TIME is outside of FROM to TO. */
+static uint64_t distance(int64_t time, int64_t from, int64_t to)
+{
+    if (time < from)
+        return (uint64_t)from - (uint64_t)time;
+    return time > to ? (uint64_t)time - (uint64_t)to : 0;
+}
+
+struct fit {
+    uint64_t impossible; /* ns by which it cannot have been then */
+    uint64_t unsure;
+};
+
+static struct fit fit_of(const struct clock_stretch *stretch, uint64_t time, struct clock_hint hint)
+{
+    int64_t monotonic = clock_monotonic_of(stretch, time);
+    uint64_t of_stretch = distance(monotonic, stretch->earliest, stretch->latest);
+    uint64_t of_hint = distance(monotonic, hint.from, hint.to);
+    return (struct fit){.impossible = of_stretch > of_hint ? of_stretch : of_hint,
+                        .unsure = distance(monotonic, stretch->sure_from, stretch->sure_to)};
+}
+
+const struct clock_stretch *clock_axis_find(const struct clock_axis *axis, uint64_t time, struct clock_hint hint,
+                                            const struct clock_stretch *preferred)
+{
+    const struct clock_stretch *best = preferred;
+    struct fit best_fit = preferred ? fit_of(preferred, time, hint) : (struct fit){0};
+    for (size_t i = 0; i < axis->stretches.count; i++) {
+        struct fit fit = fit_of(&axis->stretches.items[i], time, hint);
+        if (best && (ORDER(fit.impossible, best_fit.impossible) ?: ORDER(fit.unsure, best_fit.unsure)) >= 0)
+            continue;
+        best = &axis->stretches.items[i];
+        best_fit = fit;
+    }
+    return best;
+}
+
+/*
+ * The host's clock may be set while a run is on, and CUPTI tells times by it: see model/clock_axis.h.
+ */
+
+/* Records of one part are in order but for this. */
+#define DISORDER_NS ((int64_t)(100 * NS_PER_MS))
+
+static int64_t offset_at_start(const struct spool_header *header)
+{
+    return (int64_t)(header->started - header->started_monotonic);
+}
+
+/* In the header, from the clock of the process's time namespace to the host's. */
+static void leave_time_namespace(struct spool_header *header)
+{
+    uint64_t ahead = (uint64_t)header->monotonic_ahead; /* which may be anything */
+    if (header->started_monotonic != 0)
+        header->started_monotonic -= ahead;
+    if (header->clock_looked != 0)
+        header->clock_looked -= ahead;
+    for (uint32_t i = 0; i < SPOOL_CLOCKS; i++) {
+        struct spool_clock *clock = &header->clocks[i];
+        clock->before -= ahead;
+        clock->monotonic -= ahead;
+        clock->offset = (int64_t)((uint64_t)clock->offset + ahead);
+    }
+}
+
+static int read_steps(struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    uint32_t count = header->clock_count < SPOOL_CLOCKS ? header->clock_count : SPOOL_CLOCKS;
+    int64_t started = (int64_t)header->started_monotonic, looked = (int64_t)header->clock_looked;
+    if (clock_axis_start(process->clocks, started, offset_at_start(header)) != 0)
+        return -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct spool_clock *clock = &header->clocks[i];
+        if (clock_axis_step(process->clocks, (int64_t)clock->before, (int64_t)clock->monotonic, clock->offset) != 0)
+            return -1;
+    }
+    if (looked != 0)
+        clock_axis_end(process->clocks, looked);
+    return 0;
+}
+
+static uint64_t placed(const struct clock_axis *clocks, uint64_t time, struct clock_hint hint)
+{
+    const struct clock_stretch *stretch = clock_axis_find(clocks, time, hint, NULL);
+    return time && stretch ? clock_axis_place(clocks, stretch, time) : time;
+}
+
+static void place_header(struct process *process)
+{
+    struct spool_header *header = &process->file.header;
+    struct clock_hint started = {(int64_t)header->started_monotonic, (int64_t)header->started_monotonic};
+    struct clock_hint after = {(int64_t)header->started_monotonic, INT64_MAX};
+    if (!process->clocks->stepped)
+        return;
+    if (header->clock_count > 0 && header->clock_count <= SPOOL_CLOCKS)
+        after.from = (int64_t)header->clocks[header->clock_count - 1].monotonic;
+    header->started = placed(process->clocks, header->started, started);
+    header->finished = placed(process->clocks, header->finished, after);
+}
+
+int find_clocks(struct conversion *conversion)
+{
+    const struct process *first = NULL;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        leave_time_namespace(&process->file.header);
+        uint64_t started = process->file.header.started_monotonic;
+        if (started == 0)
+            continue; /* not known: its times stay as they are */
+        if (read_steps(process) != 0)
+            return -1;
+        if (!first || started < first->file.header.started_monotonic)
+            first = process;
+    }
+    int64_t reference = first ? offset_at_start(&first->file.header) : 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        clock_axis_refer(conversion_process(conversion, i)->clocks, reference);
+        place_header(conversion_process(conversion, i));
+    }
+    return 0;
+}
+
+void clock_walk_begin(struct clock_walk *walk, const struct process *process, const struct spool_part *part)
+{
+    uint64_t ahead = (uint64_t)process->file.header.monotonic_ahead;
+    *walk = (struct clock_walk){.clocks = process->clocks, .part = {INT64_MIN, INT64_MAX}, .last = INT64_MIN};
+    if (part->opened_monotonic != 0)
+        walk->part.from = (int64_t)(part->opened_monotonic - ahead - DISORDER_NS); /* which may be anything */
+    if (part->done_monotonic != 0)
+        walk->part.to = (int64_t)(part->done_monotonic - ahead);
+}
+
+/* A record is written when what it tells of ends, or, of GPU work, when it is launched. */
+void clock_walk_correct(struct clock_walk *walk, struct event *event)
+{
+    struct clock_hint hint = walk->part;
+    if (event->end == 0)
+        return;
+    if (walk->last > hint.from)
+        hint.from = walk->last;
+    const struct clock_stretch *stretch = clock_axis_find(walk->clocks, event->end, hint, NULL);
+    int64_t end = clock_monotonic_of(stretch, event->end);
+    uint64_t end_time = event->end;
+    event->end = clock_axis_place(walk->clocks, stretch, event->end);
+    if (!event_is_gpu_work(event->type) && end - DISORDER_NS > walk->last)
+        walk->last = end - DISORDER_NS;
+    struct clock_hint before = {INT64_MIN, end};
+    const struct clock_stretch *same = event->start <= end_time ? stretch : NULL;
+    if (event->start != 0)
+        stretch = clock_axis_find(walk->clocks, event->start, before, same);
+    if (event->start != 0)
+        event->start = clock_axis_place(walk->clocks, stretch, event->start);
+    if (event->type == EVENT_KERNEL && event->kernel.queued != 0)
+        event->kernel.queued = clock_axis_place(walk->clocks, stretch, event->kernel.queued);
+}

@@ -1,0 +1,21 @@
+#include "trace/meaning/base/event_passes.h"
+
+#include <stddef.h>
+
+#define no_index NULL
+#define no_resolve NULL
+#define no_write NULL
+#define ALSO(...)
+
+const struct event_passes cupti_passes[EVENT_TYPE_COUNT] = {
+#define ROW(kind, event, decode, type, last, index, resolve, write, cause) \
+    [EVENT_##event] = {index, resolve, write, cause},
+    CUPTI_RECORDS(ROW, ALSO)
+#undef ROW
+};
+
+const struct event_passes agent_passes[EVENT_TYPE_COUNT] = {
+#define ROW(record, event, decode, index, resolve, write) [EVENT_##event] = {index, resolve, write, NO_CALL},
+    AGENT_RECORDS(ROW, ALSO)
+#undef ROW
+};

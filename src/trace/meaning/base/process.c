@@ -1,0 +1,170 @@
+#include "trace/meaning/base/process.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/lookup.h"
+
+/*
+ * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
+ * records. A double, which is what readers of JSON keep times in, is exact to the nanosecond for as long.
+ */
+#define TIME_BEFORE (24 * 3600 * NS_PER_S)
+#define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
+
+bool is_same_process(const struct spool_header *a, const struct spool_header *b)
+{
+    return a->pid == b->pid && a->pid_namespace == b->pid_namespace && a->process_started == b->process_started;
+}
+
+void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked)
+{
+    *walked += part->size;
+    if (*walked < PROCESS_EVICT_BYTES)
+        return;
+    process_evict(process);
+    *walked = 0;
+}
+
+bool process_was_to_record(const struct process *process, uint64_t bits)
+{
+    uint64_t recorded = process->file.header.trace_bits;
+    return recorded == 0 || (recorded & bits) != 0;
+}
+
+bool process_knows_time(const struct process *process, uint64_t time)
+{
+    uint64_t started = process->file.header.started;
+    if (started < TIME_BEFORE || started > UINT64_MAX / 2)
+        return time != 0 && time < UINT64_MAX / 2; /* the header itself is damaged */
+    return time >= started - TIME_BEFORE && time < started + TIME_AFTER;
+}
+
+bool process_knows_span(const struct process *process, const struct event *event)
+{
+    return event->end >= event->start && process_knows_time(process, event->start) &&
+           process_knows_time(process, event->end);
+}
+
+int process_gpu_pid(struct process *process, uint32_t device, uint32_t *pid)
+{
+    for (size_t i = 0; i < process->gpus.count; i++) {
+        if (process->gpus.items[i].device == device) {
+            *pid = process->gpus.items[i].pid;
+            return 0;
+        }
+    }
+    struct process_gpu *gpu = array_push(&process->gpus);
+    if (!gpu)
+        return error_no_memory("rows");
+    gpu->device = device;
+    if (rows_gpu_pid(&process->conversion->rows, process->index, device, &gpu->pid) != 0)
+        return -1;
+    *pid = gpu->pid;
+    return 0;
+}
+
+struct track *process_stream(struct process *process, enum track_kind kind, uint32_t device, uint32_t context,
+                             uint32_t stream)
+{
+    bool is_new;
+    struct track *track = tracks_put(&process->tracks, kind, device, context, stream, &is_new);
+    if (track && is_new && process_gpu_pid(process, device, &track->pid) != 0)
+        return NULL;
+    return track;
+}
+
+struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number)
+{
+    struct track *track = tracks_put(&process->tracks, kind, 0, 0, number, NULL);
+    if (track)
+        track->pid = process->pid;
+    return track;
+}
+
+uint32_t process_device(const struct process *process, uint32_t device, uint32_t context)
+{
+    if (device != EVENT_NO_DEVICE)
+        return device;
+    const uint64_t *known = map_get(&process->device_of_context, context);
+    if (known && *known)
+        return (uint32_t)*known - 1;
+    return process->gpus.count ? process->gpus.items[0].device : 0;
+}
+
+const struct device *process_device_info(const struct process *process, uint32_t device)
+{
+    for (size_t i = 0; i < process->devices.count; i++)
+        if (process->devices.items[i].id == device)
+            return &process->devices.items[i];
+    return NULL;
+}
+
+const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object)
+{
+    return FIND_ITEM(&process->names, names, object);
+}
+
+bool process_is_of_autograd(const struct process *process, uint32_t thread)
+{
+    static const char autograd[] = "pt_autograd";
+    const struct given_name *name = process_name(process, &process->name_of_thread, thread);
+    return name && name->length >= strlen(autograd) && memcmp(name->text, autograd, strlen(autograd)) == 0;
+}
+
+/*
+ * Names that the program, or the system, has given to threads, devices, contexts and streams.
+ */
+
+int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
+                   bool by_program)
+{
+    struct given_name *name = PUT_ITEM(&process->names, map, object);
+    if (!name)
+        return error_no_memory("names");
+    if (name->by_program != by_program ? name->by_program : event->start < name->time)
+        return 0; /* the program's own word counts more, then the last one */
+    *name = (struct given_name){
+        .time = event->start, .by_program = by_program, .text = event->text, .length = event->text_length};
+    return 0;
+}
+
+void widen_process_time(struct process *process, uint64_t start, uint64_t end)
+{
+    if (process->first_time == 0 || start < process->first_time)
+        process->first_time = start;
+    if (end > process->last_time)
+        process->last_time = end;
+}
+
+bool process_index_span(struct process *process, const struct event *event)
+{
+    bool known = process_knows_span(process, event);
+    if (known)
+        widen_process_time(process, event->start, event->end);
+    else
+        process->losses.undecoded++;
+    return known;
+}
+
+uint64_t process_image_key(const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    uint64_t key[] = {header->pid, header->pid_namespace, header->process_started};
+    return hash_bytes(key, sizeof(key));
+}
+
+const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process)
+{
+    const uint64_t *index = map_get(&conversion->images, process_image_key(process));
+    const struct process *image = index ? conversion->processes.items[*index] : NULL;
+    return image && is_same_process(&image->file.header, &process->file.header) ? image : NULL;
+}
+
+/* Of so many processes. */
+#define EVICT_PROCESSES 2048
+
+void conversion_evict(const struct conversion *conversion, size_t passed)
+{
+    if (passed % EVICT_PROCESSES == EVICT_PROCESSES - 1)
+        spill_evict(&conversion->memory);
+}

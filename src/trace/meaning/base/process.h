@@ -1,0 +1,188 @@
+/*
+ * What the passes know: of one process, and of all of them. Each topic declares what it keeps of a process in its own
+ * header; the driver (passes.c) has these side by side.
+ */
+#ifndef GPUTRACE_TRACE_MEANING_BASE_PROCESS_H
+#define GPUTRACE_TRACE_MEANING_BASE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/buffer.h"
+#include "common/file_vector.h"
+#include "common/map.h"
+#include "trace/meaning/base/conversion.h"
+#include "trace/names.h"
+#include "trace/sink.h"
+#include "trace/spool/event_record.h"
+#include "trace/spool/spool_file.h"
+#include "trace/tracks.h"
+
+struct noting;
+struct session_note;
+struct missed;
+struct cpu_scopes;
+
+/* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
+#define PROCESS_TOPICS(X)                   \
+    X(clock_axis, clocks)                   \
+    X(capture_intervals, capture_intervals) \
+    X(plugin_intervals, plugin_intervals)   \
+    X(kernel_names, kernel_names)           \
+    X(captures, captures)                   \
+    X(graph_streams, graph_streams)         \
+    X(launches, launches)                   \
+    X(conditional_launches, conditional)    \
+    X(nvtx, nvtx)                           \
+    X(operators, operators)                 \
+    X(communication, collectives)           \
+    X(memory, memory)                       \
+    X(pools, pools)                         \
+    X(cuda_events, cuda_events)             \
+    X(device_ranges, device_ranges)         \
+    X(compilation, compilation)             \
+    X(plugins, plugins)                     \
+    X(stacks, stacks)                       \
+    X(cpu_stacks, cpu_stacks)               \
+    X(cpu_scope, cpu_scope)
+#define TOPIC(type, field) struct type;
+PROCESS_TOPICS(TOPIC)
+#undef TOPIC
+
+/* Something that was given a name; the text lies in the spool. */
+struct given_name {
+    uint64_t time; /* when it was given */
+    bool by_program;
+    const char *text;
+    uint32_t length;
+};
+
+struct process_gpu {
+    uint32_t device, pid;
+};
+
+struct conversion;
+
+/* One spool file: one process, or one image of it. */
+struct process {
+    struct conversion *conversion;
+    struct spool_file file;
+    void (*rest)(const struct process *process); /* the driver's: process_evict() */
+    uint32_t part;                               /* number of the one that is taken (parallel_scan.h) */
+    uint16_t record_bytes[SPOOL_CUPTI_KINDS];
+    uint32_t index;                 /* among the processes of the trace */
+    uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
+    uint64_t first_time, last_time; /* 0: nothing was seen */
+    bool cuda, nvtx_seen;
+    bool nvtx_wanted; /* NVTX of a domain that is recorded was seen */
+    bool agent_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
+    struct convert_losses losses;
+
+#define TOPIC(type, field) struct type *field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
+    struct pointer_names symbols;
+    struct tracks tracks;
+    struct tracks waits;              /* as their records tell of where they were, until all contexts are known */
+    uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
+    struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
+    struct buffer mapping_lines;
+    ARRAY(struct device) devices;
+    struct map device_of_context; /* context -> device + 1 */
+    struct map stream_of_handle;  /* CUstream -> stream id + 1 */
+    struct map context_of_handle; /* CUcontext -> context id */
+    ARRAY(struct given_name) names;
+    struct map name_of_thread; /* -> index + 1 in names */
+    struct map name_of_stream;
+    struct map name_of_device;
+    struct map name_of_context;
+    ARRAY(struct process_gpu) gpus;
+    ARRAY(struct event) crash_records; /* EVENT_CRASH, EVENT_OPEN_CALL */
+};
+
+struct conversion {
+    const struct convert_options *options;
+    ARRAY(struct process *) processes;
+    size_t by_launcher;  /* of them, with what the launcher knows of processes: cpu.h */
+    struct spill memory; /* of the processes themselves */
+    struct map images;   /* hash of pid and start -> index of the latest image of that process */
+    struct session_note *session;
+    struct missed *missed;
+    struct cpu_scopes *cpu_scopes;
+    struct names names;
+    struct rows rows;
+    struct sink sink;
+    struct convert_losses losses; /* of all processes */
+    struct convert_plugins plugins;
+    struct {
+        struct buffer frames;   /* the JSON object "stackFrames", once gathered */
+        struct interner places; /* lines of the program that stacks are known by */
+        bool any;
+    } stacks;
+    uint64_t base;            /* ns */
+    uint32_t arg_lists;       /* that have numbers: struct arg_list */
+    uint64_t events, kernels; /* written */
+    struct noting *noting;    /* while notes are written: metadata.c */
+};
+
+/* Of conversion.images. */
+uint64_t process_image_key(const struct process *process);
+/* The latest of the images that this process has had, up to now; NULL: none is known. */
+const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process);
+/* So many things were done, of so many processes, say: what is known of these need not stay in memory, now and then. */
+void conversion_evict(const struct conversion *conversion, size_t passed);
+/* Process number I, for who goes over all of them. */
+static inline struct process *conversion_process(const struct conversion *conversion, size_t i)
+{
+    conversion_evict(conversion, i);
+    return conversion->processes.items[i];
+}
+
+/* Whether two spools are of images of one process; another process may have had the number before, or have it in
+ * another namespace of pids. */
+bool is_same_process(const struct spool_header *a, const struct spool_header *b);
+/* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
+#define PROCESS_EVICT_BYTES ((uint64_t)16 << 20)
+static inline void process_evict(const struct process *process)
+{
+    process->rest(process);
+}
+/* PART is done; *WALKED, which starts as 0, is what was walked over since that was said last. */
+void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked);
+
+/* Whether any of BITS (enum trace_bits) was asked for, as far as is known. */
+bool process_was_to_record(const struct process *process, uint64_t bits);
+/* Whether TIME can belong to this process; 0 cannot. */
+bool process_knows_time(const struct process *process, uint64_t time);
+/* Whether this is a slice in time. */
+bool process_knows_span(const struct process *process, const struct event *event);
+/* The pid of a device's rows. Returns 0, or -1 after error(). */
+int process_gpu_pid(struct process *process, uint32_t device, uint32_t *pid);
+/* The track of GPU work on a stream, or of a thread, of compilation, of a plugin; made when new. NULL after error(). */
+struct track *process_stream(struct process *process, enum track_kind kind, uint32_t device, uint32_t context,
+                             uint32_t stream);
+struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number);
+/* The device of an event: DEVICE, or when that is EVENT_NO_DEVICE, its context's. */
+uint32_t process_device(const struct process *process, uint32_t device, uint32_t context);
+/* NULL: not known. */
+const struct device *process_device_info(const struct process *process, uint32_t device);
+const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);
+/* Whether the thread is one of PyTorch's for the backward pass, by its name. It works for the one that called
+ * backward() and waits. */
+bool process_is_of_autograd(const struct process *process, uint32_t thread);
+/* Widens the time that the process is known to have lived. */
+void widen_process_time(struct process *process, uint64_t start, uint64_t end);
+/* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */
+bool process_index_span(struct process *process, const struct event *event);
+
+/* crashes.c: how the process ended, if it did; and, within an object, what is known of it if it did not end by exit. */
+const char *process_state(const struct conversion *conversion, const struct process *process);
+struct json_out;
+void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json);
+
+/* The event gives OBJECT a name. Returns 0, or -1 after error(). */
+int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
+                   bool by_program);
+
+#endif

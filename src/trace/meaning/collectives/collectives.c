@@ -1,0 +1,272 @@
+#include "trace/meaning/collectives/collectives.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "common/lookup.h"
+#include "trace/meaning/base/process.h"
+#include "trace/meaning/nvtx/nvtx.h"
+
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+
+static int no_memory(void)
+{
+    return error_no_memory("collective operations");
+}
+
+/* --- communicators --- */
+
+/* Index + 1; 0: the payload does not say it; -1: no memory. */
+static int64_t communicator_of(struct communication *collectives, enum collective_domain domain,
+                               const struct collective_facts *facts)
+{
+    if (!facts->has_communicator)
+        return 0;
+    uint64_t *index = map_put(&collectives->by_id, payload_key(domain, facts->communicator), NULL);
+    if (!index)
+        return -1;
+    if (*index == 0) {
+        struct collective_communicator made = {.id = facts->communicator,
+                                               .domain = domain,
+                                               .device = COLLECTIVE_NO_DEVICE,
+                                               .ranks = COLLECTIVE_NOT_SAID,
+                                               .rank = COLLECTIVE_NOT_SAID};
+        if (!ADD(array_push, &collectives->communicators, made))
+            return -1;
+        *index = collectives->communicators.count;
+    }
+    return (int64_t)*index;
+}
+
+/* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
+ * calls. Returns 0, or -1: no memory. */
+static int learn(struct communication *collectives, int64_t index, const struct collective_facts *facts)
+{
+    if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
+        return index < 0 ? -1 : 0;
+    struct collective_communicator *communicator = &collectives->communicators.items[index - 1];
+    bool is_new;
+    uint64_t *device = map_put(&collectives->ranks_here, (uint64_t)index << 32 | (uint32_t)facts->rank, &is_new);
+    if (!device)
+        return -1;
+    if (*device == 0 && facts->device >= 0)
+        *device = (uint64_t)facts->device + 1;
+    communicator->here += is_new;
+    communicator->ranks = facts->ranks;
+    communicator->rank = communicator->here > 1 ? COLLECTIVE_NOT_SAID : facts->rank;
+    communicator->device = communicator->here > 1 || *device == 0 ? COLLECTIVE_NO_DEVICE : (uint32_t)(*device - 1);
+    return 0;
+}
+
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record)
+{
+    struct collective_facts facts = {.has_communicator = true,
+                                     .communicator = record->communicator,
+                                     .ranks = record->ranks,
+                                     .rank = record->rank,
+                                     .device = COLLECTIVE_NOT_SAID};
+    int64_t index = communicator_of(collectives, COLLECTIVE_NCCL, &facts);
+    if (index > 0 && record->length > 0)
+        collectives->communicators.items[index - 1].name = nvtx_text_of(record->text, record->length);
+    return learn(collectives, index, &facts);
+}
+
+/* Index + 1, 0: none; -1: no memory. */
+static int64_t reduction_of(struct communication *collectives, struct nvtx_text text)
+{
+    if (!text.text)
+        return 0;
+    for (size_t i = 0; i < collectives->reductions.count; i++) {
+        const struct nvtx_text *known = &collectives->reductions.items[i];
+        if (known->length == text.length && memcmp(known->text, text.text, text.length) == 0)
+            return (int64_t)i + 1;
+    }
+    return ADD(array_push, &collectives->reductions, text) ? (int64_t)collectives->reductions.count : -1;
+}
+
+/* --- calls --- */
+
+/* The calls of one thread in one domain. */
+struct walk {
+    struct process *process;
+    enum collective_domain domain;
+    unsigned depth; /* of groups */
+    size_t group;   /* the first call that is not launched yet */
+};
+
+/* What MPI sends to MPI_PROC_NULL, or gets from it, is nothing. */
+static bool moves_nothing(const struct collective_function *function, const struct collective_facts *facts)
+{
+    bool both = function->pairs == COLLECTIVE_EXCHANGES;
+    return function->pairs != COLLECTIVE_OF_ALL && facts->peer == COLLECTIVE_NO_RANK &&
+           (!both || facts->source == COLLECTIVE_NO_RANK);
+}
+
+static int add_call(struct walk *walk, const struct collective_function *function, uint32_t number,
+                    const struct nvtx_range *range)
+{
+    struct communication *collectives = walk->process->collectives;
+    struct collective_facts facts;
+    collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
+    int64_t communicator = communicator_of(collectives, walk->domain, &facts);
+    if (learn(collectives, communicator, &facts) != 0)
+        return -1;
+    if (!function || moves_nothing(function, &facts))
+        return 0;
+    int64_t reduction = reduction_of(collectives, facts.reduction);
+    struct collective_call call = {.start = range->start,
+                                   .sequence = facts.sequence >= 0 ? (uint64_t)facts.sequence : UINT64_MAX,
+                                   .bytes = facts.bytes,
+                                   .peer = facts.peer,
+                                   .root = facts.root,
+                                   .sent = facts.sent,
+                                   .received = facts.received,
+                                   .source = facts.source,
+                                   .function = function,
+                                   .range = number,
+                                   .launcher = number,
+                                   .communicator = (uint32_t)communicator,
+                                   .reduction = (uint32_t)reduction};
+    return reduction >= 0 && ADD(file_vector_push, &collectives->calls, call) ? 0 : -1;
+}
+
+static void end_group(struct walk *walk, uint32_t launcher)
+{
+    struct communication *collectives = walk->process->collectives;
+    walk->depth -= walk->depth > 0;
+    if (walk->depth > 0)
+        return;
+    for (; walk->group < collectives->calls.count; walk->group++)
+        collectives->calls.items[walk->group].launcher = launcher;
+}
+
+static int visit_range(struct walk *walk, uint32_t number)
+{
+    const struct nvtx *nvtx = walk->process->nvtx;
+    const struct nvtx_range *range = &nvtx->ranges.items[number];
+    struct name name = nvtx_range_name(nvtx, range);
+    switch (collective_group_of(walk->domain, name.text, name.length)) {
+    case COLLECTIVE_GROUP_STARTS:
+        if (walk->depth++ == 0)
+            walk->group = walk->process->collectives->calls.count;
+        return 0;
+    case COLLECTIVE_GROUP_ENDS: end_group(walk, number); return 0;
+    default: break;
+    }
+    int result = add_call(walk, collective_function_of(walk->domain, name.text, name.length), number, range);
+    if (walk->depth == 0)
+        walk->group = walk->process->collectives->calls.count;
+    return result;
+}
+
+static int walk_track(struct process *process, const struct nvtx_track *track, enum collective_domain domain)
+{
+    struct walk walk = {.process = process, .domain = domain, .group = process->collectives->calls.count};
+    int result = 0;
+    for (size_t i = 0; i < track->ranges.count && result == 0; i++) {
+        result = visit_range(&walk, track->ranges.items[i]);
+        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
+            process_evict(process);
+    }
+    return result == 0 ? 0 : no_memory();
+}
+
+static enum collective_domain note_domain(struct process *process, uint32_t number)
+{
+    struct communication *collectives = process->collectives;
+    size_t most = sizeof(collectives->domains) / sizeof(*collectives->domains), i = 0;
+    while (i < collectives->domain_count && collectives->domains[i].number != number)
+        i++;
+    if (i < collectives->domain_count)
+        return collectives->domains[i].domain;
+    enum collective_domain domain = collective_domain_named(nvtx_domain_name(process->nvtx, number));
+    if (domain == COLLECTIVE_DOMAINS || i == most)
+        return COLLECTIVE_DOMAINS;
+    collectives->domains[collectives->domain_count++] = (struct collective_domain_number){number, domain};
+    return domain;
+}
+
+/* --- what launched what --- */
+
+ORDER_BY(by_launcher, struct collective_call, launcher, function->kernel, device, start, range)
+ORDER_BY(by_range, struct collective_of_range, range)
+
+/* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
+static void set_leaders(struct communication *collectives)
+{
+    struct collective_call *calls = collectives->calls.items;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        bool same = i > 0 && calls[i].launcher == calls[i - 1].launcher &&
+                    calls[i].function->kernel == calls[i - 1].function->kernel;
+        calls[i].leader = same ? calls[i - 1].leader : (uint32_t)i;
+    }
+}
+
+static int sort_calls(struct communication *collectives)
+{
+    const struct collective_communicator *communicators = collectives->communicators.items;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        struct collective_call *call = &collectives->calls.items[i];
+        call->device = call->communicator ? communicators[call->communicator - 1].device : COLLECTIVE_NO_DEVICE;
+    }
+    if (file_vector_sort(&collectives->calls, by_launcher) != 0)
+        return -1;
+    set_leaders(collectives);
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        struct collective_of_range place = {collectives->calls.items[i].range, (uint32_t)i};
+        if (!ADD(file_vector_push, &collectives->by_range, place))
+            return -1;
+    }
+    return file_vector_sort(&collectives->by_range, by_range);
+}
+
+int collectives_resolve(struct process *process)
+{
+    struct communication *collectives = process->collectives;
+    const struct nvtx *nvtx = process->nvtx;
+    for (size_t i = 0; i < nvtx->tracks.count; i++) {
+        const struct nvtx_track *track = &nvtx->tracks.items[i];
+        enum collective_domain domain = note_domain(process, track->domain);
+        if (domain != COLLECTIVE_DOMAINS && walk_track(process, track, domain) != 0)
+            return -1;
+    }
+    if (collectives->calls.count == 0)
+        return 0;
+    if (sort_calls(collectives) != 0)
+        return no_memory();
+    if (collectives_join_tasks(process) != 0)
+        return -1;
+    return collectives_number(collectives) == 0 ? 0 : no_memory();
+}
+
+/* --- where calls are --- */
+
+uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
+{
+    const struct communication *collectives = process->collectives;
+    uint32_t range = 0;
+    for (size_t i = 0; i < collectives->domain_count && range == 0; i++)
+        if (collectives->domains[i].domain == COLLECTIVE_NCCL)
+            range = nvtx_innermost(process->nvtx, places, thread, collectives->domains[i].number, time);
+    return range;
+}
+
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number)
+{
+    const struct collective_of_range *places = collectives->by_range.items;
+    size_t place = COUNT_BEFORE(collectives->by_range.count, i, places[i].range < number);
+    return place < collectives->by_range.count && places[place].range == number ? places[place].call : SIZE_MAX;
+}
+
+size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
+                            size_t *first)
+{
+    const struct communication *collectives = process->collectives;
+    const struct collective_call *calls = collectives->calls.items;
+    uint32_t range = collectives_range_at(process, places, thread, time);
+    *first = range ? COUNT_BEFORE(collectives->calls.count, i, calls[i].launcher < range - 1) : 0;
+    size_t next = *first;
+    while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
+        next++;
+    return next - *first;
+}

@@ -1,0 +1,187 @@
+#include "common/number.h"
+#include "trace/meaning/base/process.h"
+#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/launches/graphs.h"
+#include "trace/meaning/launches/kernel_names.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/nvtx/nvtx.h"
+
+#define BYTES_WORD "Byte" /* elements are bytes */
+
+/* The bytes of a buffer; below 0: not known. */
+static int64_t buffer_bytes_of(const struct collective_call *call, bool out, int64_t ranks)
+{
+    enum collective_shares shares = out ? call->function->out : call->function->in;
+    int64_t said = out ? call->received : call->sent, bytes;
+    if (said != COLLECTIVE_NOT_SAID || shares == COLLECTIVE_SHARES_SAID)
+        return said;
+    if (shares == COLLECTIVE_ONE_SHARE || call->bytes < 0)
+        return call->bytes;
+    return ranks <= 0 || __builtin_mul_overflow(call->bytes, ranks, &bytes) ? COLLECTIVE_NOT_SAID : bytes;
+}
+
+static void add_elements(struct args *args, enum arg_key key, int64_t bytes, const struct collective_type *type)
+{
+    if (bytes >= 0)
+        args_u64(args, key, (uint64_t)(type ? bytes / type->bytes : bytes));
+}
+
+/* Kineto's names of groups are for readers of kernels. */
+static void add_communicator(struct collective_args *space, const struct collective_communicator *communicator,
+                             bool kernel)
+{
+    char *end = number_hex(space->communicator, communicator->id);
+    args_text(&space->args, ARG_COMMUNICATOR, space->communicator, (size_t)(end - space->communicator));
+    if (kernel && communicator->domain == COLLECTIVE_NCCL)
+        args_text(&space->args, ARG_GROUP_NAME, space->communicator, (size_t)(end - space->communicator));
+    if (communicator->members_shown.text)
+        args_text(&space->args, ARG_GROUP_RANKS, communicator->members_shown.text, communicator->members_shown.length);
+    if (communicator->name.text)
+        args_text(&space->args, ARG_GROUP_DESCRIPTION, communicator->name.text, communicator->name.length);
+    if (communicator->ranks > 0)
+        args_i64(&space->args, ARG_GROUP_SIZE, communicator->ranks);
+    if (communicator->rank >= 0)
+        args_i64(&space->args, ARG_GROUP_RANK, communicator->rank);
+}
+
+static void add_peer(struct args *args, const struct collective_call *call)
+{
+    bool receives = call->function->pairs == COLLECTIVE_RECEIVES;
+    if (call->function->pairs != COLLECTIVE_OF_ALL && call->peer != COLLECTIVE_NOT_SAID)
+        args_i64(args, receives ? ARG_SOURCE_RANK : ARG_TARGET_RANK, call->peer);
+    if (call->function->pairs == COLLECTIVE_EXCHANGES && call->source != COLLECTIVE_NOT_SAID)
+        args_i64(args, ARG_SOURCE_RANK, call->source);
+    if (call->root != COLLECTIVE_NOT_SAID)
+        args_i64(args, ARG_ROOT_RANK, call->root);
+}
+
+/* The type of a task's elements, if it fits its call's bytes. Where the call is not known NCCL says that what it
+ * gathers and broadcasts are bytes, whatever they are. */
+static const struct collective_type *type_of_task(const struct collective_call *call,
+                                                  const struct collective_task *task)
+{
+    struct nvtx_text word = task ? collective_task_word(task, COLLECTIVE_WORD_TYPE) : (struct nvtx_text){NULL, 0};
+    for (size_t i = 0; word.text && i < COLLECTIVE_TYPES; i++) {
+        const struct collective_type *type = &collective_types[i];
+        bool same = word.length == strlen(type->nccl) && memcmp(word.text, type->nccl, word.length) == 0;
+        if (same && (uint64_t)call->bytes == task->record->count * (uint64_t)type->bytes)
+            return task->record->called != 0 || i != 0 ? type : NULL;
+    }
+    return NULL;
+}
+
+static void add_data(struct args *args, const struct communication *collectives, const struct collective_call *call,
+                     int64_t ranks)
+{
+    const struct collective_task *task = call->task ? &collectives->tasks.items[call->task - 1] : NULL;
+    const struct collective_type *type = type_of_task(call, task);
+    if (!type && call->type != 0) /* without the plugin's word that of the kernel */
+        type = &collective_types[call->type - 1];
+    add_elements(args, ARG_IN_ELEMENTS, buffer_bytes_of(call, false, ranks), type);
+    add_elements(args, ARG_OUT_ELEMENTS, buffer_bytes_of(call, true, ranks), type);
+    if (call->bytes != COLLECTIVE_NOT_SAID)
+        args_words(args, ARG_DTYPE, type ? type->name : BYTES_WORD);
+}
+
+static void add_word(struct args *args, enum arg_key key, const struct collective_task *task,
+                     enum collective_word which)
+{
+    struct nvtx_text word = collective_task_word(task, which);
+    if (word.text)
+        args_text(args, key, word.text, word.length);
+}
+
+static void add_task(struct args *args, const struct collective_task *task)
+{
+    add_word(args, ARG_ALGORITHM, task, COLLECTIVE_WORD_ALGORITHM);
+    add_word(args, ARG_PROTOCOL, task, COLLECTIVE_WORD_PROTOCOL);
+    if (task->record->channels != 0)
+        args_u64(args, ARG_CHANNELS, task->record->channels);
+    if (task->proxies != 0)
+        args_u64(args, ARG_PROXY_STEPS, task->steps);
+}
+
+/* Calls that one kernel does follow one another. */
+static bool is_of_several(const struct communication *collectives, size_t number)
+{
+    const struct collective_call *calls = collectives->calls.items;
+    return calls[number].leader != number ||
+           (number + 1 < collectives->calls.count && calls[number + 1].leader == number);
+}
+
+/* OPERATIONS: of a kernel, how many calls it does; of a call 0. */
+static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
+                     struct collective_args *space)
+{
+    const struct collective_call *call = &collectives->calls.items[number];
+    const struct collective_communicator *communicator =
+        call->communicator ? &collectives->communicators.items[call->communicator - 1] : NULL;
+    int64_t ranks = communicator ? communicator->ranks : COLLECTIVE_NOT_SAID;
+    space->args.count = 0;
+    args_words(&space->args, ARG_COLLECTIVE, call->function->name);
+    if (communicator)
+        add_communicator(space, communicator, operations > 0);
+    if (call->sequence != UINT64_MAX)
+        args_u64(&space->args, ARG_GROUP_SEQUENCE, call->sequence);
+    add_data(&space->args, collectives, call, ranks);
+    add_peer(&space->args, call);
+    if (call->reduction != 0) {
+        struct nvtx_text name = collectives->reductions.items[call->reduction - 1];
+        args_text(&space->args, ARG_REDUCTION, name.text, name.length);
+    }
+    if (call->task != 0)
+        add_task(&space->args, &collectives->tasks.items[call->task - 1]);
+    if (operations > 1)
+        args_u64(&space->args, ARG_OPERATIONS, operations);
+    if (is_of_several(collectives, number))
+        args_u64(&space->args, ARG_GROUP_CALL, collectives->calls.items[call->leader].range + (uint64_t)1);
+    space->list = (struct arg_list){.items = space->args.items, .count = space->args.count};
+    args_list(args, &space->list);
+}
+
+void collectives_describe_range(struct args *args, const struct process *process, uint32_t number,
+                                struct collective_args *space)
+{
+    const struct communication *collectives = process->collectives;
+    size_t place = collectives_place_of_range(collectives, number);
+    if (place != SIZE_MAX)
+        describe(args, collectives, place, 0, space);
+}
+
+/* --- kernels --- */
+
+static size_t captured_calls(const struct process *process, const struct event *event, struct nvtx_places *places,
+                             size_t *first)
+{
+    uint32_t thread;
+    uint64_t time;
+    if (!collectives_find_capture(process, event, &thread, &time))
+        return 0;
+    size_t count = collectives_launched(process, places, thread, time, first);
+    uint32_t number = count > 1 ? kernel_name_number(process, event) : NAMES_NO_MEMORY;
+    if (number == NAMES_NO_MEMORY)
+        return count;
+    const struct name *name = names_get(&process->conversion->names, number);
+    return collectives_of_function(process->collectives, collective_kernel_named(name->text, name->length), first,
+                                   count);
+}
+
+static size_t launched_calls(const struct communication *collectives, uint32_t correlation, size_t *first)
+{
+    const struct collective_kernel *kernels = collectives->kernels.items;
+    size_t place = COUNT_BEFORE(collectives->kernels.count, i, kernels[i].correlation < correlation);
+    if (place == collectives->kernels.count || kernels[place].correlation != correlation)
+        return 0;
+    *first = kernels[place].first;
+    return kernels[place].count;
+}
+
+void collectives_describe_kernel(struct args *args, const struct process *process, const struct event *event,
+                                 struct nvtx_places *places, struct collective_args *space)
+{
+    const struct communication *collectives = process->collectives;
+    size_t first = 0, count = event->kernel.graph_node != 0 ? captured_calls(process, event, places, &first)
+                                                            : launched_calls(collectives, event->correlation, &first);
+    if (count > 0)
+        describe(args, collectives, first, (uint32_t)count, space);
+}

@@ -1,0 +1,258 @@
+#include "trace/meaning/gpu/captures.h"
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/text.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/process.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/launches/kernel_names.h"
+#include "trace/meaning/nvtx/nvtx.h"
+
+#define SEPARATOR " / "
+#define LEFT_OUT "…"
+
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+#define CAPTURE_NO_MEMORY UINT32_MAX
+
+static int no_memory(void)
+{
+    return error_no_memory("what was open when graphs were captured");
+}
+
+/* --- the path --- */
+
+/* What is full loses its outermost name. */
+bool capture_names_add(struct capture_names *names, uint64_t start, struct name name)
+{
+    size_t place = 0;
+    while (place < names->count && names->items[place].start < start)
+        place++;
+    if (names->count == CAPTURE_NAMES) {
+        names->left_out = true;
+        if (place == 0)
+            return false;
+        place--;
+        memmove(names->items, names->items + 1, place * sizeof(*names->items));
+    } else {
+        memmove(names->items + place + 1, names->items + place, (names->count - place) * sizeof(*names->items));
+        names->count++;
+    }
+    names->items[place] = (struct capture_name){start, name};
+    return true;
+}
+
+/* Of a text that is longer, the bytes of whole characters. */
+static size_t cut(const struct name *name, size_t most)
+{
+    size_t length = name->length < most ? name->length : most;
+    while (length > 0 && length < name->length && (name->text[length] & 0xc0) == 0x80)
+        length--;
+    return length;
+}
+
+/* The index of the outermost name that is still shown. */
+static size_t first_shown(const struct capture_names *names)
+{
+    size_t first = names->count, bytes = 0;
+    while (first > 0) {
+        bytes += names->items[first - 1].name.length + strlen(SEPARATOR);
+        if (bytes > CAPTURE_PATH && first < names->count)
+            break;
+        first--;
+    }
+    return first;
+}
+
+static void put_path(struct buffer *path, const struct capture_names *names)
+{
+    size_t first = first_shown(names);
+    if (first > 0 || names->left_out)
+        buffer_text(path, LEFT_OUT SEPARATOR);
+    for (size_t i = first; i < names->count; i++) {
+        const struct name *name = &names->items[i].name;
+        size_t length = cut(name, CAPTURE_PATH);
+        if (i > first)
+            buffer_text(path, SEPARATOR);
+        buffer_bytes(path, name->text, length);
+        if (length < name->length)
+            buffer_text(path, LEFT_OUT);
+    }
+}
+
+/* --- contexts --- */
+
+static uint32_t context_of_path(struct process *process, const char *path, size_t length)
+{
+    struct captures *captures = process->captures;
+    uint32_t number = names_put(&process->conversion->names, path, length);
+    if (number == NAMES_NO_MEMORY)
+        return CAPTURE_NO_MEMORY;
+    const struct name *kept = names_get(&process->conversion->names, number);
+    bool is_new;
+    uint64_t *index = map_put(&captures->by_path, number, &is_new);
+    struct capture_context *context = index && is_new ? array_push(&captures->contexts) : NULL;
+    if (!index || (is_new && !context)) {
+        no_memory();
+        return CAPTURE_NO_MEMORY;
+    }
+    if (is_new) {
+        context->arg = (struct arg){.key = ARG_CAPTURED_IN, .type = ARG_TYPE_TEXT};
+        context->arg.text = kept->text;
+        context->arg.length = kept->length;
+        *index = captures->contexts.count;
+    }
+    return (uint32_t)*index;
+}
+
+static uint32_t find_context(struct process *process, const struct capture_names *names)
+{
+    struct buffer path;
+    if (names->count == 0)
+        return 0;
+    buffer_init_memory(&path);
+    put_path(&path, names);
+    if (path.failure)
+        no_memory();
+    uint32_t context = path.failure ? CAPTURE_NO_MEMORY : context_of_path(process, path.data, path.length);
+    buffer_release(&path);
+    return context;
+}
+
+/* What was open at TIME on THREAD, and on OTHER (0: no other counts) if nothing was open on THREAD, or it is of the
+ * backward pass, of which OTHER waits for the end: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY. */
+static uint32_t context_at(struct process *process, uint32_t thread, uint32_t other, uint64_t time)
+{
+    struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
+    if (answer->until == 0 || answer->thread != thread || answer->other != other || time < answer->from ||
+        time >= answer->until) {
+        struct capture_names names;
+        names.count = 0;
+        names.left_out = false;
+        names.from = 0;
+        names.until = UINT64_MAX;
+        nvtx_open_at(process, thread, time, &names);
+        if (other != 0 && (names.count == 0 || process_is_of_autograd(process, thread)))
+            nvtx_open_at(process, other, time, &names);
+        uint32_t context = find_context(process, &names);
+        *answer = (struct capture_answer){names.from, names.until, thread, other, context};
+    }
+    return answer->context;
+}
+
+/* --- nodes --- */
+
+/* The lists lie where they stay, and have numbers that no other process's have. */
+static void number_lists(struct process *process)
+{
+    struct captures *captures = process->captures;
+    for (size_t i = 0; i < captures->contexts.count; i++) {
+        struct capture_context *context = &captures->contexts.items[i];
+        context->list = (struct arg_list){&context->arg, 1, ++process->conversion->arg_lists};
+    }
+}
+
+/* The other thread is the one that began the capture; where autograd did, it is the main thread. */
+static uint32_t context_of(struct process *process, const struct graph_node_change *made)
+{
+    uint32_t other = made->capturer;
+    if (other == 0 && process_is_of_autograd(process, made->thread))
+        other = process->file.header.pid;
+    return context_at(process, made->thread, other, made->time);
+}
+
+ORDER_BY(by_node, struct node_stack, node, time)
+
+int index_graph_node_stack(struct process *process, const struct event *event)
+{
+    const struct spool_graph_node_stack *record = event->record;
+    const struct node_stack stack = {record->node, event->start, event->thread, record->stack};
+    if (!ADD(file_vector_push, &process->captures->stacks, stack))
+        return no_memory();
+    return stacks_use(process->stacks, record->stack, 1);
+}
+
+static uint32_t stack_of(const struct captures *captures, uint64_t node)
+{
+    const struct node_stack wanted = {.node = node};
+    size_t place = array_before(captures->stacks.items, captures->stacks.count, sizeof(wanted), &wanted, by_node);
+    bool found = place < captures->stacks.count && captures->stacks.items[place].node == node;
+    return found ? captures->stacks.items[place].stack : 0;
+}
+
+static int resolve_change(struct process *process, size_t change)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    const struct graph_node_change *made = graph_nodes_origin(nodes, change);
+    struct capture capture = {0};
+    if (made && nvtx_range_count(process->nvtx) > 0)
+        capture.context = context_of(process, made);
+    if (capture.context == CAPTURE_NO_MEMORY)
+        return -1;
+    if (made)
+        capture.stack = stack_of(process->captures, made->node);
+    return ADD(file_vector_push, &process->captures->of_changes, capture) ? 0 : no_memory();
+}
+
+int captures_resolve(struct process *process)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    struct captures *captures = process->captures;
+    int result = 0;
+    if (nodes->changes.count == 0 || (nvtx_range_count(process->nvtx) == 0 && captures->stacks.count == 0))
+        return 0;
+    if (file_vector_sort(&captures->stacks, by_node) != 0)
+        return no_memory();
+    if (inner_nodes_make(&captures->inner, nodes) != 0 || nvtx_open_begin(process->nvtx) != 0)
+        return -1;
+    for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
+        result = resolve_change(process, i);
+        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
+            process_evict(process);
+    }
+    nvtx_open_end(process->nvtx);
+    number_lists(process);
+    return result;
+}
+
+/* An operation of a body belongs to no known call where that was not recorded: then to any. */
+static uint32_t call_of(uint32_t correlation)
+{
+    return correlation ? correlation : UINT32_MAX;
+}
+
+/* Whether the operation may be what the node launches, as far as that is known. */
+static bool fits(const struct process *process, uint64_t node, const struct event *event)
+{
+    const struct kernel_names *names = process->kernel_names;
+    uint64_t time = 0, function = graph_nodes_find(&names->nodes, node, call_of(event->correlation), &time);
+    if (event->type != EVENT_KERNEL)
+        return function == 0;
+    uint32_t expected = function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
+    uint32_t recorded = expected != NAMES_NO_MEMORY ? kernel_name_number(process, event) : NAMES_NO_MEMORY;
+    return recorded == NAMES_NO_MEMORY || recorded == expected;
+}
+
+void captures_look(const struct process *process, const struct event *event)
+{
+    const struct inner_nodes *inner = &process->captures->inner;
+    uint64_t node = inner->items.count > 0 ? gpu_op_node(event) : 0;
+    uint64_t reported = node ? inner_nodes_find(inner, node, call_of(event->correlation)) : 0;
+    if (reported != 0 && !fits(process, reported, event))
+        inner_nodes_refute(inner, node);
+}
+
+const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
+{
+    const struct captures *captures = process->captures;
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    if (node == 0 || captures->of_changes.count == 0)
+        return NULL;
+    size_t change = graph_nodes_change(nodes, node, correlation);
+    uint32_t call = call_of(correlation);
+    uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&captures->inner, node, call) : 0;
+    if (reported != 0)
+        change = graph_nodes_change(nodes, reported, call);
+    return change < captures->of_changes.count ? &captures->of_changes.items[change] : NULL;
+}

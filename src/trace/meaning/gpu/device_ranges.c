@@ -1,0 +1,251 @@
+#include "trace/meaning/gpu/device_ranges.h"
+
+#include "common/array.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/settings.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/spool/agent_records.h"
+
+#define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
+
+static int no_memory(void)
+{
+    return error_no_memory("device ranges");
+}
+
+int device_ranges_index(struct device_ranges *ranges, const struct event *event)
+{
+    const struct stream_marker marker = {.record = event->record,
+                                         .range = event->device_range.number,
+                                         .thread = event->thread,
+                                         .ends = event->device_range.ended,
+                                         .correlation = event->correlation,
+                                         .called = event->start};
+    ranges->any = true;
+    return stream_markers_add(&ranges->markers, &marker);
+}
+
+/* Of what started or ended twice the first counts. */
+ORDER_BY(by_range, struct stream_marker, range, ends, called)
+
+/* A range of its markers, of which one may be NULL. False: a time is missing. */
+static bool make_range(struct device_range *range, const struct stream_marker *start, const struct stream_marker *end,
+                       const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    if (!start || start->time == 0 || (end && end->time == 0))
+        return false;
+    *range = (struct device_range){.record = start->record,
+                                   .number = start->range,
+                                   .start = start->time,
+                                   .end = end ? end->time : capture_intervals_end(capture_intervals, start->called),
+                                   .marked = start->marked,
+                                   .thread = start->thread,
+                                   .device = start->device,
+                                   .context = start->context,
+                                   .stream = start->stream,
+                                   .end_stream = end ? end->stream : start->stream,
+                                   .open_at_end = !end};
+    if (!end && range->end > time)
+        range->end = time;
+    if (range->end < range->start)
+        range->end = range->start; /* in another stream, which was there first */
+    return true;
+}
+
+/* Of those that start at the same time the outer one was put there first. */
+static int outer_first(const void *a, const void *b)
+{
+    const struct device_range *left = a, *right = b;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->marked, right->marked) ?: ORDER(left->number, right->number);
+}
+
+ORDER_BY(by_place_and_time, struct device_edge, device, context, stream, time)
+
+static int add_range(struct device_ranges *ranges, const struct device_range *range)
+{
+    struct device_edge start = {range->device, range->context, range->stream, range->start}, end = start;
+    end.time = range->end;
+    bool added = ADD(file_vector_push, &ranges->items, *range) && ADD(file_vector_push, &ranges->edges, start) &&
+                 ADD(file_vector_push, &ranges->edges, end);
+    return added ? 0 : no_memory();
+}
+
+/* The markers from FIRST on that are of one range. */
+static int close_range(struct device_ranges *ranges, size_t first, size_t end,
+                       const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    const struct stream_marker *markers = ranges->markers.items.items, *started = NULL, *ended = NULL;
+    struct device_range range;
+    for (size_t i = end; i-- > first;) {
+        if (markers[i].ends)
+            ended = &markers[i];
+        else
+            started = &markers[i];
+    }
+    if (make_range(&range, started, ended, capture_intervals, time))
+        return add_range(ranges, &range);
+    ranges->untimed++;
+    return 0;
+}
+
+int device_ranges_close(struct device_ranges *ranges, const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    size_t count = ranges->markers.items.count;
+    if (file_vector_sort(&ranges->markers.items, by_range) != 0)
+        return no_memory();
+    const struct stream_marker *markers = ranges->markers.items.items;
+    for (size_t first = 0, end, passed = 0; first < count; first = end) {
+        for (end = first + 1; end < count && markers[end].range == markers[first].range;)
+            end++;
+        if (close_range(ranges, first, end, capture_intervals, time) != 0)
+            return -1;
+        if (end - passed >= EVICT_RANGES) {
+            stream_markers_evict(&ranges->markers);
+            file_vector_evict(&ranges->items);
+            file_vector_evict(&ranges->edges);
+            passed = end;
+        }
+    }
+    stream_markers_release(&ranges->markers);
+    if (file_vector_sort(&ranges->items, outer_first) != 0 || file_vector_sort(&ranges->edges, by_place_and_time) != 0)
+        return no_memory();
+    return 0;
+}
+
+bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
+{
+    const struct device_edge wanted = {work->device, work->context, work->stream, work->start};
+    const struct device_edge *edges = ranges->edges.items;
+    size_t after = COUNT_BEFORE(ranges->edges.count, i, by_place_and_time(&edges[i], &wanted) <= 0);
+    file_vector_found(&ranges->edges, after);
+    if (after == ranges->edges.count)
+        return false;
+    const struct device_edge *next = &edges[after];
+    return next->device == wanted.device && next->context == wanted.context && next->stream == wanted.stream &&
+           next->time < work->end;
+}
+
+/*
+ * Device ranges: their times are found in the walk over all records that comes before the index pass, and put where the
+ * work before them is done in the index pass; their rows are found in the resolve pass. They are written among the
+ * other ranges on the GPU.
+ */
+
+#define EVICT_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
+
+/* The event that marks a marker was recorded by the library: neither it nor the call is the program's. */
+int index_device_range(struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    if (event->correlation != 0 && launches_suppress(process->launches, event) != 0)
+        return -1;
+    return device_ranges_index(process->device_ranges, event);
+}
+
+int index_stream_marker(struct process *process, const struct event *event)
+{
+    if (event->device != EVENT_NO_DEVICE && process_knows_time(process, event->start))
+        stream_markers_mark(&process->device_ranges->markers, event);
+    return 0;
+}
+
+void index_device_times(struct process *process)
+{
+    struct stream_markers *markers = &process->device_ranges->markers;
+    uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
+    /* Work of sorts that were not recorded may lie between markers. */
+    stream_markers_settle(markers, recorded == 0 || (recorded & work) == work);
+    if (markers->first != 0)
+        widen_process_time(process, markers->first, markers->last);
+}
+
+int resolve_device_ranges(struct process *process)
+{
+    for (size_t i = 0; i < process->device_ranges->items.count; i++) {
+        const struct device_range *range = &process->device_ranges->items.items[i];
+        struct track *stream = process_stream(process, TRACK_STREAM, range->device, range->context, range->stream);
+        struct track *track = process_stream(process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+        if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
+            return -1;
+        if (i % EVICT_ITEMS == 0)
+            process_evict(process);
+    }
+    return 0;
+}
+
+void resolve_device_gpu_op(struct process *process, const struct event *event)
+{
+    if (!device_ranges_cut(process->device_ranges, event))
+        return;
+    struct track *track = tracks_get(&process->tracks, TRACK_ANNOTATION, event->device, event->context, event->stream);
+    if (track)
+        track->apart = true;
+}
+
+static void write_device_range(struct piece_writer *out, struct process *process, const struct device_range *range)
+{
+    struct track *track =
+        piece_writer_track(out, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+    struct args args = {0};
+    if (!track)
+        return;
+    const struct event event = agent_read(range->record, range->thread);
+    args_u64(&args, ARG_RANGE, range->number);
+    args_u64(&args, ARG_THREAD, range->thread);
+    if (range->end_stream != range->stream)
+        args_u64(&args, ARG_END_STREAM, range->end_stream);
+    if (range->open_at_end)
+        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    args_words(&args, ARG_FROM, "gputrace_device_range");
+    struct name name = nvtx_message_name(nvtx_text_of(event.text, event.text_length));
+    struct row row = track_row(track, range->start, range->end);
+    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, range->start, range->end, &args);
+}
+
+/* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */
+
+static bool device_range_is_first(const struct device_range *range, const struct projection *projection)
+{
+    return range->start < projection->start || (range->start == projection->start && range->end >= projection->end);
+}
+
+/* How many device ranges are among the first NUMBER of all. */
+static size_t device_ranges_among(const struct process *process, size_t number)
+{
+    size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
+    size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
+    /* I device ranges and NUMBER - I projections, of which the last comes after them? */
+    return COUNT_BEFORE_BETWEEN(low, high, i,
+                                device_range_is_first(&process->device_ranges->items.items[i],
+                                                      &process->nvtx->projections.items.items[number - i - 1]));
+}
+
+size_t gpu_range_count(const struct process *process)
+{
+    return process->nvtx->projections.items.count + process->device_ranges->items.count;
+}
+
+int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
+{
+    const struct projection *projections = process->nvtx->projections.items.items;
+    const struct device_range *ranges = process->device_ranges->items.items;
+    size_t range = device_ranges_among(process, first);
+    for (size_t i = first; i < end; i++) {
+        size_t projection = i - range;
+        bool of_device = range < process->device_ranges->items.count &&
+                         (projection == process->nvtx->projections.items.count ||
+                          device_range_is_first(&ranges[range], &projections[projection]));
+        if (of_device)
+            write_device_range(out, process, &ranges[range++]);
+        else
+            write_projection(out, process, &projections[projection]);
+    }
+    return 0;
+}

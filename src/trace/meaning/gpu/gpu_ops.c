@@ -1,0 +1,294 @@
+#include "trace/meaning/gpu/gpu_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/multiprocessor.h"
+#include "common/settings.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/gpu/captures.h"
+#include "trace/meaning/gpu/device_ranges.h"
+#include "trace/meaning/launches/kernel_names.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/torch/operators.h"
+#include "trace/spool/cuda_names.h"
+
+uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared)
+{
+    const struct multiprocessor multiprocessor = {
+        .major = device->major,
+        .warp_size = device->warp_size,
+        .warps = device->max_warps_per_multiprocessor,
+        .blocks = device->max_blocks_per_multiprocessor,
+        .registers = device->registers_per_multiprocessor,
+        .shared_bytes = device->shared_per_multiprocessor,
+    };
+    return multiprocessor_blocks(&multiprocessor, threads, registers, shared);
+}
+
+static double product(const int32_t size[3])
+{
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+struct occupancy occupancy_of(const struct device *device, const struct event *kernel)
+{
+    struct occupancy result = {0};
+    if (!device || device->multiprocessors == 0 || device->warp_size == 0)
+        return result;
+    double threads = product(kernel->kernel.block);
+    result.blocks_per_multiprocessor = product(kernel->kernel.grid) / device->multiprocessors;
+    result.warps_per_multiprocessor = result.blocks_per_multiprocessor * (threads / device->warp_size);
+    if (threads < 1 || threads > 65536 || device->max_warps_per_multiprocessor == 0)
+        return result;
+    uint32_t held = occupancy_blocks(device, (uint32_t)threads, kernel->kernel.registers,
+                                     kernel->kernel.static_shared + kernel->kernel.dynamic_shared);
+    double blocks = result.blocks_per_multiprocessor < held ? result.blocks_per_multiprocessor : held;
+    double filled = blocks * threads / ((double)device->max_warps_per_multiprocessor * device->warp_size);
+    result.percent = (int)(100.0 * (filled > 1 ? 1 : filled < 0 ? 0 : filled) + 0.5);
+    return result;
+}
+
+/*
+ * GPU operations on their rows, and the heads of flows.
+ */
+
+#define NAME_SPACE 96 /* for a name that is put together */
+
+static struct name kernel_name(const struct piece_writer *out, const struct process *process, const struct event *event,
+                               char space[NAME_SPACE])
+{
+    uint32_t number = kernel_name_number(process, event);
+    if (number != NAMES_NO_MEMORY)
+        return *names_get(&out->conversion->names, number);
+    int length = snprintf(space, NAME_SPACE, "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
+    return name_plain_n(space, (size_t)length);
+}
+
+static struct name copy_name(const struct event *event, char space[NAME_SPACE])
+{
+    char *at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+    at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
+    at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
+    return name_plain_n(space, (size_t)(at - space));
+}
+
+static struct name set_name(const struct event *event, char space[NAME_SPACE])
+{
+    char *at = stpcpy(stpcpy(stpcpy(space, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
+    return name_plain_n(space, (size_t)(at - space));
+}
+
+static struct name graph_name(const struct event *event, char space[NAME_SPACE])
+{
+    int length = snprintf(space, NAME_SPACE, "CUDA Graph %u", event->graph.graph);
+    return name_plain_n(space, (size_t)length);
+}
+
+void add_gpu_place(struct args *args, const struct process *process, const struct event *event)
+{
+    args_u64(args, ARG_DEVICE, event->device);
+    args_u64(args, ARG_CONTEXT, event->context);
+    args_u64(args, ARG_STREAM, event->stream);
+    args_u64(args, ARG_CORRELATION, process_correlation(process, event->correlation));
+}
+
+static void add_graph(struct args *args, const struct process *process, const struct event *event, uint32_t graph,
+                      uint64_t node)
+{
+    const struct capture *capture = captures_find(process, node, event->correlation);
+    if (graph != 0)
+        args_u64(args, ARG_GRAPH, graph);
+    if (node != 0)
+        args_u64(args, ARG_GRAPH_NODE, node);
+    if (capture && capture->context != 0)
+        args_list(args, &process->captures->contexts.items[capture->context - 1].list);
+}
+
+static void add_bytes(struct args *args, const struct event *event, uint64_t bytes)
+{
+    uint64_t duration = event->end - event->start;
+    args_u64(args, ARG_BYTES, bytes);
+    args_real(args, ARG_BANDWIDTH, ARG_TYPE_FIXED, duration ? (double)bytes / (double)duration : 0);
+}
+
+static void describe_kernel(struct args *args, const struct process *process, const struct event *event)
+{
+    struct occupancy occupancy = occupancy_of(process_device_info(process, event->device), event);
+    args_u64(args, ARG_QUEUED, event->kernel.queued);
+    add_gpu_place(args, process, event);
+    args_u64(args, ARG_REGISTERS, event->kernel.registers);
+    uint64_t shared = (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared;
+    args_u64(args, ARG_SHARED_MEMORY, shared);
+    if (shared > 0)
+        args_u64(args, ARG_DYNAMIC_SHARED_MEMORY, event->kernel.dynamic_shared);
+    if (shared > 0 && event->kernel.executed_shared > 0)
+        args_u64(args, ARG_SHARED_MEMORY_CONFIG, event->kernel.executed_shared);
+    args_real(args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, occupancy.blocks_per_multiprocessor);
+    args_real(args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, occupancy.warps_per_multiprocessor);
+    args_size3(args, ARG_GRID, event->kernel.grid);
+    args_size3(args, ARG_BLOCK, event->kernel.block);
+    args_i64(args, ARG_OCCUPANCY, occupancy.percent);
+    add_graph(args, process, event, event->kernel.graph, event->kernel.graph_node);
+}
+
+static void describe_copy(struct args *args, const struct process *process, const struct event *event)
+{
+    add_gpu_place(args, process, event);
+    if (event->memcpy.peer) {
+        args_u64(args, ARG_FROM_DEVICE, event->memcpy.source_device);
+        args_u64(args, ARG_FROM_CONTEXT, event->memcpy.source_context);
+        args_u64(args, ARG_TO_DEVICE, event->memcpy.target_device);
+        args_u64(args, ARG_TO_CONTEXT, event->memcpy.target_context);
+    }
+    add_bytes(args, event, event->memcpy.bytes);
+    if (event->memcpy.copies > 1)
+        args_u64(args, ARG_COPIES, event->memcpy.copies);
+    add_graph(args, process, event, event->memcpy.graph, event->memcpy.graph_node);
+}
+
+static void describe_set(struct args *args, const struct process *process, const struct event *event)
+{
+    add_gpu_place(args, process, event);
+    add_bytes(args, event, event->memset.bytes);
+    args_u64(args, ARG_VALUE, event->memset.value);
+    add_graph(args, process, event, event->memset.graph, event->memset.graph_node);
+}
+
+/* Category, name, which may lie in SPACE, and args of GPU work. */
+static struct slice describe(const struct piece_writer *out, const struct process *process, const struct event *event,
+                             struct args *args, char space[NAME_SPACE])
+{
+    struct slice slice = {.start = event->start, .end = event->end, .args = args};
+    switch (event->type) {
+    case EVENT_KERNEL:
+        slice.category = CATEGORY_KERNEL;
+        slice.name = kernel_name(out, process, event, space);
+        describe_kernel(args, process, event);
+        break;
+    case EVENT_MEMCPY:
+        slice.category = CATEGORY_GPU_MEMCPY;
+        slice.name = copy_name(event, space);
+        describe_copy(args, process, event);
+        break;
+    case EVENT_MEMSET:
+        slice.category = CATEGORY_GPU_MEMSET;
+        slice.name = set_name(event, space);
+        describe_set(args, process, event);
+        break;
+    default:
+        slice.category = CATEGORY_GPU_GRAPH;
+        slice.name = graph_name(event, space);
+        add_gpu_place(args, process, event);
+        add_graph(args, process, event, event->graph.graph, 0);
+        break;
+    }
+    return slice;
+}
+
+/* Work without times is shown where its call ended, or at the end of all when even that is not known. */
+static void write_untimed(struct piece_writer *out, struct process *process, const struct event *event,
+                          struct slice *slice, const struct track *stream)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    slice->category = CATEGORY_GPU_IN_FLIGHT;
+    slice->start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
+    slice->row = (struct row){stream->pid, stream->tids[0]};
+    out->sink.format->instant(&out->sink, slice);
+}
+
+/* How many GPU operations with a flow this launch had before this one. */
+static uint32_t count_earlier(struct piece_writer *out, const struct process *process, uint32_t correlation)
+{
+    uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
+    if (!next) {
+        out->sink.buffer->failure = ENOMEM;
+        return 0;
+    }
+    if (*next == 0)
+        *next = (uint64_t)launches_met_before(process->launches, correlation, out->part) + 1;
+    return (uint32_t)((*next)++ - 1);
+}
+
+static void write_flow_end(struct piece_writer *out, struct process *process, const struct event *event, struct row row)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || !launch_reaches(launch, event->end))
+        return;
+    uint32_t earlier = launch->gpu_ops > 1 ? count_earlier(out, process, event->correlation) : 0;
+    struct flow flow = {
+        .id = launch_flow(process->launches, launch, event->correlation, earlier),
+        .ends = true,
+        .row = row,
+        .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
+    };
+    if (flow.id != 0)
+        out->sink.format->flow(&out->sink, &flow);
+}
+
+int index_gpu_op(struct process *process, const struct event *event)
+{
+    if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
+        return -1;
+    if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
+        stream_markers_see(&process->device_ranges->markers, event);
+    return 0;
+}
+
+int resolve_gpu_op(struct process *process, const struct event *event)
+{
+    struct track *stream = tracks_look(&process->tracks, &process->tracks.recent, TRACK_STREAM, event->device,
+                                       event->context, event->stream);
+    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
+        return -1;
+    resolve_device_gpu_op(process, event);
+    return 0;
+}
+
+/* What a graph replays was launched where it was captured. */
+static void add_stack(struct piece_writer *out, struct args *args, const struct process *process,
+                      const struct event *event)
+{
+    const struct capture *capture = captures_find(process, gpu_op_node(event), event->correlation);
+    if (capture && (stack_in_trace(process, capture->stack) != 0 || capture->line != 0)) {
+        args_stack_of_capture(args, process, capture->stack);
+        if (capture->line != 0)
+            args_line(args, process, capture->line_kind, capture->line - 1);
+    } else if (process->stacks->calls.count > 0) {
+        uint32_t number = call_stack(process, event->correlation);
+        args_stack(args, process, number);
+        add_forward_line(out, args, process, event, number);
+        add_backward_line(args, process, event, number);
+    }
+}
+
+int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
+    struct collective_args collective;
+    struct args args;
+    char space[NAME_SPACE];
+    if (!stream)
+        return 0;
+    args.count = 0;
+    struct slice slice = describe(out, process, event, &args, space);
+    add_stack(out, &args, process, event);
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (process->operators->any && launch && launch->from != LAUNCH_UNKNOWN)
+        add_operator_around(out, &args, process, event->correlation, launch->thread, launch->start);
+    if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
+        collectives_describe_kernel(&args, process, event, &out->operators, &collective);
+    if (event->in_flight || !process_knows_span(process, event)) {
+        write_untimed(out, process, event, &slice, stream);
+        return 0;
+    }
+    out->kernels += event->type == EVENT_KERNEL;
+    slice.row = track_row_own(stream, event->start, event->end, out->part);
+    out->sink.format->slice(&out->sink, &slice);
+    write_flow_end(out, process, event, slice.row);
+    return 0;
+}

@@ -1,0 +1,300 @@
+#include "trace/meaning/host/compilation.h"
+
+#include <string.h>
+
+#include "common/array.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/spool_records.h"
+#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/spool/cuda_names.h"
+
+/* Why a phase ended. The first have the numbers of the records.
+ *      ending               words in the trace */
+#define COMPILATION_ENDINGS(X)                \
+    X(RETURNED, "returned")                   \
+    X(THREAD_ENDED, "thread ended")           \
+    X(CONTEXT_DESTROYED, "context destroyed") \
+    X(STREAM_DESTROYED, "stream destroyed")   \
+    X(UNKNOWN, "unknown")                     \
+    X(PROCESS_ENDED, "process ended")         \
+    X(RECORDING_OFF, "recording was turned off")
+enum compilation_ending {
+#define ENDING(name, text) COMPILATION_##name,
+    COMPILATION_ENDINGS(ENDING)
+#undef ENDING
+        COMPILATION_ENDING_COUNT
+};
+
+#define EVICT_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
+
+static struct compilation_step *add_step(struct compilation *compilation, const char *what)
+{
+    struct compilation_step *step = file_vector_push(&compilation->steps);
+    if (step)
+        step->order = (uint32_t)compilation->steps.count;
+    else
+        error_no_memory(what);
+    return step;
+}
+
+int index_phase(struct process *process, const struct event *event)
+{
+    if (!process_index_span(process, event))
+        return 0;
+    const struct spool_phase *phase = event->record;
+    if (phase->trigger == SPOOL_TRIGGER_NONE || phase->trigger >= SPOOL_TRIGGER_COUNT) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    process->cuda = true;
+    struct compilation_step *step = add_step(process->compilation, "phases of compilation");
+    if (!step)
+        return -1;
+    step->number = phase->phase;
+    step->trigger = phase->trigger;
+    step->is_end = phase->head.flags == SPOOL_PHASE_ENDED;
+    if (step->is_end) {
+        step->end = event->start;
+        step->result = phase->result;
+        step->ending =
+            phase->ending < COMPILATION_UNKNOWN ? (enum compilation_ending)phase->ending : COMPILATION_UNKNOWN;
+        return 0;
+    }
+    step->start = event->start;
+    step->thread = event->thread;
+    step->correlation = event->correlation;
+    step->function = event->text;
+    step->function_length = event->text_length;
+    return 0;
+}
+
+int index_jit(struct process *process, const struct event *event)
+{
+    if (!process_index_span(process, event))
+        return 0;
+    struct compilation_step *step = add_step(process->compilation, "JIT operations");
+    if (!step)
+        return -1;
+    step->start = event->start;
+    step->end = event->end;
+    step->number = event->jit.group;
+    step->cache_bytes = event->jit.cache_bytes;
+    step->correlation = event->correlation;
+    step->thread = event->thread;
+    step->operation = event->jit.operation;
+    step->entry = event->jit.entry;
+    return 0;
+}
+
+static bool is_jit(const struct compilation_step *step)
+{
+    return step->trigger == SPOOL_TRIGGER_NONE;
+}
+
+static int by_order(const struct compilation_step *left, const struct compilation_step *right)
+{
+    return ORDER(left->order, right->order);
+}
+
+/* The records of a phase come one after another. */
+static int by_phase(const void *a, const void *b)
+{
+    const struct compilation_step *left = a, *right = b;
+    int by_number = is_jit(left) ? 0 : ORDER(left->number, right->number);
+    return ORDER(is_jit(left), is_jit(right)) ?: by_number ?: by_order(left, right);
+}
+
+static void join(struct compilation_step *phase, const struct compilation_step *record)
+{
+    phase->trigger = record->trigger;
+    if (record->is_end) {
+        phase->end = record->end;
+        phase->result = record->result;
+        phase->ending = record->ending;
+        return;
+    }
+    phase->start = record->start;
+    phase->thread = record->thread;
+    phase->correlation = record->correlation;
+    phase->function = record->function;
+    phase->function_length = record->function_length;
+}
+
+static int join_phases(struct compilation *compilation)
+{
+    struct compilation_step *steps = compilation->steps.items;
+    size_t kept = 0;
+    if (file_vector_sort(&compilation->steps, by_phase) != 0)
+        return error_no_memory("phases of compilation");
+    for (size_t i = 0; i < compilation->steps.count; i++) {
+        if (kept > 0 && !is_jit(&steps[i]) && steps[kept - 1].number == steps[i].number)
+            join(&steps[kept - 1], &steps[i]);
+        else
+            steps[kept++] = steps[i];
+        if (i % EVICT_STEPS == 0)
+            file_vector_evict(&compilation->steps);
+    }
+    compilation->steps.count = kept;
+    return 0;
+}
+
+static void close_phase(struct compilation_step *phase, const struct capture_intervals *capture_intervals,
+                        uint64_t time)
+{
+    if (phase->end == 0) {
+        uint64_t window_end = capture_intervals_end(capture_intervals, phase->start);
+        phase->ending = window_end < time ? COMPILATION_RECORDING_OFF : COMPILATION_PROCESS_ENDED;
+        phase->end = window_end < time ? window_end : time;
+    }
+    if (phase->end < phase->start)
+        phase->end = phase->start; /* the clock was set back */
+}
+
+/* Phases of a call come before its JIT operations. */
+static int by_call(const void *a, const void *b)
+{
+    const struct compilation_step *left = a, *right = b;
+    return ORDER(left->correlation, right->correlation) ?: ORDER(is_jit(left), is_jit(right)) ?: by_order(left, right);
+}
+
+/* CUPTI's own number of a thread is not always the system's: who made the call is. */
+static int find_threads(struct compilation *compilation, const struct launches *launches)
+{
+    const struct compilation_step *caller = NULL;
+    if (file_vector_sort(&compilation->steps, by_call) != 0)
+        return error_no_memory("phases of compilation");
+    for (size_t i = 0; i < compilation->steps.count; i++) {
+        struct compilation_step *step = &compilation->steps.items[i];
+        const struct launch *launch = step->correlation ? launches_get(launches, step->correlation) : NULL;
+        if (i % EVICT_STEPS == 0)
+            file_vector_evict(&compilation->steps);
+        if (!is_jit(step) && step->start != 0 && step->correlation != 0)
+            caller = step;
+        else if (is_jit(step) && caller && caller->correlation == step->correlation)
+            step->thread = caller->thread;
+        else if (is_jit(step) && launch && launch->from != LAUNCH_UNKNOWN)
+            step->thread = launch->thread;
+    }
+    return 0;
+}
+
+/* What encloses comes first; a phase before operations that are as long. */
+static int outer_first(const void *a, const void *b)
+{
+    const struct compilation_step *left = a, *right = b;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
+}
+
+/* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
+ * their threads, and sorts. */
+static int close_steps(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                       const struct launches *launches, uint64_t time)
+{
+    if (join_phases(compilation) != 0 || find_threads(compilation, launches) != 0)
+        return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < compilation->steps.count; i++) {
+        struct compilation_step *step = &compilation->steps.items[i];
+        if (i % EVICT_STEPS == 0)
+            file_vector_evict(&compilation->steps);
+        if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
+            continue; /* an end whose start was not recorded is no phase */
+        if (!is_jit(step))
+            close_phase(step, capture_intervals, time);
+        compilation->steps.items[kept++] = *step;
+    }
+    compilation->steps.count = kept;
+    return file_vector_sort(&compilation->steps, outer_first) == 0 ? 0 : error_no_memory("phases of compilation");
+}
+
+int resolve_compilation(struct process *process)
+{
+    struct compilation *compilation = process->compilation;
+    if (close_steps(compilation, process->capture_intervals, process->launches, process->last_time) != 0)
+        return -1;
+    if (compilation->steps.count == 0)
+        return 0;
+    struct track *track = process_thread(process, TRACK_COMPILATION, 0);
+    for (size_t i = 0; i < compilation->steps.count && track; i++) {
+        const struct compilation_step *step = &compilation->steps.items[i];
+        if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
+            return -1;
+        if (i % EVICT_STEPS == 0)
+            process_evict(process);
+    }
+    return track ? 0 : -1;
+}
+
+static void add_correlation(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    if (step->correlation != 0)
+        args_u64(args, ARG_CORRELATION, process_correlation(process, step->correlation));
+}
+
+static const char *describe_phase(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    static const char *const triggers[SPOOL_TRIGGER_COUNT] = {
+#define TRIGGER(name, text) [SPOOL_TRIGGER_##name] = text,
+        SPOOL_TRIGGERS(TRIGGER)
+#undef TRIGGER
+    };
+    static const char *const endings[COMPILATION_ENDING_COUNT] = {
+#define ENDING(name, text) [COMPILATION_##name] = text,
+        COMPILATION_ENDINGS(ENDING)
+#undef ENDING
+    };
+    args_words(args, ARG_TRIGGER, triggers[step->trigger]);
+    args_text(args, ARG_FUNCTION, step->function, step->function_length);
+    args_u64(args, ARG_PHASE, step->number);
+    add_correlation(args, process, step);
+    if (step->result != 0)
+        args_error(args, ARG_RESULT, step->result, driver_error_name(step->result));
+    if (step->ending != COMPILATION_RETURNED)
+        args_words(args, ARG_ENDING, endings[step->ending]);
+    return triggers[step->trigger];
+}
+
+static const char *describe_jit(struct args *args, const struct process *process, const struct compilation_step *step)
+{
+    static const char *const operations[EVENT_JIT_OPERATION_COUNT] = {
+        [EVENT_JIT_UNKNOWN] = "JIT operation",
+        [EVENT_JIT_CACHE_LOAD] = "JIT cache load",
+        [EVENT_JIT_CACHE_STORE] = "JIT cache store",
+        [EVENT_JIT_COMPILE] = "JIT compile",
+    };
+    static const char *const entries[EVENT_JIT_ENTRY_COUNT] = {
+        [EVENT_JIT_FROM_PTX] = "PTX",
+        [EVENT_JIT_FROM_NVVM_IR] = "NVVM IR",
+    };
+    add_correlation(args, process, step);
+    if (step->operation == EVENT_JIT_CACHE_LOAD)
+        args_add(args, ARG_CACHE_HIT, ARG_TYPE_TRUE);
+    else if (step->operation == EVENT_JIT_COMPILE)
+        args_add(args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
+    args_u64(args, ARG_GROUP, step->number);
+    if (step->cache_bytes != 0)
+        args_u64(args, ARG_CACHE_LIMIT, step->cache_bytes);
+    if (entries[step->entry])
+        args_words(args, ARG_FROM, entries[step->entry]);
+    return operations[step->operation];
+}
+
+int write_compilation(struct piece_writer *out, struct process *process)
+{
+    struct track *track = tracks_get(&process->tracks, TRACK_COMPILATION, 0, 0, 0);
+    for (size_t i = 0; i < process->compilation->steps.count && track; i++) {
+        const struct compilation_step *step = &process->compilation->steps.items[i];
+        bool phase = step->trigger != SPOOL_TRIGGER_NONE;
+        struct args args = {0};
+        const char *name = phase ? describe_phase(&args, process, step) : describe_jit(&args, process, step);
+        args_u64(&args, ARG_THREAD, step->thread);
+        struct row row = track_row_own(track, step->start, step->end, step->thread);
+        piece_writer_slice(out, CATEGORY_COMPILATION, name_plain(name), row, step->start, step->end, &args);
+        piece_writer_passed(out, process);
+    }
+    return 0;
+}

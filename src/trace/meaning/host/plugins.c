@@ -1,0 +1,374 @@
+#include "trace/meaning/host/plugins.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/spool_records.h"
+#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/spool/agent_records.h"
+
+static struct plugin *put(struct plugins *plugins, uint32_t number)
+{
+    struct plugin *plugin = PUT_ITEM(&plugins->items, &plugins->by_number, number);
+    if (plugin)
+        plugin->number = number;
+    else
+        error_no_memory("plugins");
+    return plugin;
+}
+
+static struct plugin_text text_of(const struct event *event)
+{
+    return (struct plugin_text){event->text, event->text_length};
+}
+
+int index_plugin(struct process *process, const struct event *event)
+{
+    const struct spool_plugin *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
+    if (plugin)
+        plugin->name = text_of(event);
+    return plugin ? 0 : -1;
+}
+
+/* The latest one counts. */
+int index_plugin_time(struct process *process, const struct event *event)
+{
+    const struct spool_plugin_time *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
+    if (!plugin)
+        return -1;
+    if (event->start < plugin->stated)
+        return 0;
+    plugin->stated = event->start;
+    plugin->calls = record->calls;
+    plugin->ns = record->ns;
+    return 0;
+}
+
+static int index_event(struct plugins *plugins, const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    if (!put(plugins, made->plugin))
+        return -1;
+    if (made->head.flags != SPOOL_PLUGIN_SLICE)
+        return 0;
+    const struct plugin_slice slice = {.record = event->record,
+                                       .start = event->start,
+                                       .end = event->end,
+                                       .plugin = made->plugin,
+                                       .thread = event->thread};
+    return ADD(file_vector_push, &plugins->slices, slice) ? 0 : error_no_memory("slices of plugins");
+}
+
+int index_plugin_line(struct process *process, const struct event *event)
+{
+    const struct spool_plugin_line *record = event->record;
+    struct plugin_line *line = put(process->plugins, record->plugin) ? array_push(&process->plugins->lines) : NULL;
+    if (!line)
+        return error_no_memory("lines of plugins");
+    *line = (struct plugin_line){
+        .text = text_of(event), .time = event->start, .plugin = record->plugin, .stack = record->stack};
+    return 0;
+}
+
+static int outer_first(const void *a, const void *b)
+{
+    const struct plugin_slice *left = a, *right = b;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->record, right->record);
+}
+
+/* Of one time: as they lie in the spool. */
+ORDER_BY(by_time, struct plugin_line, time, text.text)
+ORDER_BY(by_number, struct plugin, number)
+
+#define SORT(array, order)  \
+    if ((array)->count > 1) \
+    qsort((array)->items, (array)->count, sizeof(*(array)->items), order)
+
+int plugins_close(struct plugins *plugins)
+{
+    if (file_vector_sort(&plugins->slices, outer_first) != 0)
+        return error_no_memory("slices of plugins");
+    SORT(&plugins->lines, by_time);
+    SORT(&plugins->items, by_number);
+    for (size_t i = 0; i < plugins->items.count; i++)
+        *map_get(&plugins->by_number, plugins->items.items[i].number) = i + 1;
+    return 0;
+}
+
+const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
+{
+    return FIND_ITEM(&plugins->items, &plugins->by_number, number);
+}
+
+/*
+ * What plugins added to the trace: slices and instants on a row of each, and counters.
+ */
+
+#define NAME_MAX_BYTES 4096
+
+char *plugin_name(const struct process *process, uint32_t number)
+{
+    const struct plugin *plugin = plugins_get(process->plugins, number);
+    char *text = NULL;
+    int length;
+    if (plugin && plugin->name.length > 0) {
+        uint32_t bytes = plugin->name.length < NAME_MAX_BYTES ? plugin->name.length : NAME_MAX_BYTES;
+        length = asprintf(&text, "%.*s", (int)bytes, plugin->name.text);
+    } else {
+        length = asprintf(&text, "%u", number); /* its record was lost */
+    }
+    if (length >= 0)
+        return text;
+    error_no_memory("names of plugins");
+    return NULL;
+}
+
+static bool is_sound(const struct process *process, const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    if (!process_knows_span(process, event))
+        return false;
+    switch (made->head.flags) {
+    case SPOOL_PLUGIN_SLICE:
+    case SPOOL_PLUGIN_INSTANT: return true;
+    case SPOOL_PLUGIN_COUNTER: return isfinite(made->value); /* JSON has no word for others */
+    default: return false;
+    }
+}
+
+int index_plugin_event(struct process *process, const struct event *event)
+{
+    if (!is_sound(process, event)) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    if (!capture_intervals_hold(process->capture_intervals, event->start))
+        return 0;
+    widen_process_time(process, event->start, event->end);
+    const struct spool_plugin_event *made = event->record;
+    bool row = made->head.flags != SPOOL_PLUGIN_COUNTER;
+    if (row && !process_thread(process, TRACK_PLUGIN, made->plugin))
+        return -1;
+    return index_event(process->plugins, event);
+}
+
+#define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */
+
+int resolve_plugins(struct process *process)
+{
+    if (plugins_close(process->plugins) != 0)
+        return -1;
+    for (size_t i = 0; i < process->plugins->slices.count; i++) {
+        const struct plugin_slice *slice = &process->plugins->slices.items[i];
+        struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, slice->plugin);
+        if (track && lanes_collect_own(&track->lanes, slice->start, slice->end, slice->thread) != 0)
+            return -1;
+        if (i % REST_SLICES == 0)
+            process_evict(process);
+    }
+    return 0;
+}
+
+/* The text is the name, then the detail. */
+static uint32_t name_length(const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    return made->name_length < event->text_length ? made->name_length : event->text_length;
+}
+
+static struct name event_name(const struct event *event)
+{
+    static const char none[] = "(no name)";
+    uint32_t length = name_length(event);
+    return length ? name_passing(event->text, length) : name_passing(none, sizeof(none) - 1);
+}
+
+static void describe(struct args *args, const struct event *event)
+{
+    uint32_t name = name_length(event);
+    if (event->text_length > name)
+        args_text(args, ARG_DETAIL, event->text + name, event->text_length - name);
+    args_u64(args, ARG_THREAD, event->thread);
+}
+
+int write_plugin_slices(struct piece_writer *out, struct process *process)
+{
+    for (size_t i = 0; i < process->plugins->slices.count; i++) {
+        const struct plugin_slice *made = &process->plugins->slices.items[i];
+        struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
+        const struct event event = agent_read(made->record, made->thread);
+        struct args args = {0};
+        if (!track)
+            continue;
+        describe(&args, &event);
+        struct row row = track_row_own(track, made->start, made->end, made->thread);
+        piece_writer_slice(out, CATEGORY_PLUGIN, event_name(&event), row, made->start, made->end, &args);
+        piece_writer_passed(out, process);
+    }
+    return 0;
+}
+
+static int write_counter(struct piece_writer *out, const struct process *process, const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    struct name name = event_name(event);
+    char *plugin = plugin_name(process, made->plugin), *text = NULL;
+    uint32_t length = name_length(event) < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
+    if (!plugin || asprintf(&text, "%s: %.*s", plugin, (int)length, name.text) < 0) {
+        free(plugin);
+        return error_no_memory("names of counters");
+    }
+    struct counter counter = {.name = name_passing(text, strlen(text)),
+                              .pid = process->pid,
+                              .time = event->start,
+                              .real = true,
+                              .value = made->value};
+    out->sink.format->counter(&out->sink, &counter);
+    free(plugin);
+    free(text);
+    return 0;
+}
+
+int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    uint16_t what = made->head.flags;
+    if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
+        !capture_intervals_hold(process->capture_intervals, event->start))
+        return 0; /* slices come before, in their order */
+    if (what == SPOOL_PLUGIN_COUNTER)
+        return write_counter(out, process, event);
+    const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
+    struct args args = {0};
+    if (!track)
+        return 0;
+    describe(&args, event);
+    piece_writer_instant(out, CATEGORY_PLUGIN, event_name(event), track, event->start, &args);
+    return 0;
+}
+
+/*
+ * What plugins report at the end: their lines, with the frames of their stacks named.
+ */
+
+void convert_plugins_release(struct convert_plugins *plugins)
+{
+    for (size_t i = 0; i < plugins->count; i++) {
+        struct convert_plugin *plugin = &plugins->items[i];
+        for (size_t k = 0; k < plugin->line_count; k++) {
+            free(plugin->lines[k].text);
+            free(plugin->lines[k].frames);
+        }
+        free(plugin->lines);
+        free(plugin->name);
+    }
+    free(plugins->items);
+    *plugins = (struct convert_plugins){0};
+}
+
+static int add_line(struct conversion *conversion, struct process *process, const struct plugin_line *said,
+                    struct convert_plugin *plugin)
+{
+    struct convert_line *line = &plugin->lines[plugin->line_count];
+    line->text = malloc((size_t)said->text.length + 1);
+    if (!line->text)
+        return error_no_memory("lines of plugins");
+    plugin->line_count++;
+    memcpy(line->text, said->text.text, said->text.length);
+    line->text[said->text.length] = '\0';
+    line->length = said->text.length;
+    return stack_frames(conversion, process, said->stack, &line->frames, &line->frame_count);
+}
+
+static int add_plugin(struct conversion *conversion, struct process *process, const struct plugin *known)
+{
+    struct convert_plugin *plugin = &conversion->plugins.items[conversion->plugins.count];
+    size_t lines = 0;
+    for (size_t i = 0; i < process->plugins->lines.count; i++)
+        lines += process->plugins->lines.items[i].plugin == known->number;
+    plugin->name = plugin_name(process, known->number);
+    if (!plugin->name)
+        return -1;
+    conversion->plugins.count++;
+    plugin->pid = process->pid;
+    plugin->calls = known->calls;
+    plugin->ns = known->ns;
+    plugin->lines = calloc(lines + 1, sizeof(*plugin->lines));
+    if (!plugin->lines)
+        return error_no_memory("lines of plugins");
+    for (size_t i = 0; i < process->plugins->lines.count; i++) {
+        const struct plugin_line *line = &process->plugins->lines.items[i];
+        if (line->plugin == known->number && add_line(conversion, process, line, plugin) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int gather_plugins(struct conversion *conversion)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        count += conversion_process(conversion, i)->plugins->items.count;
+    if (count == 0)
+        return 0;
+    conversion->plugins.items = calloc(count, sizeof(*conversion->plugins.items));
+    if (!conversion->plugins.items)
+        return error_no_memory("plugins");
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->plugins->items.count; k++)
+            if (add_plugin(conversion, process, &process->plugins->items.items[k]) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/*
+ * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
+ */
+
+static void put_line(const struct convert_line *line, struct json_out *json)
+{
+    json_begin_object(json);
+    json_put_text_n(json, "text", line->text, line->length);
+    if (line->frame_count > 0) {
+        json_key_array(json, "stack");
+        for (size_t i = 0; i < line->frame_count; i++)
+            put_frame(&line->frames[i], json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_plugin(const struct convert_plugin *plugin, struct json_out *json)
+{
+    json_begin_object(json);
+    json_put_text(json, "name", plugin->name);
+    json_put_u64(json, "pid", plugin->pid);
+    json_put_u64(json, "calls", plugin->calls);
+    json_put_u64(json, "time_ns", plugin->ns);
+    json_key_array(json, "lines");
+    for (size_t i = 0; i < plugin->line_count; i++)
+        put_line(&plugin->lines[i], json);
+    json_end(json);
+    json_end(json);
+}
+
+void put_plugins(const struct convert_plugins *plugins, struct json_out *json)
+{
+    json_key_array(json, "plugins");
+    for (size_t i = 0; i < plugins->count; i++)
+        put_plugin(&plugins->items[i], json);
+    json_end(json);
+}

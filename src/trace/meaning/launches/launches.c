@@ -1,0 +1,357 @@
+#include "trace/meaning/launches/launches.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/torch/operators.h"
+#include "trace/spool/cuda_names.h"
+
+static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
+
+/* Of pages that are added to any launches, or given back. */
+static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
+
+void launches_init(struct launches *launches, const char *directory)
+{
+    *launches = (struct launches){.groups = NULL};
+    spill_init(&launches->spill, directory);
+    launches->shares.memory.directory = directory;
+}
+
+void launches_release(struct launches *launches)
+{
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; groups && i < LAUNCHES_GROUPS; i++)
+        free(groups[i]);
+    free(groups);
+    spill_release(&launches->spill);
+    file_vector_release(&launches->shares);
+    *launches = (struct launches){.groups = NULL};
+}
+
+void launches_evict(const struct launches *launches)
+{
+    pthread_mutex_lock(&pages);
+    spill_evict(&launches->spill);
+    pthread_mutex_unlock(&pages);
+    file_vector_evict(&launches->shares);
+}
+
+/* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
+static struct launch *put_page(struct launches *launches, uint32_t correlation)
+{
+    launches_group *groups = launches->groups;
+    if (!groups)
+        groups = calloc(LAUNCHES_GROUPS, sizeof(*groups));
+    __atomic_store_n(&launches->groups, groups, __ATOMIC_RELEASE);
+    if (!groups)
+        return NULL;
+    launches_group *place = &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
+    launches_page *group = *place;
+    if (!group)
+        group = calloc(LAUNCHES_GROUP, sizeof(*group));
+    __atomic_store_n(place, group, __ATOMIC_RELEASE);
+    if (!group)
+        return NULL;
+    launches_page *page = &group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP];
+    if (!*page)
+        __atomic_store_n(page, spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(struct launch)), __ATOMIC_RELEASE);
+    return *page;
+}
+
+struct launch *launches_put(struct launches *launches, uint32_t correlation)
+{
+    struct launch *launch = launches_get(launches, correlation);
+    if (launch)
+        return launch;
+    pthread_mutex_lock(&pages);
+    struct launch *page = put_page(launches, correlation);
+    pthread_mutex_unlock(&pages);
+    if (page)
+        return &page[correlation % LAUNCHES_PAGE];
+    error_no_memory("the table of launches");
+    return NULL;
+}
+
+uint32_t launches_highest(const struct launches *launches)
+{
+    launches_group *groups = launches->groups;
+    for (size_t page = groups ? LAUNCHES_GROUPS * LAUNCHES_GROUP : 0; page-- > 0;) {
+        const struct launch *launch = launches_get(launches, (uint32_t)(page * LAUNCHES_PAGE));
+        if (!groups[page / LAUNCHES_GROUP])
+            page -= page % LAUNCHES_GROUP;
+        for (uint32_t i = LAUNCHES_PAGE; launch && i-- > 0;)
+            if (launch[i].gpu_ops > 0 || launch[i].from != LAUNCH_UNKNOWN || launch[i].suppressed)
+                return (uint32_t)(page * LAUNCHES_PAGE) + i;
+    }
+    return 0;
+}
+
+static void hold(struct launch *launch)
+{
+    while (__atomic_exchange_n(&launch->held, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void let_go(struct launch *launch)
+{
+    __atomic_store_n(&launch->held, false, __ATOMIC_RELEASE);
+}
+
+int launches_gpu_op(struct launches *launches, uint32_t correlation)
+{
+    struct launch *launch = launches_put(launches, correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    bool several = ++launch->gpu_ops > 1;
+    let_go(launch);
+    if (several && !__atomic_load_n(&launches->several, __ATOMIC_RELAXED))
+        __atomic_store_n(&launches->several, true, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static enum launch_from from_domain(const struct event *api)
+{
+    return api->api.domain == EVENT_API_RUNTIME ? LAUNCH_RUNTIME : LAUNCH_DRIVER;
+}
+
+static uint32_t duration_of(const struct event *api)
+{
+    uint64_t duration = api->end - api->start;
+    return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
+}
+
+/* Of two that start at once the shorter one counts, which one thread reports first. */
+static bool counts_more(const struct launch *launch, enum launch_from from, const struct event *api)
+{
+    enum launch_from known = (enum launch_from)launch->from;
+    if (from != known)
+        return from > known;
+    return api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
+}
+
+int launches_call(struct launches *launches, const struct event *api)
+{
+    struct launch *launch = launches_put(launches, api->correlation);
+    enum launch_from from = from_domain(api);
+    if (!launch)
+        return -1;
+    hold(launch);
+    if (counts_more(launch, from, api)) {
+        launch->from = (uint8_t)from;
+        launch->start = api->start;
+        launch->duration = duration_of(api);
+        launch->thread = api->thread;
+    }
+    let_go(launch);
+    return 0;
+}
+
+int launches_suppress(struct launches *launches, const struct event *api)
+{
+    struct launch *launch = launches_put(launches, api->correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->suppressed = true;
+    let_go(launch);
+    return 0;
+}
+
+int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts)
+{
+    struct launch *launch = launches_put(launches, correlation);
+    if (!launch)
+        return -1;
+    hold(launch);
+    launch->sorts |= (uint8_t)(sorts & LAUNCH_ANYTHING);
+    let_go(launch);
+    return 0;
+}
+
+static unsigned sort_of(enum event_type type)
+{
+    switch (type) {
+    case EVENT_KERNEL: return LAUNCH_KERNELS;
+    case EVENT_MEMCPY: return LAUNCH_COPIES;
+    case EVENT_MEMSET: return LAUNCH_SETS;
+    case EVENT_GRAPH: return LAUNCH_GRAPHS;
+    case EVENT_CUDA_EVENT: return LAUNCH_CUDA_EVENTS;
+    default: return 0;
+    }
+}
+
+bool launch_is_suppressed(const struct launch *launch, enum event_type type)
+{
+    return launch->suppressed && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
+}
+
+bool launch_is_call(const struct launch *launch, const struct event *api)
+{
+    return (enum launch_from)launch->from == from_domain(api) && launch->start == api->start &&
+           launch->thread == api->thread && launch->duration == duration_of(api);
+}
+
+enum launch_reach launch_reach(struct launch *launch, uint64_t end)
+{
+    bool reaches = launch_reaches(launch, end);
+    hold(launch);
+    launch->gpu_ops -= !reaches;
+    bool several = launch->gpu_ops > 1;
+    let_go(launch);
+    return reaches ? several ? LAUNCH_REACHES_SEVERAL : LAUNCH_REACHES_ONE : LAUNCH_REACHES_NOT;
+}
+
+int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part, uint32_t count)
+{
+    struct launch *launch = launches_get(launches, correlation);
+    if (launch->met > 0 && launch->extra != part + 1) {
+        const struct launch_share share = {.part = part, .correlation = correlation, .before = launch->met};
+        if (!ADD(file_vector_push, &launches->shares, share))
+            return error_no_memory("the table of launches");
+    }
+    launch->met += count;
+    launch->extra = part + 1;
+    return 0;
+}
+
+ORDER_BY(by_part, struct launch_share, part, correlation)
+
+uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part)
+{
+    const struct launch_share wanted = {.part = part, .correlation = correlation};
+    const struct launch_share *share =
+        launches->shares.count == 0
+            ? NULL
+            : bsearch(&wanted, launches->shares.items, launches->shares.count, sizeof(wanted), by_part);
+    return share ? share->before : 0;
+}
+
+static void number_page(struct launch *page, uint64_t *next)
+{
+    for (size_t i = 0; i < LAUNCHES_PAGE; i++) {
+        uint32_t more = page[i].gpu_ops > 1 ? page[i].gpu_ops - 1 : 0;
+        page[i].extra = 0;
+        if (more == 0 || page[i].from == LAUNCH_UNKNOWN || *next + more > UINT32_MAX)
+            continue;
+        page[i].extra = (uint32_t)*next;
+        *next += more;
+    }
+}
+
+int launches_number(struct launches *launches, uint64_t *next)
+{
+    if (file_vector_sort(&launches->shares, by_part) != 0)
+        return error_no_memory("the table of launches");
+    launches_group *groups = launches->groups;
+    for (size_t i = 0; launches->several && i < LAUNCHES_GROUPS * LAUNCHES_GROUP; i++) {
+        launches_page *group = groups[i / LAUNCHES_GROUP];
+        if (!group)
+            i += LAUNCHES_GROUP - 1;
+        else if (group[i % LAUNCHES_GROUP])
+            number_page(group[i % LAUNCHES_GROUP], next);
+    }
+    launches_evict(launches);
+    return 0;
+}
+
+/*
+ * What threads of the traced process did: API calls and the tails of flows, overhead, capture switched on and off.
+ */
+
+#define NAME_SPACE 32 /* for a name that is put together */
+
+static struct name api_call_name(const struct event *event, char space[NAME_SPACE])
+{
+    const char *name = api_name(event->api.domain, event->api.cbid);
+    if (name)
+        return name_plain(name);
+    const char *domain = event->api.domain == EVENT_API_RUNTIME ? "runtime" : "driver";
+    int made =
+        snprintf(space, NAME_SPACE, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
+    return name_plain_n(space, (size_t)made);
+}
+
+static void write_flow_starts(struct piece_writer *out, struct process *process, const struct event *event,
+                              struct row row)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
+        return;
+    struct flow flow = {.row = row, .time = event->start};
+    for (uint32_t i = 0; i < launch->gpu_ops; i++) {
+        flow.id = launch_flow(process->launches, launch, event->correlation, i);
+        if (flow.id != 0)
+            out->sink.format->flow(&out->sink, &flow);
+    }
+}
+
+int resolve_api(struct process *process, const struct event *event)
+{
+    struct track *thread = tracks_look(&process->tracks, &process->tracks.recent, TRACK_THREAD, 0, 0, event->thread);
+    return lanes_collect(&thread->lanes, event->start, event->end);
+}
+
+int write_api(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
+    if (!thread || !process_knows_span(process, event))
+        return 0;
+    bool runtime = event->api.domain == EVENT_API_RUNTIME;
+    int64_t returned = event->api.result;
+    struct args args;
+    char space[NAME_SPACE];
+    args.count = 0;
+    args_u64(&args, ARG_CBID, event->api.cbid);
+    args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    if (returned != 0)
+        args_error(&args, ARG_RETURN_VALUE, returned,
+                   runtime ? runtime_error_name(returned) : driver_error_name(returned));
+    if (process->stacks->calls.count > 0)
+        args_stack(&args, process, call_stack(process, event->correlation));
+    add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
+    struct row row = track_row(thread, event->start, event->end);
+    write_compiled_operator(out, process, event, row);
+    if (row.tid != event->thread) /* a further row of the thread */
+        args_u64(&args, ARG_THREAD, event->thread);
+    piece_writer_slice(out, runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER, api_call_name(event, space), row,
+                       event->start, event->end, &args);
+    write_flow_starts(out, process, event, row);
+    return 0;
+}
+
+int index_overhead(struct process *process, const struct event *event)
+{
+    if (!process_index_span(process, event))
+        return 0;
+    struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
+    return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
+}
+
+int write_overhead(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct track *track = piece_writer_track(out, process, TRACK_OVERHEAD, 0, 0, event->thread);
+    if (!track || !process_knows_span(process, event))
+        return 0;
+    struct args args = {0};
+    if (event->correlation != 0)
+        args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    struct row row = track_row(track, event->start, event->end);
+    piece_writer_slice(out, CATEGORY_OVERHEAD, name_plain(event->overhead.name), row, event->start, event->end, &args);
+    return 0;
+}
+
+uint32_t process_correlation(const struct process *process, uint32_t correlation)
+{
+    return correlation ? launch_flow(process->launches, NULL, correlation, 0) : 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * How much memory the stream-ordered pools of a process hold, and how much of it is in use, by device.
+ *
+ * The library asks CUDA for both now and then, and writes down what has changed; CUDA also knows the most that there
+ * was in between. The steps are collected, sorted by time, and then applied.
+ */
+#ifndef GPUTRACE_TRACE_MEANING_MEMORY_POOLS_H
+#define GPUTRACE_TRACE_MEANING_MEMORY_POOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "common/map.h"
+#include "trace/spool/event_record.h"
+
+struct pool_step {
+    uint64_t time; /* ns */
+    uint64_t pool;
+    uint64_t reserved, used; /* bytes, afterwards */
+    uint32_t device;
+    uint32_t order; /* in which it was read */
+};
+
+struct pool_level {
+    uint32_t device;
+    uint64_t reserved, used;             /* bytes of all its pools */
+    bool reserved_changed, used_changed; /* since they were last written */
+};
+
+/* The most that one pool held, and the most of it that was in use at once. */
+struct pool_peak {
+    uint64_t pool;
+    uint64_t reserved, used; /* bytes */
+    uint32_t device;
+};
+
+struct pools {
+    FILE_VECTOR(struct pool_step) steps;
+    ARRAY(struct pool_peak) peaks;   /* in the order in which pools came */
+    struct map peak_of;              /* pool -> index + 1 of its latest in peaks */
+    struct map latest;               /* pool -> index + 1 of its last step applied */
+    ARRAY(struct pool_level) levels; /* few */
+};
+
+/* Remembers an EVENT_POOL; and after the last. Return 0, or -1 after error(). */
+int pools_collect(struct pools *pools, const struct event *event);
+int pools_sort(struct pools *pools);
+
+/* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
+struct pool_level *pools_apply(struct pools *pools, size_t index);
+
+struct piece_writer;
+struct json_out;
+struct process;
+int write_pools(struct piece_writer *out, struct process *process);
+/* metadata_pools.c: the same, of a process. */
+void put_pools(const struct pools *pools, struct json_out *json);
+
+#endif

@@ -1,0 +1,366 @@
+/*
+ * The index pass (passes.h): its order, and what several threads look at in CUPTI's records.
+ */
+#include "common/log.h"
+#include "common/spool_records.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/gpu/device_ranges.h"
+#include "trace/meaning/host/plugins.h"
+#include "trace/meaning/launches/graph_streams.h"
+#include "trace/meaning/launches/graphs.h"
+#include "trace/meaning/launches/kernel_names.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/memory/memory.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/passes/parallel_scan.h"
+#include "trace/meaning/passes/passes.h"
+#include "trace/meaning/torch/operators.h"
+#include "trace/spool/cuda_names.h"
+
+/* --- devices, contexts, streams, threads --- */
+
+int index_device(struct process *process, const struct event *event)
+{
+    if (process_device_info(process, event->device_info.id))
+        return 0;
+    return ADD(array_push, &process->devices, event->device_info) ? 0 : error_no_memory("devices");
+}
+
+/* What goes when the process ends was still there. */
+static int index_context_end(struct process *process, const struct event *event)
+{
+    uint64_t finished = process->file.header.finished;
+    if (finished != 0 && event->start >= finished)
+        return 0;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(process->memory, event);
+}
+
+int index_context(struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    if (event->device != EVENT_NO_DEVICE)
+        *device = (uint64_t)event->device + 1;
+    if (event->object.handle != 0 && !map_set(&process->context_of_handle, event->object.handle, event->context))
+        return error_no_memory("contexts");
+    return event->object.destroyed ? index_context_end(process, event) : 0;
+}
+
+int index_stream(struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    if (!map_set(&process->stream_of_handle, event->object.handle, (uint64_t)event->stream + 1))
+        return error_no_memory("streams");
+    return graph_streams_made(process->graph_streams, event->stream);
+}
+
+int index_thread_name(struct process *process, const struct event *event)
+{
+    const struct spool_thread_name *name = event->record;
+    bool by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
+    return put_given_name(process, &process->name_of_thread, event->thread, event, by_program);
+}
+
+int index_graph_launch(struct process *process, const struct event *event)
+{
+    return conditional_launches_index(process->conditional, event);
+}
+
+/* --- NVTX --- */
+
+int index_nvtx(struct process *process, const struct event *event)
+{
+    if (!process_index_span(process, event))
+        return 0;
+    process->nvtx_seen = true;
+    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
+    struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
+    if (!thread)
+        return -1;
+    /* Ranges that end with a capture interval may cut a call. */
+    if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
+        (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
+        lanes_must_collect(&thread->lanes);
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
+}
+
+int index_nvtx_name(struct process *process, const struct event *event)
+{
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
+}
+
+/* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
+
+/* What one part of the spool has. */
+struct found {
+    struct tracks tracks;      /* threads and streams; their lanes watch */
+    struct nvtx_places places; /* in the ranges of its thread, mostly */
+    struct graph_streams graphs;
+    uint64_t first_time, last_time; /* 0: none */
+    uint64_t undecoded, in_flight, zero_time;
+    bool any;
+};
+
+static void widen(struct found *found, const struct event *event)
+{
+    if (found->first_time == 0 || event->start < found->first_time)
+        found->first_time = event->start;
+    if (event->end > found->last_time)
+        found->last_time = event->end;
+}
+
+static int look_at_api(struct process *process, struct found *found, const struct event *event)
+{
+    if (!process_knows_span(process, event)) {
+        found->undecoded++;
+        return 0;
+    }
+    widen(found, event);
+    struct track *thread = tracks_put(&found->tracks, TRACK_THREAD, 0, 0, event->thread, NULL);
+    if (!thread)
+        return -1;
+    lanes_see(&thread->lanes, event->start, event->end);
+    if (!thread->lanes.collecting && !nvtx_fits(process->nvtx, &found->places, event->thread, event->start, event->end))
+        lanes_must_collect(&thread->lanes);
+    return event->correlation ? launches_call(process->launches, event) : 0;
+}
+
+static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
+{
+    struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
+    if (!stream || graph_streams_see(&found->graphs, stream, event) != 0)
+        return -1;
+    if (event->in_flight || !process_knows_span(process, event)) {
+        found->in_flight += event->in_flight;
+        found->zero_time += !event->in_flight;
+    } else {
+        widen(found, event);
+        lanes_see(&stream->lanes, event->start, event->end);
+        if (event->correlation && launches_gpu_op(process->launches, event->correlation) != 0)
+            return -1;
+    }
+    /* Its time among others, or its name, may have to be seen. */
+    bool named = event->type != EVENT_KERNEL || kernel_name_is_settled(process, event);
+    return process->device_ranges->any || !named ? SCAN_DEFER : 0;
+}
+
+static int look(struct process *process, void *context, const struct event *event)
+{
+    struct found *found = context;
+    found->any = true;
+    if (event->type == EVENT_API)
+        return look_at_api(process, found, event);
+    return event_is_gpu_work(event->type) ? look_at_gpu_op(process, found, event) : SCAN_DEFER;
+}
+
+static void release(void *context)
+{
+    struct found *found = context;
+    tracks_release(&found->tracks);
+    graph_streams_release(&found->graphs);
+}
+
+static struct track *take_track(struct process *process, const struct track *found)
+{
+    if (found->kind == TRACK_THREAD)
+        return process_thread(process, TRACK_THREAD, found->number);
+    /* Contexts created before recording began have no record of their own. */
+    if (!map_set(&process->device_of_context, found->context, (uint64_t)found->device + 1)) {
+        error_no_memory("contexts");
+        return NULL;
+    }
+    return process_stream(process, TRACK_STREAM, found->device, found->context, found->number);
+}
+
+static int take(struct process *process, void *context)
+{
+    struct found *found = context;
+    int result = 0;
+    process->cuda |= found->any;
+    process->losses.undecoded += found->undecoded;
+    process->losses.in_flight += found->in_flight;
+    process->losses.zero_time += found->zero_time;
+    if (found->first_time != 0)
+        widen_process_time(process, found->first_time, found->last_time);
+    for (size_t i = 0; i < found->tracks.items.count && result == 0; i++) {
+        const struct track *part = found->tracks.items.items[i];
+        struct track *track = take_track(process, part);
+        if (track)
+            lanes_append(&track->lanes, &part->lanes);
+        else
+            result = -1;
+    }
+    result = result ?: graph_streams_take(process, &found->graphs, &found->tracks);
+    release(found);
+    *found = (struct found){0};
+    return result;
+}
+
+/* --- what was put off --- */
+
+static int index_deferred(struct process *process, const struct event *event)
+{
+    const struct event_passes *passes = &cupti_passes[event->type];
+    return passes->index ? passes->index(process, event) : 0;
+}
+
+static int index_agent_record(struct process *process, const struct event *event)
+{
+    const struct event_passes *passes = &agent_passes[event->type];
+    return passes->index ? passes->index(process, event) : 0;
+}
+
+static int look_at_graphs(struct process *process, void *context, const struct event *event)
+{
+    (void)context;
+    return event_is_gpu_work(event->type) && process_knows_span(process, event)
+               ? conditional_launches_look(process->conditional, event)
+               : 0;
+}
+
+/* Before all other walks, which show GPU operations by their launches. */
+static int index_conditional_launches(struct process *process)
+{
+    static const struct scan graphs = {.all = true, .look = look_at_graphs};
+    if (process->conditional->items.count == 0)
+        return 0;
+    if (conditional_launches_order(process->conditional) != 0 || parallel_scan(process, &graphs, NULL) != 0)
+        return -1;
+    conditional_launches_finish(process->conditional);
+    return 0;
+}
+
+/* --- before all: when recording was on, and which calls count --- */
+
+static int index_window(struct process *process, const struct event *event)
+{
+    if (event->type == EVENT_CAPTURE)
+        return capture_intervals_mark(process->capture_intervals, event);
+    if (event->type == EVENT_DEVICE_RANGE)
+        return index_device_range(process, event);
+    process->agent_waits |= event->type == EVENT_SYNC;
+    if (event->type != EVENT_PLUGIN_WINDOW)
+        return 0;
+    if (process_knows_span(process, event))
+        return plugin_intervals_add(process->plugin_intervals, event->thread, event->start, event->end);
+    process->losses.undecoded++;
+    return 0;
+}
+
+/* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
+ * work. */
+static int look_at_call(struct process *process, void *found, const struct event *event)
+{
+    (void)found;
+    if (event->type == EVENT_CUDA_EVENT)
+        return SCAN_DEFER;
+    if (event->type != EVENT_API || event->correlation == 0 || !process_knows_span(process, event))
+        return 0;
+    if (call_is_plugins(process, event))
+        return launches_suppress(process->launches, event);
+    if (!event_is_shown(process, event))
+        return 0;
+    unsigned sorts =
+        plugin_intervals_any(process->plugin_intervals) ? api_sorts(event->api.domain, event->api.cbid) : 0;
+    if (launches_starts(process->launches, event->correlation, sorts) != 0)
+        return -1;
+    return launches_call(process->launches, event);
+}
+
+static int find_capture_intervals(struct process *process)
+{
+    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_stream_marker};
+    if (process_walk_agent_records(process, index_window, NULL) != 0)
+        return -1;
+    if (capture_intervals_close(process->capture_intervals) != 0 ||
+        plugin_intervals_close(process->plugin_intervals) != 0 ||
+        stream_markers_list(&process->device_ranges->markers) != 0)
+        return -1;
+    if (!process->capture_intervals->limited && !has_suppressed_calls(process))
+        return 0;
+    return parallel_scan(process, &calls, NULL);
+}
+
+/* --- the pass --- */
+
+static int index_given_name(struct process *process, const struct event *event)
+{
+    if (event->type != EVENT_NVTX_NAME)
+        return 0;
+    if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
+        return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
+    if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT) {
+        const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
+        return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
+    }
+    if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
+        return nvtx_index(process->nvtx, process->capture_intervals, event);
+    uint64_t stream = event->stream;
+    if (stream == EVENT_NO_STREAM) {
+        const uint64_t *known = map_get(&process->stream_of_handle, event->nvtx_name.object);
+        if (!known)
+            return 0;
+        stream = *known - 1;
+    }
+    return put_given_name(process, &process->name_of_stream, stream, event, true);
+}
+
+/* Rows of waits, once it is known which device a context is of. */
+static int place_waits(struct process *process)
+{
+    for (size_t i = 0; i < process->waits.items.count; i++) {
+        const struct track *wait = process->waits.items.items[i];
+        uint32_t device = process_device(process, wait->device, wait->context);
+        if (!process_stream(process, TRACK_SYNC, device, wait->context, wait->number))
+            return -1;
+    }
+    tracks_release(&process->waits);
+    process->waits = (struct tracks){0};
+    return 0;
+}
+
+static void spread_ranges(void *context, uint32_t thread)
+{
+    struct process *process = context;
+    struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
+    if (track)
+        lanes_must_collect(&track->lanes);
+}
+
+int index_process(struct process *process)
+{
+    static const struct scan indexing = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
+    uint64_t *undecoded = &process->losses.undecoded;
+    if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
+        process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
+        process_walk_agent_records(process, index_given_name, NULL) != 0 ||
+        graph_nodes_order(&process->kernel_names->nodes) != 0 || operators_match_ends(process) != 0 ||
+        order_call_stacks(process) != 0 || index_conditional_launches(process) != 0 ||
+        parallel_scan(process, &indexing, undecoded) != 0 || place_waits(process) != 0 ||
+        graph_streams_fold(process) != 0)
+        return -1;
+    close_kernel_names(process);
+    if (index_nvtx_extensions_end(process) != 0)
+        return -1;
+    index_device_times(process);
+    uint64_t finished = process->file.header.finished;
+    if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
+        process->last_time = finished;
+    if (nvtx_close(process->nvtx, process->capture_intervals, process->last_time) != 0)
+        return -1;
+    if (operators_link(process) != 0)
+        return -1;
+    process->losses.unmatched_ranges = process->nvtx->unmatched;
+    if (nvtx_check_nesting(process->nvtx, spread_ranges, process) != 0)
+        return -1;
+    if (device_ranges_close(process->device_ranges, process->capture_intervals, process->last_time) != 0)
+        return -1;
+    process->losses.untimed_ranges = process->device_ranges->untimed;
+    return 0;
+}

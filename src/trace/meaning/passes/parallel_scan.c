@@ -1,0 +1,309 @@
+#include "trace/meaning/passes/parallel_scan.h"
+
+#include "common/api_classes.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/settings.h"
+#include "common/threads.h"
+#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/gpu/device_ranges.h"
+#include "trace/meaning/host/plugins.h"
+#include "trace/meaning/launches/graphs.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/spool/agent_records.h"
+#include "trace/spool/cupti.h"
+
+/*
+ * Which of CUPTI's records the trace shows.
+ *
+ * What plugins do in their callbacks is not the program's. Where it is done outside of CUPTI's callbacks (NVTX) it has
+ * correlation ids of its own; inside of them it has the id of the program's call around it, and lies within it in time.
+ * Events with times of the host are filtered by these. GPU operations have none: it is taken for the program's when the
+ * program's call of its id is one that starts such work.
+ */
+
+bool call_is_plugins(const struct process *process, const struct event *api)
+{
+    return plugin_intervals_any(process->plugin_intervals) &&
+           plugin_intervals_hold(process->plugin_intervals, api->thread, api->start, api->end);
+}
+
+static bool is_plugins(const struct process *process, const struct event *event)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    switch (cupti_passes[event->type].cause) {
+    case ON_THREAD: return call_is_plugins(process, event);
+    case WITHIN_CALL:
+        return launch && launch->suppressed &&
+               (launch->from == LAUNCH_UNKNOWN ||
+                plugin_intervals_hold(process->plugin_intervals, launch->thread, event->start, event->end));
+    case STARTED_BY_CALL: return launch && launch_is_suppressed(launch, event->type);
+    default: return false;
+    }
+}
+
+bool has_suppressed_calls(const struct process *process)
+{
+    return plugin_intervals_any(process->plugin_intervals) || process->device_ranges->any;
+}
+
+/* CUPTI records some calls that nobody asked for: an old one switches all calls or none, and of launches the agent
+ * keeps the records on. */
+static bool is_unwanted_call(const struct process *process, const struct event *event)
+{
+    if (event->type != EVENT_API)
+        return false;
+    bool runtime = event->api.domain == EVENT_API_RUNTIME;
+    if (!process_was_to_record(process, runtime ? TRACE_RUNTIME : TRACE_DRIVER))
+        return true;
+    uint64_t bits = process->file.header.trace_bits; /* 0: not known */
+    enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
+    if (class == API_STATUS && !process->agent_waits)
+        return false; /* where CUPTI recorded waits they say which of these were none */
+    return bits != 0 && !api_class_recorded(class, bits);
+}
+
+bool event_is_shown(const struct process *process, const struct event *event)
+{
+    if (is_unwanted_call(process, event))
+        return false;
+    if (event->type == EVENT_SYNC && (process->agent_waits || !process_was_to_record(process, TRACE_SYNC)))
+        return false; /* CUPTI had to be asked, for the sake of events */
+    if (has_suppressed_calls(process) && is_plugins(process, event))
+        return false;
+    if (!process->capture_intervals->limited)
+        return true;
+    if (!event_is_gpu_work(event->type) && event->type != EVENT_CUDA_EVENT)
+        return event->type == EVENT_DEVICE || event->type == EVENT_CONTEXT ||
+               capture_intervals_hold(process->capture_intervals, event->start);
+    const struct launch *launch = launches_get(process->launches, event->correlation);
+    bool calls_recorded = process->file.header.trace_bits & (TRACE_RUNTIME | TRACE_DRIVER);
+    if (calls_recorded)
+        return launch && launch->from != LAUNCH_UNKNOWN;
+    return capture_intervals_hold(process->capture_intervals, event->start);
+}
+
+/* --- walks over the records --- */
+
+#define WORKERS_MOST 16 /* more would wait for the one that takes */
+#define PARTS_LEAST 4   /* of fewer no thread is worth its start */
+/* Parts that are looked at, or were and are not taken yet, may take this much: of the spool, or unpacked. */
+#define HELD_BYTES ((size_t)64 << 20)
+
+/* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
+ * the correlation id of its launch. */
+struct deferred_event {
+    const void *record;
+    uint32_t kind, bytes;
+    uint64_t start, end;
+    uint32_t correlation;
+    bool in_flight;
+};
+
+struct part_found {
+    struct spool_scratch scratch;
+    void *noted;
+    ARRAY(struct deferred_event) deferred;
+    uint64_t undecoded;
+};
+
+struct scanning {
+    struct process *process;
+    const struct scan *scan;
+    struct part_found *slots;
+    unsigned slot_count;
+    uint64_t undecoded, walked;
+};
+
+static const struct spool_part *part_of(const struct scanning *scanning, size_t number)
+{
+    const struct spool_part *part = &scanning->process->file.parts.items[number];
+    return part->type == SPOOL_CUPTI ? part : NULL;
+}
+
+static int defer(struct part_found *found, const struct part_walk *walk, const struct event *event)
+{
+    const struct deferred_event deferred = {
+        .record = walk->cupti.record,
+        .kind = walk->cupti.kind,
+        .bytes = walk->cupti.bytes,
+        .start = event->start,
+        .end = event->end,
+        .correlation = event->correlation,
+        .in_flight = walk->cupti.in_flight,
+    };
+    return ADD(array_push, &found->deferred, deferred) ? 0 : error_no_memory("reading");
+}
+
+static int look(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
+    struct part_walk walk;
+    struct event event;
+    int result = 0;
+    (void)worker;
+    if (!part)
+        return 0;
+    part_walk_begin(&walk, scanning->process, part, spool_part_data(part, &found->scratch), scanning->scan->all);
+    while (result >= 0 && part_walk_next(&walk, &event)) {
+        result = scanning->scan->look(scanning->process, found->noted, &event);
+        if (result == SCAN_DEFER)
+            result = defer(found, &walk, &event);
+    }
+    found->undecoded = part_walk_end(&walk);
+    return result;
+}
+
+static int take(void *context, size_t number, unsigned slot)
+{
+    struct scanning *scanning = context;
+    const struct spool_part *part = part_of(scanning, number);
+    struct part_found *found = &scanning->slots[slot];
+    int result = 0;
+    if (!part)
+        return 0;
+    scanning->process->part = (uint32_t)number;
+    if (scanning->scan->take)
+        result = scanning->scan->take(scanning->process, found->noted);
+    for (size_t i = 0; i < found->deferred.count && result == 0; i++) {
+        const struct deferred_event *deferred = &found->deferred.items[i];
+        const struct cupti_walk walk = {.record = deferred->record,
+                                        .kind = deferred->kind,
+                                        .bytes = deferred->bytes,
+                                        .in_flight = deferred->in_flight};
+        struct event event;
+        cupti_decode(&event, &walk);
+        event.start = deferred->start;
+        event.end = deferred->end;
+        event.correlation = deferred->correlation;
+        result = scanning->scan->visit(scanning->process, &event);
+    }
+    found->deferred.count = 0;
+    scanning->undecoded += found->undecoded;
+    process_walked(scanning->process, part, &scanning->walked);
+    return result;
+}
+
+static size_t held_size(void *context, size_t number)
+{
+    const struct spool_part *part = part_of(context, number);
+    return part ? part->size : 0;
+}
+
+static int make_slots(struct scanning *scanning, unsigned workers)
+{
+    scanning->slot_count = ordered_loop_slots(workers);
+    scanning->slots = calloc(scanning->slot_count, sizeof(*scanning->slots));
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        scanning->slots[i].noted = scanning->scan->found_size ? calloc(1, scanning->scan->found_size) : NULL;
+        if (scanning->scan->found_size && !scanning->slots[i].noted)
+            return error_no_memory("reading");
+    }
+    return scanning->slots ? 0 : error_no_memory("reading");
+}
+
+static void release_slots(struct scanning *scanning)
+{
+    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
+        struct part_found *found = &scanning->slots[i];
+        if (found->noted && scanning->scan->release)
+            scanning->scan->release(found->noted);
+        free(found->noted);
+        array_release(&found->deferred);
+        spool_scratch_release(&found->scratch);
+    }
+    free(scanning->slots);
+}
+
+int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded)
+{
+    struct scanning scanning = {.process = process, .scan = scan};
+    size_t parts = process->file.parts.count;
+    unsigned workers =
+        parts < PARTS_LEAST ? 1 : ordered_loop_workers(process->conversion->options->workers, WORKERS_MOST);
+    int result = make_slots(&scanning, workers);
+    result = result
+                 ?: ordered_loop_run(&(struct ordered_loop){.count = parts,
+                                                            .workers = workers,
+                                                            .make = look,
+                                                            .take = take,
+                                                            .size = held_size,
+                                                            .most = HELD_BYTES,
+                                                            .context = &scanning});
+    release_slots(&scanning);
+    if (undecoded)
+        *undecoded += scanning.undecoded;
+    return result;
+}
+
+void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
+                     const uint8_t *data, bool all)
+{
+    walk->process = process;
+    walk->part = part;
+    walk->all = all;
+    walk->unreadable = 0;
+    clock_walk_begin(&walk->clocks, process, part);
+    if (part->type == SPOOL_CUPTI)
+        cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
+    else
+        agent_walk_begin(&walk->own, part);
+}
+
+static bool next_cupti(struct part_walk *walk, struct event *event)
+{
+    while (cupti_walk_next(&walk->cupti)) {
+        if (!cupti_kind_decoded(walk->cupti.kind))
+            continue;
+        cupti_decode(event, &walk->cupti);
+        clock_walk_set(&walk->clocks, event);
+        if (event->correlation == 0)
+            event->correlation = conditional_launches_find(walk->process->conditional, event);
+        if (event->type == EVENT_TYPE_NONE)
+            walk->unreadable++;
+        else if (walk->all || event_is_shown(walk->process, event))
+            return true;
+    }
+    return false;
+}
+
+bool part_walk_next(struct part_walk *walk, struct event *event)
+{
+    if (walk->part->type == SPOOL_CUPTI)
+        return next_cupti(walk, event);
+    if (!agent_walk_next(&walk->own))
+        return false;
+    agent_decode(event, &walk->own, walk->part->thread);
+    clock_walk_set(&walk->clocks, event);
+    return true;
+}
+
+uint64_t part_walk_end(const struct part_walk *walk)
+{
+    spool_part_evict(walk->part);
+    return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
+}
+
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded)
+{
+    const struct spool_file *file = &process->file;
+    uint64_t lost = 0, walked = 0;
+    int result = 0;
+    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
+        const struct spool_part *part = &file->parts.items[i];
+        struct part_walk walk;
+        struct event event;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        part_walk_begin(&walk, process, part, part->data, false);
+        while (result == 0 && part_walk_next(&walk, &event))
+            result = visit(process, &event);
+        lost += part_walk_end(&walk);
+        process_walked(process, part, &walked);
+    }
+    if (undecoded)
+        *undecoded += lost;
+    return result;
+}

@@ -1,0 +1,79 @@
+/*
+ * A walk over all of CUPTI's records of a process, by several threads.
+ *
+ * Each part of the spool is one thread's, which looks at its events and notes what it finds. What depends on those of
+ * other parts is left to the one thread that takes what was found, in the order of the parts: first what was noted,
+ * then, one by one in their order, the events that were put off. So what comes of it is the same whatever the number of
+ * threads.
+ */
+#ifndef GPUTRACE_TRACE_MEANING_PASSES_PARALLEL_SCAN_H
+#define GPUTRACE_TRACE_MEANING_PASSES_PARALLEL_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/meaning/base/clocks.h"
+#include "trace/meaning/base/process.h"
+#include "trace/spool/agent_records.h"
+#include "trace/spool/cupti.h"
+
+/*
+ * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that
+ * threads walk over them: parallel_scan.h.
+ */
+
+/* The events of one part. Several threads may walk over parts of one process, each with a walk of its own. */
+struct part_walk {
+    struct process *process;
+    const struct spool_part *part;
+    bool all; /* also what the trace does not show */
+    struct cupti_walk cupti;
+    struct agent_walk own;
+    struct clock_walk clocks;
+    uint64_t unreadable; /* records so far */
+};
+
+/* DATA is what spool_part_data() gave, and stays valid up to the end. */
+void part_walk_begin(struct part_walk *walk, struct process *process, const struct spool_part *part,
+                     const uint8_t *data, bool all);
+/* False: that was the last event. */
+bool part_walk_next(struct part_walk *walk, struct event *event);
+/* Returns how many records could not be read. */
+uint64_t part_walk_end(const struct part_walk *walk);
+
+typedef int (*event_function)(struct process *process, const struct event *event);
+
+/* Calls VISIT for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
+ * counts what cannot be read. */
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded);
+
+#define SCAN_DEFER 1 /* of look(): this event is to be seen */
+
+struct scan {
+    bool all;          /* also what the trace does not show */
+    size_t found_size; /* of what is noted of a part, which starts as zeros */
+    /* One event. Any number of threads look at once: of the process they change nothing but its launches. Returns 0,
+     * SCAN_DEFER, or -1 after error(). */
+    int (*look)(struct process *process, void *found, const struct event *event);
+    /* What was found in part number process->part, and left as zeros; NULL: nothing is noted. Returns 0, or -1 after
+     * error(). While it is called others look. */
+    int (*take)(struct process *process, void *found);
+    /* Of what is never taken. */
+    void (*release)(void *found);
+    /* As take(), for an event that was put off; NULL: none is. */
+    event_function visit;
+};
+
+/* Whether the call was made by a plugin. */
+bool call_is_plugins(const struct process *process, const struct event *api);
+/* Whether there are calls that are not the program's: of plugins, and of the library where device ranges start and end.
+ */
+bool has_suppressed_calls(const struct process *process);
+/* Whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and is not of
+ * a plugin. The calls of the process must be known. */
+bool event_is_shown(const struct process *process, const struct event *event);
+
+/* UNDECODED (or NULL) counts what cannot be read. Returns 0, or -1 after error(). */
+int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded);
+
+#endif

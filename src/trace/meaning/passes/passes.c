@@ -1,0 +1,416 @@
+#include "trace/meaning/passes/passes.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "trace/format.h"
+#include "trace/meaning/base/clocks.h"
+#include "trace/meaning/base/session.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/collectives/distributed.h"
+#include "trace/meaning/gpu/captures.h"
+#include "trace/meaning/gpu/cuda_events.h"
+#include "trace/meaning/gpu/device_ranges.h"
+#include "trace/meaning/host/compilation.h"
+#include "trace/meaning/host/cpu.h"
+#include "trace/meaning/host/plugins.h"
+#include "trace/meaning/launches/graph_streams.h"
+#include "trace/meaning/launches/kernel_names.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/memory/memory.h"
+#include "trace/meaning/memory/pools.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/torch/operators.h"
+#include "trace/meaning/write/missed.h"
+#include "trace/output.h"
+#include "trace/spool/cupti.h"
+#include "trace/spool/spool_directory.h"
+
+/* What is known of a process: each topic's own struct. */
+struct process_state {
+    struct process process;
+#define TOPIC(type, field) struct type field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
+};
+
+/* Where it lies: conversion.memory has blocks of this size. */
+#define PROCESS_BLOCK ((size_t)16384)
+_Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has space in its block");
+
+/* What topics keep of a process in lists that files may hold, in arrays, and in maps. launches, nvtx and
+ * plugin_intervals have functions of their own. */
+#define PROCESS_VECTORS(X)          \
+    X(capture_intervals->marks)     \
+    X(captures->of_changes)         \
+    X(captures->stacks)             \
+    X(captures->inner.items)        \
+    X(collectives->calls)           \
+    X(collectives->by_range)        \
+    X(collectives->kernels)         \
+    X(collectives->strays)          \
+    X(collectives->tasks)           \
+    X(collectives->steps)           \
+    X(compilation->steps)           \
+    X(conditional->items)           \
+    X(cuda_events->items)           \
+    X(device_ranges->markers.items) \
+    X(device_ranges->items)         \
+    X(device_ranges->edges)         \
+    X(kernel_names->nodes.changes)  \
+    X(memory->steps)                \
+    X(operators->ends)              \
+    X(operators->links)             \
+    X(operators->compiled)          \
+    X(operators->forward)           \
+    X(operators->forward_stacks)    \
+    X(plugins->slices)              \
+    X(pools->steps)                 \
+    X(stacks->calls)
+#define PROCESS_ARRAYS(X)         \
+    X(captures->contexts)         \
+    X(captures->inner.graphs)     \
+    X(clocks->stretches)          \
+    X(collectives->communicators) \
+    X(collectives->reductions)    \
+    X(cpu_stacks->items)          \
+    X(cpu_stacks->uses)           \
+    X(operators->texts)           \
+    X(plugins->items)             \
+    X(plugins->lines)             \
+    X(pools->peaks)               \
+    X(pools->levels)              \
+    X(stacks->items)              \
+    X(stacks->mappings)           \
+    X(stacks->python_items)       \
+    X(devices)                    \
+    X(names)                      \
+    X(gpus)                       \
+    X(crash_records)
+#define PROCESS_MAPS(X)          \
+    X(captures->by_path)         \
+    X(collectives->by_id)        \
+    X(collectives->ranks_here)   \
+    X(conditional->bodies)       \
+    X(graph_streams->pairs)      \
+    X(graph_streams->made)       \
+    X(kernel_names->of_launch)   \
+    X(kernel_names->unknown)     \
+    X(operators->text_of)        \
+    X(operators->thread_numbers) \
+    X(plugins->by_number)        \
+    X(pools->peak_of)            \
+    X(pools->latest)             \
+    X(stacks->by_number)         \
+    X(stacks->python_frames)     \
+    X(device_of_context)         \
+    X(stream_of_handle)          \
+    X(context_of_handle)         \
+    X(name_of_thread)            \
+    X(name_of_stream)            \
+    X(name_of_device)            \
+    X(name_of_context)
+
+/* What indexes and spool hold need not stay in memory for now. */
+static void evict_process(const struct process *process)
+{
+#define EVICT(vector) file_vector_evict(&process->vector);
+    PROCESS_VECTORS(EVICT)
+    spool_file_evict(&process->file);
+    launches_evict(process->launches);
+    nvtx_evict(process->nvtx);
+    tracks_evict(&process->tracks);
+    plugin_intervals_evict(process->plugin_intervals);
+}
+
+/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
+ * -1 after error(). */
+static int process_open(struct process_state *state, const struct spool_directory *spools, size_t number,
+                        const char *directory)
+{
+    struct process *process = &state->process;
+    *state = (struct process_state){0};
+    process->rest = evict_process;
+#define TOPIC(type, field) process->field = &state->field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
+    const struct spool_place *place = &spools->places[number];
+    int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
+                              : spool_file_open(&process->file, place->path, directory);
+    if (result != 0)
+        return result;
+    const struct spool_header *header = &process->file.header;
+    process->pid = header->pid;
+    process->losses.undecoded = process->file.damaged;
+    process->losses.cupti_dropped = header->losses.cupti_dropped;
+    process->losses.spool_dropped = header->losses.no_space + header->losses.nested;
+    process->losses.cut_texts = header->losses.cut_texts;
+    process->losses.unannounced = header->unannounced;
+    process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
+    process->losses.cpu_lost = header->cpu_lost;
+    cupti_record_sizes(process->record_bytes, header);
+    launches_init(process->launches, directory);
+    conditional_launches_init(process->conditional);
+    nvtx_init(process->nvtx, directory);
+#define SET_DIRECTORY(vector) process->vector.memory.directory = directory;
+    PROCESS_VECTORS(SET_DIRECTORY)
+    process->plugin_intervals->directory = process->tracks.directory = directory;
+    return 0;
+}
+
+static void process_close(struct process *process)
+{
+#define RELEASE_VECTOR(vector) file_vector_release(&process->vector);
+#define RELEASE_ARRAY(array) array_release(&process->array);
+#define RELEASE_MAP(map) map_release(&process->map);
+    PROCESS_VECTORS(RELEASE_VECTOR)
+    PROCESS_ARRAYS(RELEASE_ARRAY)
+    PROCESS_MAPS(RELEASE_MAP)
+    memory_release(process->memory);
+    launches_release(process->launches);
+    nvtx_release(process->nvtx);
+    plugin_intervals_release(process->plugin_intervals);
+    pointer_names_release(&process->kernel_names->derived);
+    pointer_names_release(&process->kernel_names->functions);
+    pointer_names_release(&process->symbols);
+    tracks_release(&process->tracks);
+    buffer_release(&process->mapping_lines);
+    tracks_release(&process->waits);
+    spool_file_close(&process->file);
+}
+
+/* Images of one process share its rows; another process of the same number, later or in another namespace, does not. */
+static uint32_t row_pid(const struct conversion *conversion, const struct process *process)
+{
+    const struct process *image = conversion_latest_image(conversion, process);
+    uint32_t pid = process->file.header.pid;
+    if (image)
+        return image->pid;
+    if (process->file.header.by_launcher) /* it was not there any more to be asked who it is */
+        return pid;
+    return map_get(&conversion->rows.taken_pids, pid) ? TRACKS_PROCESS_PID + process->index : pid;
+}
+
+/* A launcher that died may have left the files of a process that is among those that have ended. */
+static bool is_open(const struct conversion *conversion, const struct process *process)
+{
+    if (conversion->processes.count == 0)
+        return false;
+    const struct spool_header *header = &process->file.header;
+    const struct spool_header *last = &conversion->processes.items[conversion->processes.count - 1]->file.header;
+    return is_same_process(last, header) && last->started == header->started &&
+           last->started_monotonic == header->started_monotonic;
+}
+
+static int open_process(struct conversion *conversion, const struct spool_directory *spools, size_t number)
+{
+    struct process_state *state = spill_block(&conversion->memory, PROCESS_BLOCK);
+    if (!state)
+        return error_no_memory("a process");
+    struct process *process = &state->process;
+    int result = process_open(state, spools, number, conversion->options->spool_directory);
+    if (result != 0) {
+        conversion->losses.undecoded += result > 0;
+        return result < 0 ? -1 : 0;
+    }
+    process->conversion = conversion;
+    bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
+    if (ended_before && is_open(conversion, process)) {
+        process_close(process);
+        return 0;
+    }
+    struct process **item = array_push(&conversion->processes);
+    if (!item) {
+        process_close(process);
+        return error_no_memory("a process");
+    }
+    process->index = (uint32_t)conversion->processes.count - 1;
+    conversion->by_launcher += process->file.header.by_launcher != 0;
+    *item = process;
+    process->pid = row_pid(conversion, process);
+    const struct spool_header *header = &process->file.header;
+    const struct process *image = conversion_latest_image(conversion, process);
+    if (!image || (image->file.header.started < header->started && !header->by_launcher)) {
+        if (!map_set(&conversion->images, process_image_key(process), process->index))
+            return error_no_memory("a process");
+    }
+    return rows_take_pid(&conversion->rows, process->pid);
+}
+
+static int open_processes(struct conversion *conversion)
+{
+    struct spool_directory directory;
+    int result = spool_directory_read(&directory, conversion->options->spool_directory);
+    for (size_t i = 0; i < directory.count && result == 0; i++) {
+        result = open_process(conversion, &directory, i);
+        conversion_evict(conversion, i);
+    }
+    conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
+    spool_directory_release(&directory);
+    return result;
+}
+
+/* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
+static int number_flows(struct conversion *conversion)
+{
+    uint64_t next = 1;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct launches *launches = conversion_process(conversion, i)->launches;
+        launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
+        next += launches_highest(launches);
+    }
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (launches_number(conversion_process(conversion, i)->launches, &next) != 0)
+            return -1;
+    return 0;
+}
+
+static void set_base(struct conversion *conversion)
+{
+    uint64_t first = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        uint64_t time = conversion_process(conversion, i)->first_time;
+        if (time != 0 && (first == 0 || time < first))
+            first = time;
+    }
+    conversion->base = first - first % NS_PER_S;
+}
+
+static void sum_losses(struct conversion *conversion)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct convert_losses *losses = &conversion_process(conversion, i)->losses;
+#define LOSS(field, one, several) conversion->losses.field += losses->field;
+        CONVERT_LOSSES(LOSS)
+#undef LOSS
+    }
+    conversion->losses.cut_names += conversion->names.cut;
+}
+
+/* Those that the launcher wrote about, or those that wrote themselves. */
+static int index_processes(struct conversion *conversion, bool by_launcher)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        if ((process->file.header.by_launcher != 0) == by_launcher && index_process(process) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int learn(struct conversion *conversion)
+{
+    session_note_read(conversion->session, conversion->options->spool_directory);
+    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0 || index_processes(conversion, false) != 0 ||
+        cpu_scopes_find(conversion) != 0 || index_processes(conversion, true) != 0)
+        return -1;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (resolve_process(conversion_process(conversion, i)) != 0)
+            return -1;
+    if (number_flows(conversion) != 0)
+        return -1;
+    set_base(conversion);
+    if (distributed_resolve(conversion) != 0 || gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
+        return -1;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (forward_stacks_gather(conversion_process(conversion, i)) != 0)
+            return -1;
+    sum_losses(conversion);
+    return find_missed(conversion);
+}
+
+static int write_trace(struct conversion *conversion, struct output *output)
+{
+    if (write_metadata(conversion) != 0)
+        return -1;
+    conversion->sink.format->begin(&conversion->sink, conversion->base);
+    if (write_events(conversion, output) != 0)
+        return -1;
+    conversion->sink.format->finish(&conversion->sink);
+    return 0;
+}
+
+static int write_file(struct conversion *conversion, struct convert_summary *summary)
+{
+    const struct sink *sink = conversion->options->sink;
+    const char *path = conversion->options->output;
+    struct output output;
+    if (sink)
+        output_open_stream(&output, sink->buffer->drain, sink->buffer->context);
+    else if (output_open(&output, path) != 0)
+        return -1;
+    output.place = conversion->options->place;
+    output.place_context = conversion->options->place_context;
+    sink_init(&conversion->sink, sink ? sink->format : file_format_of(path)->sink, &output.buffer);
+    int result = write_trace(conversion, &output);
+    sink_release(&conversion->sink);
+    summary->unpacked = output.buffer.total + output.buffer.length;
+    if (result == 0)
+        return output_commit(&output, &summary->bytes);
+    output_discard(&output);
+    return -1;
+}
+
+static void summarise(struct conversion *conversion, struct convert_summary *summary)
+{
+    summary->events = conversion->events;
+    summary->kernels = conversion->kernels;
+    summary->processes = (uint32_t)(conversion->processes.count - conversion->by_launcher);
+    summary->losses = conversion->losses;
+    summary->plugins = conversion->plugins;
+    conversion->plugins = (struct convert_plugins){0};
+    summary->cpu = conversion->by_launcher > 0;
+    summary->missed_all = conversion->missed->all;
+    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed->text.data);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        summary->cuda |= conversion_process(conversion, i)->cuda;
+        summary->nvtx |= conversion_process(conversion, i)->nvtx_seen;
+    }
+}
+
+static void release(struct conversion *conversion)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        process_close(conversion_process(conversion, i));
+    }
+    array_release(&conversion->processes);
+    spill_release(&conversion->memory);
+    map_release(&conversion->images);
+    session_note_release(conversion->session);
+    release_missed(conversion->missed);
+    cpu_scopes_release(conversion->cpu_scopes);
+    convert_plugins_release(&conversion->plugins);
+    buffer_release(&conversion->stacks.frames);
+    interner_release(&conversion->stacks.places);
+    names_release(&conversion->names);
+    rows_release(&conversion->rows);
+    free(conversion);
+}
+
+#define LARGE_BYTES (1 << 20)
+
+int convert_spool(const struct convert_options *options, struct convert_summary *summary)
+{
+    struct session_note session = {0};
+    struct missed missed = {0};
+    struct cpu_scopes cpu_scopes = {0};
+    struct conversion *conversion = calloc(1, sizeof(*conversion));
+    if (!conversion)
+        return error_no_memory("the conversion");
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* else the heap would keep the space of all that was large for a while */
+    conversion->options = options;
+    conversion->session = &session;
+    conversion->missed = &missed;
+    conversion->cpu_scopes = &cpu_scopes;
+    spill_init(&conversion->memory, options->spool_directory);
+    *summary = (struct convert_summary){0};
+    int result = learn(conversion) ?: write_file(conversion, summary);
+    if (result == 0)
+        summarise(conversion, summary);
+    release(conversion);
+    return result;
+}

@@ -1,0 +1,352 @@
+/*
+ * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
+ */
+#include "trace/meaning/passes/passes.h"
+#include "trace/meaning/write/missed.h"
+#include "trace/meaning/write/pci_address.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/spool_records.h"
+#include "trace/meaning/base/session.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/collectives/distributed.h"
+#include "trace/meaning/host/cpu.h"
+#include "trace/meaning/host/plugins.h"
+#include "trace/meaning/launches/launches.h"
+#include "trace/meaning/memory/pools.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/passes/parallel_scan.h"
+
+#define SCHEMA_VERSION 1
+
+/* As nvidia-smi shows it; and the address on the PCI bus, if this machine has the GPU. */
+static void put_uuid(struct json_out *json, const uint8_t uuid[16])
+{
+    static const uint8_t unknown[16];
+    char address[PCI_ADDRESS_BYTES], text[64], *at = text + sprintf(text, "GPU-");
+    if (memcmp(uuid, unknown, sizeof(unknown)) == 0)
+        return;
+    for (int i = 0; i < 16; i++)
+        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+    json_put_text(json, "uuid", text);
+    if (pci_address_find(PCI_ADDRESS_FOLDER, text, address))
+        json_put_text(json, "pciBusId", address);
+}
+
+static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,
+                       struct json_out *json)
+{
+    uint32_t number = pointer_names_find(&process->symbols, device->name, UINT64_MAX);
+    const struct name *name = number == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, number);
+    uint64_t threads = (uint64_t)device->max_warps_per_multiprocessor * device->warp_size;
+    json_begin_object(json);
+    json_put_u64(json, "id", device->id);
+    json_put_text_n(json, "name", name ? name->text : "", name ? name->length : 0);
+    put_uuid(json, device->uuid);
+    json_put_u64(json, "totalGlobalMem", device->memory_bytes);
+    json_put_u64(json, "computeMajor", device->major);
+    json_put_u64(json, "computeMinor", device->minor);
+    json_put_u64(json, "maxThreadsPerBlock", device->max_threads_per_block);
+    json_put_u64(json, "maxThreadsPerMultiprocessor", threads);
+    json_put_u64(json, "regsPerBlock", device->registers_per_block);
+    json_put_u64(json, "warpSize", device->warp_size);
+    json_put_u64(json, "sharedMemPerBlock", device->shared_per_block);
+    json_put_u64(json, "numSms", device->multiprocessors);
+    json_put_u64(json, "regsPerMultiprocessor", device->registers_per_multiprocessor);
+    json_put_u64(json, "sharedMemPerMultiprocessor", device->shared_per_multiprocessor);
+    json_end(json);
+}
+
+static bool reported_before(const struct conversion *conversion, size_t process, const struct device *device)
+{
+    for (size_t i = 0; i < process; i++) {
+        const struct device *known = process_device_info(conversion_process(conversion, i), device->id);
+        if (known && memcmp(known->uuid, device->uuid, sizeof(known->uuid)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_devices(const struct conversion *conversion, struct json_out *json)
+{
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->devices.count; k++)
+            if (!reported_before(conversion, i, &process->devices.items[k]))
+                put_device(conversion, process, &process->devices.items[k], json);
+    }
+    json_end(json);
+}
+
+static void put_losses(const struct convert_losses *losses, struct json_out *json)
+{
+    json_key_object(json, "losses");
+#define LOSS(field, one, several) json_put_u64(json, #field, losses->field);
+    CONVERT_LOSSES(LOSS)
+#undef LOSS
+    json_end(json);
+}
+
+static void put_ranks(const struct process *process, struct json_out *json)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    distributed_put_process(&text, process);
+    if (text.length > 0 && !text.failure) {
+        json_key(json, "distributedInfo");
+        json_raw(json, text.data, text.length);
+    }
+    buffer_release(&text);
+}
+
+static void put_process(const struct conversion *conversion, const struct process *process, struct json_out *json)
+{
+    const struct spool_header *header = &process->file.header;
+    json_begin_object(json);
+    json_put_u64(json, "pid", process->pid);
+    if (process->pid != header->pid)
+        json_put_u64(json, "system_pid", header->pid);
+    json_put_u64(json, "parent_pid", header->parent_pid);
+    if (header->rank != 0)
+        json_put_u64(json, "rank", header->rank - 1);
+    if (header->local_rank != 0)
+        json_put_u64(json, "local_rank", header->local_rank - 1);
+    if (header->world_size != 0)
+        json_put_u64(json, "world_size", header->world_size);
+    if (header->node_rank != 0)
+        json_put_u64(json, "node_rank", header->node_rank - 1);
+    put_ranks(process, json);
+    if (conversion->session->host)
+        json_put_text(json, "host", conversion->session->host);
+    json_put_text(json, "program", header->program);
+    json_put_text(json, "command", header->command);
+    json_put_text(json, "state", process_state(conversion, process));
+    write_crash_records(conversion, process, json);
+    json_put_u64(json, "started", header->started);
+    json_put_u64(json, "finished", header->finished);
+    json_put_u64(json, "cupti_version", header->cupti_version);
+    json_put_u64(json, "correlation_offset", process->launches->offset);
+    json_key_object(json, "gpu_pids");
+    for (size_t i = 0; i < process->gpus.count; i++) {
+        char device[16];
+        snprintf(device, sizeof(device), "%u", process->gpus.items[i].device);
+        json_put_u64(json, device, process->gpus.items[i].pid);
+    }
+    json_end(json);
+    put_pools(process->pools, json);
+    put_losses(&process->losses, json);
+    json_end(json);
+}
+
+/* A reader of traces holds the metadata whole. Processes of which there is nothing special to say come first to be left
+ * out; the rows of all have names. */
+#define PLAIN_BYTES_MAX ((size_t)3 << 20)
+#define PROCESSES_BYTES_MAX ((size_t)6 << 20)
+
+static void write_processes(const struct conversion *conversion, struct json_out *json)
+{
+    static const struct convert_losses no_losses;
+    size_t before = json->buffer->length, left_out = 0;
+    json_key_array(json, "processes");
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        if (cpu_row_is_named(conversion, process, NULL))
+            continue;
+        bool is_plain = process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 &&
+                        process->crash_records.count == 0 &&
+                        memcmp(&process->losses, &no_losses, sizeof(no_losses)) == 0;
+        if (json->buffer->length - before < (is_plain ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+            put_process(conversion, process, json);
+        else
+            left_out++;
+    }
+    json_end(json);
+    if (left_out > 0)
+        json_put_u64(json, "processes_left_out", left_out);
+}
+
+/* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
+struct noting {
+    struct json_out *json;
+    struct interner warned;
+};
+
+static void add_note(struct noting *noting, const struct process *process, const char *text, size_t length, bool warned)
+{
+    json_begin_object(noting->json);
+    json_put_u64(noting->json, "pid", process->pid);
+    json_put_text_n(noting->json, "text", text, length);
+    json_end(noting->json);
+    size_t known = noting->warned.count;
+    uint32_t number = intern(&noting->warned, text, length);
+    if (number != INTERN_NO_MEMORY && noting->warned.count > known && !warned)
+        warning("%s", interned(&noting->warned, number));
+}
+
+/* The library for MPI marks what it does not record. */
+static void put_unrecorded(struct process *process, const struct event *event)
+{
+    static const char start[] = "not recorded: ";
+    char text[COLLECTIVES_NOTE];
+    struct nvtx_text message = nvtx_message(process->nvtx, event);
+    size_t before = strlen(start);
+    if (collective_domain_named(nvtx_domain_name(process->nvtx, event->nvtx.domain)) != COLLECTIVE_MPI ||
+        !message.text || message.length <= before || memcmp(message.text, start, before) != 0)
+        return;
+    int length = snprintf(text, sizeof(text), "--mpi: calls of %.*s are not recorded", (int)(message.length - before),
+                          message.text + before);
+    if (length > 0 && (size_t)length < sizeof(text))
+        add_note(process->conversion->noting, process, text, (size_t)length, false);
+}
+
+static int put_note(struct process *process, const struct event *event)
+{
+    const struct spool_note *note = event->record;
+    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK)
+        put_unrecorded(process, event);
+    if (event->type == EVENT_NOTE && note->head.flags != SPOOL_NOTE_VERBOSE)
+        add_note(process->conversion->noting, process, event->text, event->text_length,
+                 note->head.flags == SPOOL_NOTE_WARNED);
+    return 0;
+}
+
+static void put_notes(struct conversion *conversion, struct json_out *json)
+{
+    struct noting noting = {.json = json};
+    conversion->noting = &noting;
+    json_key_array(json, "notes");
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        char about_nccl[COLLECTIVES_NOTE];
+        process_walk_agent_records(process, put_note, NULL);
+        if (collectives_note(process, about_nccl))
+            add_note(&noting, process, about_nccl, strlen(about_nccl), false);
+    }
+    json_end(json);
+    conversion->noting = NULL;
+    interner_release(&noting.warned);
+}
+
+/* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
+ * readable name the first is kept. */
+static void put_symbols(const struct names *names, struct json_out *json)
+{
+    struct map written = {0};
+    json_key_object(json, "symbols");
+    for (uint32_t i = 0; i < names->demangled.count; i++) {
+        const struct name *readable = &names->items.items[names->demangled.items[i]];
+        const struct interned *symbol = interner_at(&names->mangled, i);
+        bool same = readable->length == symbol->length && memcmp(readable->text, symbol->text, symbol->length) == 0;
+        bool is_new = false;
+        if (same || !map_put(&written, names->demangled.items[i], &is_new) || !is_new)
+            continue;
+        json_key_text(json, readable->text, readable->length);
+        json_string_n(json, symbol->text, symbol->length);
+    }
+    json_end(json);
+    map_release(&written);
+}
+
+static void put_gputrace(struct conversion *conversion, struct json_out *json)
+{
+    json_begin_object(json);
+    json_put_text(json, "version", GPUTRACE_VERSION);
+    session_note_put(conversion->session, json);
+    if (conversion->options->exit_text)
+        json_put_text(json, "exit", conversion->options->exit_text);
+    put_losses(&conversion->losses, json);
+    write_missed(conversion, json);
+    put_notes(conversion, json);
+    put_plugins(&conversion->plugins, json);
+    write_nvtx_resources(conversion, json);
+    put_nvtx_counters(conversion, json);
+    put_symbols(&conversion->names, json);
+    write_processes(conversion, json);
+    json_end(json);
+}
+
+/* One value, put together in memory and handed to the format. */
+struct value {
+    struct buffer buffer;
+    struct json_out json;
+};
+
+static struct json_out *value_begin(struct value *value)
+{
+    buffer_init_memory(&value->buffer);
+    json_out_init(&value->json, &value->buffer, false);
+    return &value->json;
+}
+
+static int value_end(struct value *value, struct conversion *conversion, const char *key)
+{
+    int failure = buffer_finish(&value->buffer);
+    if (failure == 0)
+        conversion->sink.format->metadata(&conversion->sink, key, value->buffer.data, value->buffer.length);
+    buffer_release(&value->buffer);
+    return failure == 0 ? 0 : error_no_memory("the trace's metadata");
+}
+
+static int write_number(struct conversion *conversion, const char *key, int64_t number)
+{
+    struct value value;
+    json_i64(value_begin(&value), number);
+    return value_end(&value, conversion, key);
+}
+
+static int write_string(struct conversion *conversion, const char *key, const char *text)
+{
+    struct value value;
+    json_string(value_begin(&value), text);
+    return value_end(&value, conversion, key);
+}
+
+static int write_versions(struct conversion *conversion)
+{
+    const struct spool_header *header = NULL;
+    for (size_t i = 0; i < conversion->processes.count && !header; i++)
+        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
+            header = &conversion_process(conversion, i)->file.header;
+    if (!header)
+        return 0;
+    if (write_number(conversion, "cupti_version", header->cupti_version) != 0)
+        return -1;
+    /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
+    if (write_number(conversion, "cuda_runtime_version", header->runtime_version) != 0)
+        return -1;
+    return header->driver_version != 0 ? write_number(conversion, "cuda_driver_version", header->driver_version) : 0;
+}
+
+static int write_distributed(struct conversion *conversion)
+{
+    struct value value;
+    value_begin(&value);
+    distributed_put(&value.buffer, conversion);
+    if (value.buffer.length > 0)
+        return value_end(&value, conversion, "distributedInfo");
+    buffer_release(&value.buffer);
+    return 0;
+}
+
+int write_metadata(struct conversion *conversion)
+{
+    struct value value;
+    if (write_number(conversion, "schemaVersion", SCHEMA_VERSION) != 0)
+        return -1;
+    put_devices(conversion, value_begin(&value));
+    if (value_end(&value, conversion, "deviceProperties") != 0 || write_versions(conversion) != 0 ||
+        write_distributed(conversion) != 0 || write_string(conversion, "displayTimeUnit", "ms") != 0 ||
+        write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base) != 0 ||
+        write_string(conversion, "traceName", conversion->options->output) != 0)
+        return -1;
+    write_stacks(conversion);
+    put_gputrace(conversion, value_begin(&value));
+    return value_end(&value, conversion, "gputrace");
+}

@@ -1,0 +1,244 @@
+/*
+ * NVTX in the trace: ranges on their threads and on the GPU's streams, started ranges, marks; and what topics of NVTX
+ * have in common where they are written.
+ */
+#include <string.h>
+
+#include "common/json_out.h"
+#include "common/memory.h"
+#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/torch/operators.h"
+#include "trace/spool/agent_records.h"
+
+/* --- in common --- */
+
+bool describe_nvtx_domain(struct args *args, const struct nvtx *nvtx, uint32_t domain)
+{
+    struct nvtx_text name = nvtx_domain_name(nvtx, domain);
+    if (name.text)
+        args_text(args, ARG_DOMAIN, name.text, name.length);
+    return name.text != NULL;
+}
+
+void describe_nvtx_category(struct args *args, const struct nvtx *nvtx, uint32_t domain, uint32_t category, bool is_set)
+{
+    struct nvtx_text name = nvtx_category_name(nvtx, domain, category);
+    if (name.text)
+        args_text(args, ARG_CATEGORY, name.text, name.length);
+    else if (is_set)
+        args_u64(args, ARG_CATEGORY, category);
+}
+
+struct name nvtx_message_name(struct nvtx_text message)
+{
+    static const char none[] = "(no message)";
+    return message.length ? name_passing(message.text, message.length) : name_passing(none, sizeof(none) - 1);
+}
+
+struct row nvtx_thread_row(struct process *process, uint32_t thread)
+{
+    const struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
+    return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
+}
+
+void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
+                    size_t (*count)(const struct nvtx *nvtx),
+                    void (*put)(struct json_out *json, const struct conversion *conversion,
+                                const struct process *process, size_t i))
+{
+    bool any = false;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        size_t items = count(process->nvtx);
+        if (items > 0 && !any) {
+            json_key_array(json, key);
+            any = true;
+        }
+        for (size_t k = 0; k < items; k++) {
+            json_begin_object(json);
+            json_key(json, "pid");
+            json_u64(json, process->pid);
+            put(json, conversion, process, k);
+            json_end(json);
+        }
+    }
+    if (any)
+        json_end(json);
+}
+
+/* --- payloads --- */
+
+/* Payloads are put together from their copies when they are written. */
+static void put_payload(struct buffer *buffer, const struct arg_json *arg)
+{
+    struct payload_view view;
+    struct json_out json;
+    json_out_init(&json, buffer, false);
+    payload_view_open(&view, arg->context, arg->domain, arg->number);
+    payload_put(&view, &json, arg->stride, arg->index);
+}
+
+void describe_nvtx_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key, const struct arg_json *payload)
+{
+    struct payload_view view;
+    payload_view_open(&view, nvtx, payload->domain, payload->number);
+    if (payload_view_shown(&view) == 0)
+        return;
+    struct arg *arg = args_add(args, key, ARG_TYPE_JSON);
+    arg->json = *payload;
+    arg->json.put = put_payload;
+    arg->json.context = nvtx;
+    struct nvtx_text schema = payload_view_schema(&view);
+    if (schema.text && key == ARG_PAYLOAD)
+        args_text(args, ARG_SCHEMA, schema.text, schema.length);
+}
+
+static void describe_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key, const struct event *event)
+{
+    uint64_t bits = event->nvtx.payload;
+    uint32_t low = (uint32_t)bits;
+    switch (event->nvtx.payload_type) { /* nvtxPayloadType_t */
+    case 1: args_u64(args, key, bits); break;
+    case 2: args_i64(args, key, (int64_t)bits); break;
+    case 3: args_real(args, key, ARG_TYPE_REAL, LOAD(double, &bits)); break;
+    case 4: args_u64(args, key, low); break;
+    case 5: args_i64(args, key, (int32_t)low); break;
+    case 6: args_real(args, key, ARG_TYPE_REAL, (double)LOAD(float, &low)); break;
+    case SPOOL_NVTX_PAYLOAD_PIECES:
+        describe_nvtx_payload(args, nvtx, key, &(struct arg_json){.number = bits, .domain = event->nvtx.domain});
+        break;
+    default: break;
+    }
+}
+
+/* --- events --- */
+
+static void describe(struct args *args, const struct nvtx *nvtx, const struct event *event)
+{
+    uint32_t domain = event->nvtx.domain, category = event->nvtx.category;
+    if (!describe_nvtx_domain(args, nvtx, domain) && domain != 0)
+        args_u64(args, ARG_DOMAIN, domain);
+    describe_nvtx_category(args, nvtx, domain, category, category != 0);
+    if (event->nvtx.color_type == 1)
+        args_add(args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = event->nvtx.color;
+    describe_payload(args, nvtx, ARG_PAYLOAD, event);
+}
+
+/* EVENT becomes the push or start of a range, with what END, the pop or end that has payloads, replaces in it. */
+static void read_range(struct event *event, struct event *end, const struct nvtx_range *range)
+{
+    *event = agent_read(range->record, range->thread);
+    if (!range->end_record)
+        return;
+    *end = agent_read(range->end_record, range->end_thread);
+    if (end->text_length > 0 || end->nvtx.string != 0) {
+        event->text = end->text;
+        event->text_length = end->text_length;
+        event->nvtx.string = end->nvtx.string;
+    }
+    if (end->nvtx.color_type != 0) {
+        event->nvtx.color_type = end->nvtx.color_type;
+        event->nvtx.color = end->nvtx.color;
+    }
+    if (end->nvtx.category != 0)
+        event->nvtx.category = end->nvtx.category;
+}
+
+struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *range)
+{
+    struct event event, end;
+    read_range(&event, &end, range);
+    return nvtx_message_name(nvtx_message(nvtx, &event));
+}
+
+/* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are
+ * an argument of their own where they are SHOWN. */
+static struct name describe_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range,
+                                  bool shown)
+{
+    struct event event, end;
+    args->count = 0;
+    read_range(&event, &end, range);
+    describe(args, nvtx, &event);
+    if (range->end_record && shown)
+        describe_payload(args, nvtx, ARG_END_PAYLOAD, &end);
+    if (range->open_at_end && shown)
+        args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    return nvtx_message_name(nvtx_message(nvtx, &event));
+}
+
+/* In order of push: what encloses comes first. */
+int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        const struct nvtx_range *range = &process->nvtx->ranges.items[i];
+        struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
+        struct collective_args collective;
+        struct args args;
+        if (!thread)
+            continue;
+        bool is_nvtx = range->kind == NVTX_RANGE;
+        struct name name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
+                                   : describe_operator(&args, process, (uint32_t)i, true);
+        struct row row = track_row(thread, range->start, range->end);
+        if (row.tid != range->thread) /* a further row of the thread */
+            args_u64(&args, ARG_THREAD, range->thread);
+        if (is_nvtx && process->collectives->calls.count > 0)
+            collectives_describe_range(&args, process, (uint32_t)i, &collective);
+        piece_writer_slice(out, range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION, name, row,
+                           range->start, range->end, &args);
+        if (range->kind == NVTX_OPERATOR)
+            write_operator_flow(out, process, (uint32_t)i, row);
+    }
+    return 0;
+}
+
+int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        const struct nvtx_range *range = &process->nvtx->started.items[i];
+        struct args args;
+        struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                                    .name = describe_range(&args, process->nvtx, range, true),
+                                    .begin = nvtx_thread_row(process, range->thread),
+                                    .end_row = nvtx_thread_row(process, range->end_thread),
+                                    .start = range->start,
+                                    .end = range->end,
+                                    .id = process->async_before + i + 1,
+                                    .args = &args};
+        out->sink.format->async(&out->sink, &slice);
+    }
+    return 0;
+}
+
+void write_projection(struct piece_writer *out, struct process *process, const struct projection *projection)
+{
+    const struct nvtx_range *range = nvtx_range(process->nvtx, projection->range);
+    const struct track *stream = process->tracks.items.items[projection->track];
+    struct track *track =
+        piece_writer_track(out, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
+    struct args args;
+    if (!track)
+        return;
+    struct name name = range->kind == NVTX_RANGE ? describe_range(&args, process->nvtx, range, false)
+                                                 : describe_operator(&args, process, projection->range, false);
+    struct row row = track_row(track, projection->start, projection->end);
+    args_u64(&args, ARG_THREAD, range->thread);
+    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, projection->start, projection->end, &args);
+}
+
+int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    struct args args;
+    args.count = 0;
+    describe(&args, process->nvtx, event);
+    struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                          .name = nvtx_message_name(nvtx_message(process->nvtx, event)),
+                          .row = nvtx_thread_row(process, event->thread),
+                          .start = event->start,
+                          .args = &args};
+    out->sink.format->instant(&out->sink, &slice);
+    return 0;
+}

@@ -1,0 +1,218 @@
+/*
+ * Names and order of processes, threads and streams.
+ */
+#include "trace/meaning/passes/passes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "trace/meaning/base/process.h"
+#include "trace/meaning/host/cpu.h"
+#include "trace/meaning/host/plugins.h"
+#include "trace/meaning/nvtx/nvtx.h"
+
+/* As Kineto sorts: processes by pid, GPUs below all of them. */
+#define GPU_SORT_INDEX INT64_C(5000000)
+
+/* Names are put together in a buffer, which says at the end whether there was memory for them. */
+static const char *name_done(struct buffer *name)
+{
+    buffer_char(name, '\0');
+    if (buffer_finish(name) == 0)
+        return name->data;
+    error_no_memory("names of rows");
+    return NULL;
+}
+
+/* The name that was given, in blanks and brackets, or nothing. */
+static void put_given(struct buffer *text, const struct given_name *name)
+{
+    if (!name)
+        return;
+    buffer_text(text, " (");
+    buffer_bytes(text, name->text, name->length);
+    buffer_text(text, ")");
+}
+
+static const char *program_name(const struct process *process)
+{
+    return process->file.header.program[0] ? process->file.header.program : "process";
+}
+
+/* "rank 3: ", where it is known. */
+static void put_rank(struct buffer *text, const struct process *process)
+{
+    uint32_t rank = process->file.header.rank;
+    if (rank != 0)
+        buffer_format(text, "rank %u: ", rank - 1);
+}
+
+/* The command line without the program's folders, cut between characters where it is long. */
+#define COMMAND_SHOWN 64
+static const char *command_name(const struct process *process, size_t *length)
+{
+    const char *line = process->file.header.command, *from = line;
+    if (!*line)
+        from = program_name(process);
+    for (const char *at = line, *end = line + strcspn(line, " "); at + 1 < end; at++)
+        if (*at == '/')
+            from = at + 1;
+    *length = strlen(from);
+    if (*length > COMMAND_SHOWN)
+        for (*length = COMMAND_SHOWN; *length > 0 && (from[*length] & 0xc0) == 0x80;)
+            --*length;
+    return from;
+}
+
+/* Gives the name to the format and releases it. */
+static int write_process_row(struct conversion *conversion, struct buffer *name, struct row_name *row)
+{
+    row->name = name_done(name);
+    if (row->name)
+        conversion->sink.format->process(&conversion->sink, row);
+    buffer_release(name);
+    return row->name ? 0 : -1;
+}
+
+static int write_host_process(struct conversion *conversion, struct process *process)
+{
+    struct row_name row = {.row = {process->pid, process->pid}, .label = "CPU", .sort_index = process->pid};
+    struct buffer name;
+    size_t length;
+    const char *command = command_name(process, &length);
+    buffer_init_memory(&name);
+    put_rank(&name, process);
+    buffer_bytes(&name, command, length);
+    buffer_text(&name, command[length] ? "…" : "");
+    return write_process_row(conversion, &name, &row);
+}
+
+static int write_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
+{
+    char label[32];
+    struct buffer name;
+    struct row_name row = {.row = {gpu->pid, gpu->pid},
+                           .label = label,
+                           .owner = process->pid,
+                           .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
+    snprintf(label, sizeof(label), "GPU %u", gpu->device);
+    buffer_init_memory(&name);
+    put_rank(&name, process);
+    buffer_text(&name, program_name(process));
+    if (conversion->processes.count - conversion->by_launcher > 1)
+        buffer_format(&name, " (%u)", process->file.header.pid);
+    buffer_format(&name, " %s", label);
+    put_given(&name, process_name(process, &process->name_of_device, gpu->device));
+    return write_process_row(conversion, &name, &row);
+}
+
+static void put_context(struct buffer *text, const struct process *process, const struct track *track)
+{
+    buffer_format(text, "context %u", track->context);
+    put_given(text, process_name(process, &process->name_of_context, track->context));
+}
+
+/* A text that is to be freed; NULL after error(). */
+static int put_owned(struct buffer *text, char *owned)
+{
+    if (!owned)
+        return -1;
+    buffer_text(text, owned);
+    free(owned);
+    return 0;
+}
+
+/* "thread 12 (name) CUPTI overhead", "state of thread 12 (name)", "stream 7 (name) of context 2 (name)" */
+static void put_thread_or_stream(struct buffer *text, const struct process *process, const struct track *track)
+{
+    static const char *const suffixes[TRACK_KIND_COUNT] = {
+        [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
+    bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD || track->kind == TRACK_THREAD_STATE;
+    const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
+    if (track->kind == TRACK_OVERHEAD && track->number == 0) {
+        buffer_text(text, suffixes[TRACK_OVERHEAD] + 1);
+        return;
+    }
+    if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM) {
+        put_context(text, process, track);
+    } else {
+        buffer_text(text, track->kind == TRACK_THREAD_STATE ? "state of " : "");
+        buffer_format(text, "%s %u", of_thread ? "thread" : "stream", track->number);
+        put_given(text, process_name(process, names, track->number));
+    }
+    if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID) {
+        buffer_text(text, " of ");
+        put_context(text, process, track);
+    }
+    buffer_text(text, suffixes[track->kind] ? suffixes[track->kind] : "");
+}
+
+/* What a track is called before its lanes get names of their own. Returns 0, or -1 after error(). */
+static int put_track(struct buffer *text, const struct process *process, const struct track *track)
+{
+    switch (track->kind) {
+    case TRACK_PLUGIN: buffer_text(text, "plugin "); return put_owned(text, plugin_name(process, track->number));
+    case TRACK_DEFERRED: return put_owned(text, deferred_row_name(process, track->number));
+    case TRACK_COMPILATION: buffer_text(text, "compilation"); return 0;
+    case TRACK_UNIFIED_MEMORY: buffer_text(text, "unified memory"); return 0;
+    default: put_thread_or_stream(text, process, track); return 0;
+    }
+}
+
+/* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. Below
+ * all threads come those of the process. */
+static int64_t sort_index(const struct track *track, uint32_t lane)
+{
+    static const int64_t base[] = {
+        [TRACK_ANNOTATION] = 0,      [TRACK_STREAM] = 20,      [TRACK_THREAD] = 20, [TRACK_SYNC] = 80,
+        [TRACK_OVERHEAD] = 80,       [TRACK_COMPILATION] = 20, [TRACK_PLUGIN] = 20, [TRACK_DEFERRED] = 20,
+        [TRACK_UNIFIED_MEMORY] = 20, [TRACK_THREAD_STATE] = 60};
+    int64_t number = track->number == EVENT_NO_STREAM ? 0 : track->number;
+    if (number > 1 << 22)
+        number = 1 << 22;
+    if (track->kind >= TRACK_COMPILATION && track->kind != TRACK_THREAD_STATE)
+        number += (1 << 22) + 1;
+    return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
+}
+
+static int write_lane(struct conversion *conversion, struct process *process, const struct track *track, uint32_t lane)
+{
+    struct row_name row = {.row = {track->pid, track->tids[lane]}, .sort_index = sort_index(track, lane)};
+    struct buffer name;
+    buffer_init_memory(&name);
+    if (put_track(&name, process, track) == 0) {
+        if (lane > 0)
+            buffer_format(&name, " (%u)", lane + 1);
+        row.name = name_done(&name);
+    }
+    if (row.name)
+        conversion->sink.format->thread(&conversion->sink, &row);
+    buffer_release(&name);
+    return row.name ? 0 : -1;
+}
+
+static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
+{
+    int result = 0;
+    if (track->stands_in || cpu_row_is_named(conversion, process, track))
+        return 0;
+    for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count && result == 0; lane++)
+        result = write_lane(conversion, process, track, lane);
+    return result;
+}
+
+int write_rows(struct conversion *conversion, struct process *process)
+{
+    if (!cpu_row_is_named(conversion, process, NULL) && write_host_process(conversion, process) != 0)
+        return -1;
+    for (size_t i = 0; i < process->gpus.count; i++)
+        if (write_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < process->tracks.items.count; i++)
+        if (write_track(conversion, process, process->tracks.items.items[i]) != 0)
+            return -1;
+    return 0;
+}
