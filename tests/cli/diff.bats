@@ -292,6 +292,35 @@ make_modes() { # COUNT FACTOR
     assert_output --partial "no trace has a kernel 'nothing'"
 }
 
+@test "--fail-on: a limit in a unit that its quantity cannot have is an error that names its units" {
+    local condition
+    for condition in 'total>1MB' 'gpu>1KB' 'idle>1B' 'kernel:k>1 GiB' 'copy>1B' 'finding>1MB' 'idle:outside>1MB'; do
+        run -2 "$gputrace" diff --fail-on="$condition" "$small" "$small"
+        assert_output "gputrace: --fail-on: '$condition': a limit of '${condition%%[:>]*}' cannot have this unit: use %, s, ms, us, µs, ns"
+    done
+    for condition in 'memory>1ns' 'size>1ns'; do
+        run -2 "$gputrace" diff --fail-on="$condition" "$small" "$small"
+        assert_output --partial "'${condition%>*}' cannot have this unit: use %, B, KiB, MiB, GiB, KB, MB, GB"
+    done
+    run -2 "$gputrace" diff --fail-on='error>1ms' "$small" "$small"
+    assert_output --partial "'error' cannot have this unit: use %"
+    for condition in 'total>1ms' 'memory>1MB' 'size>1KiB' 'error>1%' 'finding>1s' 'copy>3%'; do
+        run -0 "$gputrace" diff --fail-on="$condition" "$small" "$small"
+    done
+}
+
+@test "a time in a unit of sizes is an error in every option that takes one" {
+    local option status
+    for option in report:--from report:--to report:--snapshot diff:--from diff:--to convert:--from cut:--to merge:--from \
+        run:--delay run:--duration run:--flush-interval view:--timeout; do
+        status=2
+        [[ $option != run:* ]] || status=125
+        run -$status "$gputrace" "${option%:*}" "${option#*:}=1MB" "$small"
+        assert_output --partial "${option#*:}: '1MB' is not a "
+        [[ $option == *:--@(from|to) ]] || run -$status "$gputrace" "${option%:*}" "${option#*:}=1%" "$small"
+    done
+}
+
 @test "the peak of memory, and failed calls" {
     jq '(.traceEvents[] | select(.args.bytes?) | .args.bytes) *= 2' "$data/report/memory.json" >more.json
     "$gputrace" diff --format=json "$data/report/memory.json" more.json >out.json

@@ -46,15 +46,28 @@ void diff_condition_words(char *text, size_t size)
             text_list_add(text, size, noun_at(i));
 }
 
-static int check_noun(const char *noun, const char *text)
+/* Checks that the quantity NUMBER, see noun_at(), can have the unit of the limit. */
+static int check_unit(const struct diff_condition *condition, size_t number)
+{
+    enum column_type type = number < WHOLES ? TYPE_NS : diff_type((unsigned)(number - WHOLES));
+    char kind = type == TYPE_NS ? 't' : type == TYPE_BYTES ? 'b' : '%', units[80];
+    if (condition->of_percent || condition->unit == kind)
+        return 0;
+    quantity_unit_words(kind, units, sizeof(units));
+    return error("--fail-on: '%s': a limit of '%s' cannot have this unit: use %s", condition->text, condition->noun,
+                 units);
+}
+
+static int check_noun(const struct diff_condition *condition)
 {
     char list[256];
+    const char *noun = condition->noun, *text = condition->text;
     struct suggestion nearest = suggestion_for(noun, strlen(noun));
     for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++) {
         if (!noun_at(i))
             continue;
         if (strcmp(noun_at(i), noun) == 0)
-            return 0;
+            return check_unit(condition, i);
         suggestion_consider(&nearest, noun_at(i));
     }
     diff_condition_words(list, sizeof(list));
@@ -91,7 +104,7 @@ int diff_conditions_add(struct diff_conditions *conditions, const char *text)
         *name = '\0';
         condition->name = name + 1;
     }
-    return check_noun(noun, text);
+    return check_noun(condition);
 }
 
 void diff_conditions_release(struct diff_conditions *conditions)
