@@ -11,7 +11,6 @@
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/registry.h"
 #include "common/cupti_kinds.h"
 
 /* The size of KIND's records: how far CUPTI steps in a buffer of nothing but this kind. 0: it steps nowhere. */

@@ -5,7 +5,7 @@
  * names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and a function that fills the cell:
  *
  *     struct copy_row {
- *         struct series times;
+ *         TALLY_SERIES(times);
  *     };
  *
  *     static int event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -19,7 +19,7 @@
  *
  *     const struct section section_copies = {
  *         SECTION_COLUMNS(columns),
- *         SECTION_TALLY(struct copy_row, 1),
+ *         SECTION_TALLY(struct copy_row),
  *         .sources = {TRACE_MEMCPY},
  *         .sort = "total",
  *         .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY),
@@ -55,7 +55,7 @@ struct tally {
     size_t count, capacity;
 };
 
-/* The item, a TYPE, of the key that KEY points to (see groups.h); zeroed when the key is new. NULL: no memory. */
+/* The item, a TYPE, of the key that KEY points to (common/dense_map.h); zeroed when the key is new. NULL: no memory. */
 #define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {
@@ -70,6 +70,19 @@ static inline void *tally_add_bytes(void *state, size_t size)
     struct tally *tally = state;
     return array_push_bytes(&tally->items, &tally->count, &tally->capacity, size);
 }
+
+/* The first member of an item: struct series of these names, which are released with the tally. */
+// clang-format off
+#define TALLY_SERIES(...)                                                                                 \
+    union {                                                                                               \
+        struct { struct series __VA_ARGS__; };                                                            \
+        struct series series[sizeof(struct { struct series __VA_ARGS__; }) / sizeof(struct series)];      \
+    }
+/* The number of these series. It does not compile for an item that has none, or has them elsewhere. */
+#define TALLY_SERIES_COUNT(type)                                                                          \
+    ((unsigned)(sizeof(((type *)0)->series) / sizeof(struct series)                                       \
+                * sizeof(struct { _Static_assert(offsetof(type, series) == 0, "not first"); char one; })))
+// clang-format on
 
 /* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
 void tally_release(struct tally *tally, size_t size, unsigned series);
@@ -223,9 +236,12 @@ struct section {
 };
 
 #define SECTION_COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof(*(list))
-/* The state is a tally of items of TYPE, or begins with one. */
-#define SECTION_TALLY(type, count) .state_size = sizeof(struct tally), SECTION_STATE_TALLY(type, count)
-#define SECTION_STATE_TALLY(type, count) .item_size = sizeof(type), .series = (count)
+/* The state is a tally of items of TYPE that begin with TALLY_SERIES(), or a struct that begins with such a tally.
+ * Items of a plain tally have no series. */
+#define SECTION_TALLY(type) .state_size = sizeof(struct tally), SECTION_STATE_TALLY(type)
+#define SECTION_STATE_TALLY(type) .item_size = sizeof(type), .series = TALLY_SERIES_COUNT(type)
+#define SECTION_PLAIN_TALLY(type) .state_size = sizeof(struct tally), SECTION_STATE_PLAIN_TALLY(type)
+#define SECTION_STATE_PLAIN_TALLY(type) .item_size = sizeof(type)
 
 #define SECTION(constant, name, ...) extern const struct section section_##name;
 REPORT_SECTIONS(SECTION, SECTION)

@@ -3,7 +3,7 @@
 #include "analysis/model/section.h"
 
 struct api_row {
-    struct series times;
+    TALLY_SERIES(times);
     struct errors failures;
 };
 
@@ -30,7 +30,7 @@ static const struct column api_columns[] = {
 
 const struct section section_api = {
     SECTION_COLUMNS(api_columns),
-    SECTION_TALLY(struct api_row, 1),
+    SECTION_TALLY(struct api_row),
     .sources = {TRACE_API},
     .comparable =
         {.noun = "call", .keys = {"name"}, .total = "total", .count = "calls", .each = "med", .floor = FLOOR_HOST},

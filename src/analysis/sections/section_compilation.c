@@ -7,7 +7,7 @@
 #include "analysis/model/section.h"
 
 struct phase_group {
-    struct series durations;
+    TALLY_SERIES(durations);
     struct busy_sum passed; /* gathered last */
     struct errors failures;
     int64_t hits; /* FIELD_ABSENT: none said whether it was found in the cache */
@@ -92,7 +92,7 @@ static void release(void *state)
 const struct section section_compilation = {
     SECTION_COLUMNS(compilation_columns),
     .state_size = sizeof(struct compilation),
-    SECTION_STATE_TALLY(struct phase_group, 1),
+    SECTION_STATE_TALLY(struct phase_group),
     .sources = {TRACE_COMPILE},
     .comparable = {.noun = "compilation",
                    .keys = {"name"},
@@ -165,7 +165,7 @@ static const struct column phase_columns[] = {
 
 const struct section section_phases = {
     SECTION_COLUMNS(phase_columns),
-    SECTION_TALLY(struct phase, 0),
+    SECTION_PLAIN_TALLY(struct phase),
     .sources = {TRACE_COMPILE},
     .sort = "duration",
     .categories = CATEGORY_BIT(CATEGORY_COMPILATION),

@@ -18,7 +18,7 @@ struct kernel_key {
 };
 
 struct kernel_row {
-    struct series times;
+    TALLY_SERIES(times);
 };
 
 static int kernel_event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -55,7 +55,7 @@ static const struct column kernel_columns[] = {
 
 const struct section section_kernels = {
     SECTION_COLUMNS(kernel_columns),
-    SECTION_TALLY(struct kernel_row, 1),
+    SECTION_TALLY(struct kernel_row),
     .usual = 5,
     .sources = {TRACE_KERNEL},
     .comparable = {.noun = "kernel",
@@ -73,7 +73,7 @@ const struct section section_kernels = {
 /* --- copies and sets by what they did: "Memcpy HtoD (Pinned -> Device)" --- */
 
 struct memop_row {
-    struct series times, sizes; /* sizes: of those whose bytes are known */
+    TALLY_SERIES(times, sizes); /* sizes: of those whose bytes are known */
     int64_t sized;              /* the sum of the times of these */
 };
 
@@ -114,7 +114,7 @@ static const struct column memsize_columns[] = {
 
 const struct section section_memtime = {
     SECTION_COLUMNS(memtime_columns),
-    SECTION_TALLY(struct memop_row, 2),
+    SECTION_TALLY(struct memop_row),
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .comparable = {.noun = "copy",
                    .keys = {"name"},
@@ -130,7 +130,7 @@ const struct section section_memtime = {
 
 const struct section section_memsize = {
     SECTION_COLUMNS(memsize_columns),
-    SECTION_TALLY(struct memop_row, 2),
+    SECTION_TALLY(struct memop_row),
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .comparable = {.noun = "size", .keys = {"name"}, .total = "total", .each = "med", .floor = FLOOR_SIZE},
     .sort = "total",
@@ -145,7 +145,7 @@ const struct section section_memsize = {
  */
 
 struct latency_row {
-    struct series api, queue, gpu;
+    TALLY_SERIES(api, queue, gpu);
     int64_t unmatched;
 };
 
@@ -193,7 +193,7 @@ static int latency_join(void *state, const struct trace *trace, const struct gpu
 
 const struct section section_latency = {
     SECTION_COLUMNS(latency_columns),
-    SECTION_TALLY(struct latency_row, 3),
+    SECTION_TALLY(struct latency_row),
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .sort = "queue_avg",
     .categories = CATEGORIES_GPU_OPS,
@@ -278,7 +278,7 @@ struct range_key {
 };
 
 struct range_group {
-    struct series times;
+    TALLY_SERIES(times);
     int64_t open;
 };
 
@@ -305,7 +305,7 @@ static const struct column range_columns[] = {
 
 const struct section section_device_ranges = {
     SECTION_COLUMNS(range_columns),
-    SECTION_TALLY(struct range_group, 1),
+    SECTION_TALLY(struct range_group),
     .comparable = {.noun = "device-range",
                    .keys = {"device", "name"},
                    .total = "total",

@@ -394,7 +394,7 @@ static void release(void *state)
 const struct section section_lines = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct lines),
-    SECTION_STATE_TALLY(struct line, 0),
+    SECTION_STATE_PLAIN_TALLY(struct line),
     .sort = "cost",
     .categories = CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
     .looks_at = {.stacks = true, .launched_ops = true, .host_calls = true},

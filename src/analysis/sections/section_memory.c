@@ -351,7 +351,7 @@ static void release(void *state)
 
 const struct section section_memory = {
     SECTION_COLUMNS(columns),
-    SECTION_TALLY(struct memory_use, 0),
+    SECTION_PLAIN_TALLY(struct memory_use),
     .sources = {TRACE_MEMORY},
     .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_SIZE},
     .sort = "peak",

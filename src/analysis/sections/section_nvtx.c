@@ -11,7 +11,7 @@ struct range_key {
 };
 
 struct range_group {
-    struct series nested, async, gpu; /* push and pop; start and end */
+    TALLY_SERIES(nested, async, gpu); /* push and pop; start and end */
     int64_t marks;
     int64_t open;        /* starts whose end has not come */
     int64_t nested_open; /* pushes without a pop */
@@ -198,7 +198,7 @@ static void release(void *state)
 const struct section section_nvtx = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct nvtx),
-    SECTION_STATE_TALLY(struct range_group, 3),
+    SECTION_STATE_TALLY(struct range_group),
     .sources = {TRACE_NVTX},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .comparable = {.noun = "range",

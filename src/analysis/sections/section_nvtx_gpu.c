@@ -27,7 +27,7 @@ struct gpu_key {
 };
 
 struct gpu_group {
-    struct series spans;
+    TALLY_SERIES(spans);
     int64_t operations, kernels;
     uint32_t kind, place; /* of the busy time */
 };
@@ -223,7 +223,7 @@ static int gather(void *state, const struct trace *trace)
     struct gpu *gpu = state;
     if (!trace_has_ranges(trace))
         return 0;
-    tally_release(&gpu->rows, sizeof(struct gpu_group), 1); /* the trace's own */
+    tally_release(&gpu->rows, sizeof(struct gpu_group), TALLY_SERIES_COUNT(struct gpu_group)); /* the trace's own */
     gpu->trace = trace;
     sorter_init(&gpu->parts, trace->space, sizeof(struct part), by_range_and_stream);
     extents_init(&gpu->extents, temporary_directory());
@@ -287,7 +287,7 @@ static void release(void *state)
 const struct section section_nvtx_gpu = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct gpu),
-    SECTION_STATE_TALLY(struct gpu_group, 1),
+    SECTION_STATE_TALLY(struct gpu_group),
     .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
     .categories = CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION),

@@ -15,7 +15,7 @@
 static const char indentation[] = "                                                                ";
 
 struct branch {
-    struct series durations;
+    TALLY_SERIES(durations);
     int64_t self;
     uint32_t inner, next; /* index + 1 of its first inner one, and of the next one beside it */
 };
@@ -172,7 +172,7 @@ static void release(void *state)
 const struct section section_nvtx_tree = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct tree),
-    SECTION_STATE_TALLY(struct branch, 1),
+    SECTION_STATE_TALLY(struct branch),
     .sources = {TRACE_NVTX},
     .looks_at = {.ranges = true, .launched_ops = true},
     .gather = gather,
@@ -195,7 +195,7 @@ struct kernel_key {
 };
 
 struct kernel_row {
-    struct series times;
+    TALLY_SERIES(times);
 };
 
 struct kernels {
@@ -286,7 +286,7 @@ static void release_kernels(void *state)
 const struct section section_nvtx_kernels = {
     SECTION_COLUMNS(kernel_columns),
     .state_size = sizeof(struct kernels),
-    SECTION_STATE_TALLY(struct kernel_row, 1),
+    SECTION_STATE_TALLY(struct kernel_row),
     .sources = {TRACE_NVTX, TRACE_KERNEL, TRACE_API},
     .sort = "total",
     .looks_at = {.ranges = true, .launched_ops = true},

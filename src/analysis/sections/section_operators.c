@@ -304,7 +304,7 @@ static void release(void *state)
 const struct section section_operators = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct operators),
-    SECTION_STATE_TALLY(struct operator_row, 0),
+    SECTION_STATE_PLAIN_TALLY(struct operator_row),
     .comparable =
         {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = FLOOR_OPERATOR},
     .sort = "all_gpu",

@@ -187,7 +187,7 @@ static void finish(struct report_row *row)
 const struct section section_overlap = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct state),
-    SECTION_STATE_TALLY(struct pair, 0),
+    SECTION_STATE_PLAIN_TALLY(struct pair),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK,
     .sort = "overlapped",

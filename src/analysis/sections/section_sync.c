@@ -26,7 +26,7 @@ struct sync_record {
 };
 
 struct wait {
-    struct series times; /* none where a stream waits */
+    TALLY_SERIES(times); /* none where a stream waits */
     int64_t count;
 };
 
@@ -178,7 +178,7 @@ static void release(void *state)
 const struct section section_sync = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct sync),
-    SECTION_STATE_TALLY(struct wait, 1),
+    SECTION_STATE_TALLY(struct wait),
     .sources = {TRACE_SYNC | TRACE_API},
     .comparable =
         {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},

@@ -10,7 +10,6 @@
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/fields.h"
-#include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"
 
