@@ -55,7 +55,7 @@ struct file_memory {
 #define file_vector_release(array)                                                                       \
     (file_memory_release((array)->items, (array)->capacity * sizeof(*(array)->items), &(array)->memory), \
      (void)((array)->items = NULL, (array)->count = (array)->capacity = 0))
-/* Returns back the pages of the file. Other threads may be reading them. */
+/* Gives the pages of the file back to the kernel. Other threads may be reading them. */
 #define file_vector_evict(array) \
     file_memory_evict((array)->items, (array)->capacity * sizeof(*(array)->items), &(array)->memory)
 /* One thread's search ended at INDEX. After many that ended far from each other the pages are given back. */
@@ -118,7 +118,7 @@ void *spill_block(struct spill *spill, size_t size);
 /* Whether the last block lies in the file, so that its pages can be given back by themselves. */
 bool spill_last_in_file(const struct spill *spill);
 
-/* Returns back the pages of the file. Pointers stay valid, and other threads may be reading and writing. */
+/* Gives the pages of the file back to the kernel. Pointers stay valid, and other threads may be reading and writing. */
 void spill_evict(const struct spill *spill);
 
 #endif

@@ -25,7 +25,7 @@ struct signals {
  * ignored, and what our own writes cause, which must fail with errno and not kill us. Call it before fork(). */
 void signals_hold(struct signals *signals);
 
-/* Returns this process, the child before exec, the mask and dispositions that were inherited. */
+/* Restores the inherited mask and dispositions, in the child before its exec. */
 void signals_restore(const struct signals *signals);
 
 /* Waits for the end of the group's child and passes signals on; stops and continues with it. Returns its status as

@@ -1,8 +1,8 @@
 /*
  * Call stacks of traced processes, and who gives their frames names.
  *
- * convert/ has the addresses and the process's mappings, symbols/ knows how to read programs' symbols: neither includes
- * the other. cli/ makes a namer and hands it to convert_spool().
+ * Spools have the addresses and the process's mappings (trace/meaning/), and symbols/ reads programs' symbols: neither
+ * includes the other. cli/ makes a namer and passes it to convert_spool().
  */
 #ifndef GPUTRACE_TRACE_FRAMES_H
 #define GPUTRACE_TRACE_FRAMES_H

@@ -35,7 +35,7 @@ static uint64_t last_end(const struct lanes *lanes)
     return lanes->recent_count ? lanes->recent[lanes->recent_count - 1].end : lanes->forgotten_end;
 }
 
-/* One that is not the first of those that no other encloses, or is so no more. */
+/* Records the start of a slice that is not, or no longer, the first top-level one. */
 static void see_other(struct lanes *lanes, uint64_t start)
 {
     lanes->others_start = start < lanes->others_start ? start : lanes->others_start;
@@ -164,7 +164,7 @@ static bool is_empty(struct open_lane *lane, const struct lanes_span *span)
     return lane->ends.count == 0;
 }
 
-/* Whether what is innermost there encloses it. */
+/* Whether the innermost open slice of the lane contains SPAN. */
 static bool encloses(struct open_lane *lane, const struct lanes_span *span)
 {
     return !is_empty(lane, span) && lane->owner == span->owner && lane->ends.items[lane->ends.count - 1] >= span->end;

@@ -33,14 +33,7 @@ tree() { # FILE TEXT...
 @test "scripts: shellcheck finds nothing" { clean scripts; }
 @test "man: mandoc finds nothing" { clean man; }
 
-@test "src/README.md names units and folders that exist" {
-    local name missing=''
-    cd "$root/src"
-    for name in $(grep -oE '`[a-z0-9_/]+(/|\.[a-z]+)?`' README.md | tr -d '`' | grep / | sort -u); do
-        [ -e "$name" ] || [ -e "$name.c" ] || [ -e "$name.h" ] || [ -e "../$name" ] || [ -e "../$name.bats" ] || missing+=" $name"
-    done
-    assert_equal "$missing" ''
-}
+@test "references: READMEs and comments name files that exist" { clean references; }
 
 @test "layers finds a folder that includes another" {
     tree src/analysis/a.c '#include "trace/json/names.h"'
@@ -151,4 +144,17 @@ tree() { # FILE TEXT...
     assert_success
     assert_line 'src/common/a.c:2: f is 41 lines'
     assert_line 'src/common/a.c: 345 lines'
+}
+
+@test "references finds files and folders that do not exist" {
+    tree src/trace/b.h '' && tree src/README.md 'Units are `trace/b` and `trace/c`, in `trace/` and `gone/`; see a.c and quick.h.'
+    tree src/trace/a.c '/* As b.h says, unlike lost.h' ' * and c.c; "x.c:3" and NAME.c are examples. */' 'int f(void); // d.c' 'const char *g = "/* e.c */";'
+    run check references tree
+    assert_failure
+    assert_output 'src/README.md:1: there is no trace/c
+src/README.md:1: there is no gone/
+src/README.md:1: there is no quick.h
+src/trace/a.c:1: there is no lost.h
+src/trace/a.c:2: there is no c.c
+src/trace/a.c:3: there is no d.c'
 }

@@ -321,7 +321,7 @@ static void publish_profiler_stop(const struct driver_return *returned)
 /* --- rows --- */
 
 #define LAUNCH REGISTRY_BIT(kernel_launch)
-/* With what is to be known when it begins. */
+/* A launch that loads code lazily, is the first of its kernel, or is captured is looked at when it begins, too. */
 #define BEGINS(function)                                                                                          \
     .needs = CALLBACKS_LAZY_LOADING | CALLBACKS_FIRST_LAUNCHES | CALLBACKS_CAPTURES, .trigger = loads_##function, \
     .launched = launched_by_##function, .brief = true

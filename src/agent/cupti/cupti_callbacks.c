@@ -43,8 +43,8 @@ static inline struct open_call *open_call_push(struct open_calls *open, const st
     return call;
 }
 
-/* It returns. Returns what was known of it, until the next one begins; NULL: nothing, for its callback was switched on
- * only in between. */
+/* Pops the open call of this function and id, which stays readable until the next call begins. Returns NULL if its
+ * callback was switched on after the call had begun. */
 static inline struct open_call *open_call_pop(struct open_calls *open, const struct driver_call *row,
                                               uint32_t correlation)
 {

@@ -187,7 +187,7 @@ void graph_launches_expect(CUgraphExec exec)
     pthread_mutex_unlock(&graphs.lock);
 }
 
-/* EXEC was made, CONDITIONAL: of nodes some of which are. */
+/* EXEC was instantiated; CONDITIONAL: it has conditional nodes. */
 static void note_instantiated(CUgraphExec exec, bool conditional)
 {
     if (!exec || !registry_graph_node_wanted())

@@ -35,8 +35,8 @@ void graphs_atfork_child(void);
 void captures_begin(void);
 void captures_end(void);
 
-/* The thread that began the only capture that goes on, if this is another one: it may work for that one, as PyTorch's
- * threads of the backward pass do. 0: there is none. */
+/* Returns the thread that began the only open capture if it is not this one: this one may work for it, as PyTorch's
+ * threads of the backward pass do. Returns 0 if no or several captures are open, or this thread began it. */
 uint32_t captures_other_thread(void);
 
 /* Whether any goes on. */

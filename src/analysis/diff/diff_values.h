@@ -1,9 +1,9 @@
 /*
  * The values of a row in the traces of one side, as logarithms, and how they vary.
  *
- * Two things make a kernel's time vary from run to run: what all kernels of a run share, as the clock of the GPU, and
- * what is its own, as where its memory lies. Where a section has rows enough, both are known apart: the shift of a run
- * is the median of how far its rows are from their means over the runs of the side.
+ * Two things make a kernel's time vary from run to run: what all kernels of a run share, such as the GPU's clock, and
+ * an effect of the kernel alone, such as its memory placement. If a section has enough rows, both are estimated apart:
+ * the shift of a run is the median of the differences of its rows from their means over the runs of the side.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_VALUES_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_VALUES_H

@@ -80,7 +80,7 @@ struct times_sum {
     struct host_time longest;
 };
 
-/* Adds up what was between FROM and TO, what overlaps once. COUNT is of those that are not within another. */
+/* Sums the loading time in [FROM, TO]; overlaps count once. COUNT is of the loads that lie in no other one. */
 static int sum_times(struct host_times *times, int64_t from, int64_t to, struct times_sum *sum)
 {
     struct sorter_walk walk;

@@ -55,12 +55,13 @@ static bool is_known_text(const struct job_part *part, uint32_t text)
     return text < part->ranks.texts.count;
 }
 
-/* Sums of these do not overflow, unless there are more than anybody has. */
+/* Whether a time is absent, or the difference of two such times does not overflow. */
 static bool is_time(int64_t time)
 {
     return time == FIELD_ABSENT || (time > -EVENT_TIME_LIMIT && time < EVENT_TIME_LIMIT);
 }
 
+/* Whether at least 8192 such lengths can be added without overflow. */
 static bool is_length(int64_t length)
 {
     return length > -EVENT_TIME_LIMIT / 4096 && length < EVENT_TIME_LIMIT / 4096;

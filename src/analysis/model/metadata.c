@@ -93,7 +93,7 @@ static const char *text_of(const cJSON *object, const char *key)
     return cJSON_GetStringValue(member_of(object, key));
 }
 
-/* --- plugins: see section_plugins.c --- */
+/* --- plugins: sections/section_overview.c shows what is read here --- */
 
 static int read_line(struct trace *trace, const cJSON *line)
 {

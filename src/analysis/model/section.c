@@ -109,7 +109,7 @@ struct cell fill_count(struct report_row *row, const struct column *column)
     return cell_integer(summary_of(row, column)->count);
 }
 
-/* Of no values there are none of these. */
+/* The cell is empty if the series has no values. */
 #define FILL_SUMMARY(name, value)                                                \
     struct cell fill_##name(struct report_row *row, const struct column *column) \
     {                                                                            \

@@ -17,12 +17,12 @@
  * that from there on nothing is asked for that stands before it, be it what sequences have interned, their clocks, or
  * tracks of counters. So sections can be read by several threads; a reader forgets all when one begins.
  *
- * In a file each section is compressed (compressed.h): its packets are the compressed_packets of one packet, whose
+ * In a file each section is compressed: its packets are the compressed_packets of one packet, whose
  * first field is PFTRACE_OWN_SECTION. What stands before the first section is compressed without that field. A
  * .pftrace.gz is compressed as a whole instead, and its sections are not.
  *
  * A slice is a BEGIN directly followed by its END, or a GPU_RENDER_STAGE_EVENT. Perfetto sorts packets by time, and
- * those of one time by their place in the file; what this asks of writers stands in write/pftrace.c.
+ * those of one time by their place in the file; writer_events.c says what this asks of writers.
  *
  * What Perfetto has no field for and a reader of ours needs is in fields of our own, PFTRACE_OWN_*: numbers of a range
  * that no message of Perfetto's uses, passed over by all others.

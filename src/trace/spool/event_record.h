@@ -1,5 +1,5 @@
 /*
- * One thing that was recorded, whatever recorded it: the type that decode/ makes and everything after reads.
+ * One thing that was recorded, whatever recorded it: the decoders of this folder fill it, and the passes read it.
  *
  * Times are nanoseconds of CLOCK_REALTIME; 0 is "not known". Texts are not terminated, not checked for UTF-8, and live
  * as long as the spool is mapped. An event is filled anew for each record and kept by nobody; who needs one again keeps

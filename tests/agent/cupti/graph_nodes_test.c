@@ -1,4 +1,4 @@
-/* With the rows that tell of nodes: calls_graph_nodes.c. */
+/* Nodes of graphs, with the callbacks that say when they are made and copied. */
 #include "agent/cupti/graphs.h"
 
 #include "agent/cupti/callback_switches.h"

@@ -17,7 +17,7 @@ struct CUctx_st {
     struct device *device;
     unsigned flags;
     bool primary, destroyed;
-    atomic_bool lost; /* fault.h */
+    atomic_bool lost; /* a kernel of it failed: every later call fails too */
     size_t limits[CU_LIMIT_MAX];
     CUstream null_stream;
     struct list streams; /* all of it, the null stream too; under the simulator's lock */

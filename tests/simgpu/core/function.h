@@ -19,7 +19,7 @@ struct image;
 struct function {
     struct image *image;
     char *name;              /* mangled; callbacks tell this one */
-    const char *record_name; /* the same, elsewhere: of core/record_names.h, until the image is unloaded */
+    const char *record_name; /* a copy that records point to, until the image is unloaded */
     unsigned registers, static_shared;
     int max_dynamic_shared;
     struct list loaded; /* contexts that it is loaded in: under the simulator's lock */

@@ -265,7 +265,7 @@ UNIT_TEST_WITH(test_correlation_and_flow_may_differ, set_up, tear_down)
     assert_int_equal(arg("correlation")->u64, 5);
 }
 
-UNIT_TEST_WITH(test_an_flow_of_another_row_is_none, set_up, tear_down)
+UNIT_TEST_WITH(test_a_flow_of_another_row_is_none, set_up, tear_down)
 {
     write_slice(call(0, 10));
     put_flow(1, (struct row){42, 44}, 0, false);

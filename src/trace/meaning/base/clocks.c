@@ -80,7 +80,7 @@ const struct clock_stretch *clock_axis_find(const struct clock_axis *axis, uint6
 }
 
 /*
- * The host's clock may be set while a run is on, and CUPTI tells times by it: see model/clock_axis.h.
+ * The axis of a run, from what the headers and records of its spools say about the clocks.
  */
 
 /* Records of one part are in order but for this. */

@@ -31,7 +31,7 @@ struct launch {
     uint32_t met;     /* of them, by launches_meet() so far; of launches with several */
     uint32_t extra;   /* flow id of the second work, 0: there are no ids left; before: where it was met last, + 1 */
     uint8_t from;     /* enum launch_from */
-    uint8_t sorts;    /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
+    uint8_t sorts;    /* enum launch_sorts: what its calls start, as far as launches_starts() said */
     bool suppressed;  /* a plugin's call, which is not shown, had the same id */
     bool held;        /* atomically */
 };
@@ -110,8 +110,8 @@ int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part
 /* How many GPU operations of the launch were met in earlier parts. After launches_number(). */
 uint32_t launches_met_before(const struct launches *launches, uint32_t correlation, uint32_t part);
 
-/* Returns the second and further GPU operations of each launch their flow ids, from *next on, which is moved. Returns
- * 0, or -1 after error(). */
+/* Assigns flow ids to the second and further GPU operations of each launch, from *next on, which is moved. Returns 0,
+ * or -1 after error(). */
 int launches_number(struct launches *launches, uint64_t *next);
 
 /* The id of the flow to the launch's work number I; 0: no id left, no flow. */

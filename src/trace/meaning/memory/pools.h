@@ -54,8 +54,9 @@ struct pool_level *pools_apply(struct pools *pools, size_t index);
 struct piece_writer;
 struct json_out;
 struct process;
+/* Writes the counters of the process's pools. Returns 0, or -1 after error(). */
 int write_pools(struct piece_writer *out, struct process *process);
-/* metadata_pools.c: the same, of a process. */
+/* Writes the peaks of the pools to the metadata. */
 void put_pools(const struct pools *pools, struct json_out *json);
 
 #endif

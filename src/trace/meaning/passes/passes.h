@@ -13,8 +13,7 @@
  * (parallel_scan.h, write_pass.c).
  *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
- * that grow with every trace lie in files once they are large (common/file_vector.h, common/file_vector.h). Bytes for
- * each:
+ * that grow with every trace lie in files once they are large (common/file_vector.h). Bytes for each:
  *
  *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
  *   52       node of a graph, NVTX range (84 when it was started, not pushed)
@@ -34,7 +33,7 @@
  *
  * Memory holds what there is at once: 48 bytes and more for a live allocation, and for an NVTX range that is open or
  * ended before its start was read. Of released allocations and regions of NVTX heaps it holds a bounded number
- * (memory.h, nvtx_memory.h). Names, threads, streams, functions and call stacks, each recorded once, stay in memory
+ * (memory.h, nvtx.h). Names, threads, streams, functions and call stacks, each recorded once, stay in memory
  * too, as do allocations that failed.
  */
 #ifndef GPUTRACE_TRACE_MEANING_PASSES_PASSES_H

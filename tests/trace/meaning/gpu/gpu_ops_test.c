@@ -56,7 +56,7 @@ UNIT_TEST(test_a_kernel_has_its_place_name_and_args)
     trace_release(&trace);
 }
 
-UNIT_TEST(test_an_flow_goes_from_the_call_to_the_kernel)
+UNIT_TEST(test_a_flow_goes_from_the_call_to_the_kernel)
 {
     struct make_spool spool;
     begin(&spool);
@@ -104,7 +104,7 @@ UNIT_TEST(test_a_driver_call_alone_starts_the_flow)
     trace_release(&trace);
 }
 
-UNIT_TEST(test_every_node_of_a_graph_gets_an_flow_of_its_own)
+UNIT_TEST(test_every_node_of_a_graph_gets_a_flow_of_its_own)
 {
     struct make_spool spool;
     enum { NODES = 300 };
