@@ -176,8 +176,8 @@ lint: all ## layers, headers, exported symbols, what the libraries may not call,
 	@tests/lint/run $(B)
 
 FORMATTED = $(shell find src include tests samples -name '*.[ch]' -o -name '*.cu')
-fmt: ## formats the sources with clang-format
-	clang-format -i $(FORMATTED)
+fmt: ## formats the sources with clang-format 19, which Debian 12 and 13 and Ubuntu 24.04 have
+	command=$$(tests/lint/check-format --command) && $$command -i $(FORMATTED)
 
 # What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))

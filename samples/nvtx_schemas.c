@@ -37,7 +37,7 @@
     X(ADDRESS, const void *, address, (const void *)0x7f00, "\"0x7f00\"")      \
     X(WCHAR, wchar_t, wide, L'\u00df', "\"ß\"")                                \
     X(CHAR16, uint16_t, char16, 0x3a9, "\"Ω\"")                                \
-    X(CHAR32, uint32_t, char32, 0x1f600, "\"😀\"")                              \
+    X(CHAR32, uint32_t, char32, 0x1f600, "\"😀\"")                             \
     X(BYTE, uint8_t, raw, 0xad, "\"ad\"")                                      \
     X(FLOAT16, uint16_t, half, 0x3e00, "1.5")                                  \
     X(FLOAT32, float, float32, -0.5f, "-0.5")                                  \

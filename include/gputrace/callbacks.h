@@ -102,7 +102,7 @@ struct CUgraphExec_st;
     X(memory_deallocation)       /* memory was freed, or host memory unregistered */                   \
     X(memory_allocation_failure) /* an allocation failed */                                            \
     X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                          \
-    X(memory_unmapping)          /* … and lost it: cuMemUnmap */                                     \
+    X(memory_unmapping)          /* … and lost it: cuMemUnmap */                                       \
     X(memory_access)             /* the program declared an access: gputrace_access() */               \
     X(kernel_launch)             /* a kernel was launched */                                           \
     X(memcpy)                    /* a copy was made or put into a stream */                            \
@@ -110,18 +110,18 @@ struct CUgraphExec_st;
     X(host_function)             /* a function of the host was put into a stream */                    \
     X(stream_value)              /* a stream waits for, or writes, a value in memory or a semaphore */ \
     X(graph_capture_start)       /* a stream is captured from here */                                  \
-    X(graph_capture_end)         /* … to here */                                                     \
+    X(graph_capture_end)         /* … to here */                                                       \
     X(graph_instantiation)       /* a graph was made ready to launch */                                \
     X(graph_launch)              /* a graph was launched */                                            \
     X(module_load)               /* a module or library was loaded */                                  \
-    X(module_unload)             /* … and unloaded */                                                \
+    X(module_unload)             /* … and unloaded */                                                  \
     X(code_load)                 /* machine code of a module came into a context */                    \
     X(context_creation)          /* a context was made */                                              \
     X(context_deletion)          /* a context is about to go */                                        \
     X(nvtx_push)                 /* NVTX: a range of this thread begins */                             \
-    X(nvtx_pop)                  /* … and ends */                                                    \
+    X(nvtx_pop)                  /* … and ends */                                                      \
     X(nvtx_start)                /* NVTX: a range of the process begins */                             \
-    X(nvtx_end)                  /* … and ends */                                                    \
+    X(nvtx_end)                  /* … and ends */                                                      \
     X(nvtx_mark)                 /* NVTX: a mark */                                                    \
     X(profiler)                  /* cuProfilerStart, cuProfilerStop */                                 \
     X(compilation_start)         /* the first of the phases going on starts */                         \

@@ -15,7 +15,7 @@ static bool driver_knows_nothing_at(uint64_t address)
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     void *range = driver ? dlsym(driver, "cuMemGetAddressRange_v2") : NULL;
     void *attribute = driver ? dlsym(driver, "cuPointerGetAttribute") : NULL;
-    int (*range_of)(uint64_t * base, size_t * bytes, uint64_t address) = NULL;
+    int (*range_of)(uint64_t *base, size_t *bytes, uint64_t address) = NULL;
     int (*attribute_of)(void *value, int attribute, uint64_t address) = NULL;
     bool nothing = false;
     memcpy(&range_of, &range, sizeof(range_of));

@@ -74,7 +74,7 @@ struct gpu {
     const struct cuda_calls *cuda;
     CUcontext context;     /* the device's primary one */
     CUstream alloc_stream; /* own streams, created at their first use: memory for captures is allocated in this one … */
-    CUstream free_stream;       /* … and memory that graphs held is freed in this one */
+    CUstream free_stream;  /* … and memory that graphs held is freed in this one */
     CUevent events[GPU_EVENTS]; /* of the primary context, unused; only without an agent (libgputrace.so) */
 };
 

@@ -192,7 +192,7 @@ void heap_each_pool(struct heap *heap, void (*each)(struct heap *heap, CUmemoryP
  *     account_lost()        the driver did not take it back
  */
 
-#define ACCOUNT_LIMIT ((CUresult)-1) /* beside CUDA's errors: the allocation would exceed the heap's limit */
+#define ACCOUNT_LIMIT ((CUresult)(-1)) /* beside CUDA's errors: the allocation would exceed the heap's limit */
 
 /* A block for BYTES in STREAM, whose capture is CAPTURE (0: none), with stream, pool and bytes filled in. NULL: *RESULT
  * is ACCOUNT_LIMIT, or CUDA_ERROR_OUT_OF_MEMORY if the host has no memory. */

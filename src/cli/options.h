@@ -54,18 +54,19 @@ struct option_row {
 };
 
 /* The rows that several commands have. */
-#define OPTION_ROWS_VERBOSITY(settings)                                                                           \
-    {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"},    \
-    {                                                                                                             \
-        .word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step" \
-    }
+#define OPTION_ROWS_VERBOSITY(settings)                                                                        \
+    {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"}, \
+        {.word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step"}
 
 /* What of a trace is wanted. FIELDS: a struct filter_options. */
-#define OPTION_ROW_FILTER(settings, fields, name, kind, value, text)                           \
-    {                                                                                          \
-        .word = #name, .argument = value, .help = text, .type = kind, .most = INT64_MAX / 4,   \
-        .unit = "a " #name ": --" #name "=1", .offset = offsetof(struct settings, fields.name) \
-    }
+#define OPTION_ROW_FILTER(settings, fields, name, kind, value, text) \
+    {.word = #name,                                                  \
+     .argument = value,                                              \
+     .help = text,                                                   \
+     .type = kind,                                                   \
+     .most = INT64_MAX / 4,                                          \
+     .unit = "a " #name ": --" #name "=1",                           \
+     .offset = offsetof(struct settings, fields.name)}
 #define OPTION_ROWS_FILTER(settings, fields)                                                                           \
     OPTION_ROW_FILTER(                                                                                                 \
         settings, fields, from, OPTION_BOUND, "TIME",                                                                  \

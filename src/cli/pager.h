@@ -29,11 +29,10 @@ void pager_end(struct pager *pager);
 /* --no-pager: no pager from now on. */
 int pager_take_none(void *context, const char *value);
 
-#define OPTION_ROW_NO_PAGER                                                                            \
-    {                                                                                                  \
-        .word = "no-pager",                                                                            \
-        .help = "write to the terminal itself, and not to a pager ($GPUTRACE_PAGER, $PAGER, or less)", \
-        .type = OPTION_CALL, .take = pager_take_none                                                   \
-    }
+#define OPTION_ROW_NO_PAGER                                                                         \
+    {.word = "no-pager",                                                                            \
+     .help = "write to the terminal itself, and not to a pager ($GPUTRACE_PAGER, $PAGER, or less)", \
+     .type = OPTION_CALL,                                                                           \
+     .take = pager_take_none}
 
 #endif

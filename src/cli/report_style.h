@@ -18,10 +18,7 @@ struct report_style {
     int names;  /* enum report_names */
     int colour; /* enum colour; it has no -1 */
 };
-#define REPORT_STYLE                        \
-    {                                       \
-        .top = -1, .width = -1, .names = -1 \
-    }
+#define REPORT_STYLE {.top = -1, .width = -1, .names = -1}
 
 /* The options of commands that write tables. The settings have a struct report_style `style`. */
 extern const struct option_choice report_colours[], report_name_forms[];

@@ -11,19 +11,19 @@
 #include "common/map.h"
 
 /* MAP leads from a key to index + 1 in ARRAY. Returns the item of KEY; NULL: there is none. */
-#define FIND_ITEM(array, map, key)                                           \
-    ({                                                                       \
-        const uint64_t *index_ = map_get((map), (key));                      \
-        index_ != NULL &&*index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
+#define FIND_ITEM(array, map, key)                                            \
+    ({                                                                        \
+        const uint64_t *index_ = map_get((map), (key));                       \
+        index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
 /* The same; an item that is new is added, all zero. NULL: no memory. */
-#define PUT_ITEM(array, map, key)                                            \
-    ({                                                                       \
-        uint64_t *index_ = map_put((map), (key), NULL);                      \
-        if (index_ && *index_ == 0 && array_push(array))                     \
-            *index_ = (array)->count;                                        \
-        index_ != NULL &&*index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
+#define PUT_ITEM(array, map, key)                                             \
+    ({                                                                        \
+        uint64_t *index_ = map_put((map), (key), NULL);                       \
+        if (index_ && *index_ == 0 && array_push(array))                      \
+            *index_ = (array)->count;                                         \
+        index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
 /* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */

@@ -59,8 +59,8 @@ struct interner {
     struct interned {
         char *text; /* NUL-terminated, owned here */
         size_t length;
-        uint32_t next_same_hash;    /* index + 1, 0 for none */
-    } * blocks[32 - INTERNER_BITS]; /* the first of INTERNER_FIRST, each twice as long as the one before */
+        uint32_t next_same_hash;   /* index + 1, 0 for none */
+    } *blocks[32 - INTERNER_BITS]; /* the first of INTERNER_FIRST, each twice as long as the one before */
     size_t count;
 };
 

@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 /*      field            variable                     what it holds */
-#define SETTINGS_TEXTS(X)                                                                                             \
-    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */      \
-    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                    \
-    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
-    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
-    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \
-    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
-    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
-    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
-    X(ranks, "GPUTRACE_RANKS")                 /* common/rank_list.h: other processes record nothing; absent: all */  \
+#define SETTINGS_TEXTS(X)                                                                                            \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */     \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                   \
+    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                          \
+    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                 \
+    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */       \
+    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */  \
+    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                 \
+    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                              \
+    X(ranks, "GPUTRACE_RANKS")                 /* common/rank_list.h: other processes record nothing; absent: all */ \
     X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
 #define SETTINGS_NUMBERS(X)                                                                                      \
     X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \

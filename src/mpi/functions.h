@@ -2,8 +2,9 @@
  * The functions of MPI that are wrapped: those that move data, wait for others, or make what these need. MPI_Test,
  * MPI_Iprobe and others that only ask are not: programs call them in loops. A row says which arguments tell what.
  *
- *     X(number of arguments, name without "MPI_", the same in Fortran, what is known of the arguments: numbers from 1
- * on)
+ *     X(number of arguments, name without "MPI_", the same in Fortran, what is known of the arguments)
+ *
+ * Arguments are numbered from 1.
  *
  * Fortran's subroutines have the same arguments, each by its address, and one more for the error; but MPI_Init and
  * MPI_Init_thread lack the first two. Rows of T have texts among their arguments, whose lengths Fortran passes behind

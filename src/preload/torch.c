@@ -62,7 +62,7 @@ static int hear(const char *event, void *arguments, void *data)
 
 __attribute__((constructor)) static void watch(void)
 {
-    int (*add)(audit_hook * hook, void *data);
+    int (*add)(audit_hook *hook, void *data);
     bool first = true;
     *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
     if (dl_iterate_phdr(look_at, &first) == 2)

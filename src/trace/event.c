@@ -15,10 +15,7 @@ const struct word arg_words[ARG_KEY_COUNT] = {[ARG_OTHER] = {"", 0},
 };
 
 /* Other words for our categories: those of PyTorch 1.8 to 1.10, and of Kineto's plugins for other accelerators. */
-#define WORD(text)             \
-    {                          \
-        text, sizeof(text) - 1 \
-    }
+#define WORD(text) {text, sizeof(text) - 1}
 static const struct {
     struct word word;
     enum category category;

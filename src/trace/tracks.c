@@ -119,7 +119,7 @@ struct open_lanes {
     struct lane_ends {
         uint64_t least; /* of an empty lane 0, of a lane that is not there the most of all */
         uint64_t most;  /* 0, unless slices may lie within one another */
-    } * tree;           /* from 1 on; those below node n are 2n and 2n + 1 */
+    } *tree;            /* from 1 on; those below node n are 2n and 2n + 1 */
     size_t leaves;
 };
 

@@ -9,7 +9,7 @@
  *                  that number. When the number is taken, or is the pid of a traced process:
  *                  TRACKS_GPU_PID + (process << 10) + device, which is beyond all pids of Linux.
  *                  tid: the stream's number; further lanes, and equal numbers of several contexts, from
- * TRACKS_EXTRA_TID.
+ *                  TRACKS_EXTRA_TID up.
  *
  *   of a process   whose pid another had before: TRACKS_PROCESS_PID + its index, for pid.
  *

@@ -168,7 +168,7 @@ static CUctx_st *current_context()
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     void *function = driver ? dlsym(driver, "cuCtxGetCurrent") : NULL;
     CUctx_st *current = NULL;
-    int (*ask)(CUctx_st * *current);
+    int (*ask)(CUctx_st **current);
     if (!function)
         return NULL;
     memcpy(&ask, &function, sizeof(ask));

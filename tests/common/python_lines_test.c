@@ -43,7 +43,7 @@ UNIT_TEST(a_linetable_has_code_without_a_line)
 }
 
 /* The first byte of an entry of UNITS instructions. */
-#define ENTRY(form, units) (0x80 | (form) << 3 | ((units)-1))
+#define ENTRY(form, units) (0x80 | (form) << 3 | ((units) - 1))
 
 UNIT_TEST(locations_have_short_and_long_forms)
 {

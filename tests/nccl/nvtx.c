@@ -25,10 +25,8 @@ struct init_payload {
     int ranks, rank, device, color, key;
 };
 
-#define ENTRY(type_, name_, struct_, field)                                         \
-    {                                                                               \
-        .type = (type_), .name = (name_), .offset = offsetof(struct struct_, field) \
-    }
+#define ENTRY(type_, name_, struct_, field) \
+    {.type = (type_), .name = (name_), .offset = offsetof(struct struct_, field)}
 #define COMM ENTRY(NVTX_PAYLOAD_ENTRY_TYPE_UINT64, COMMUNICATOR, payload, comm)
 #define SIZE ENTRY(NVTX_PAYLOAD_ENTRY_TYPE_SIZE, BYTES, payload, bytes)
 #define ROOT ENTRY(NVTX_PAYLOAD_ENTRY_TYPE_INT, "Root", payload, number)

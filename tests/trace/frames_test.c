@@ -39,10 +39,7 @@ UNIT_TEST(a_frame_belongs_to_the_program_unless_it_is_known_to_be_a_librarys)
     assert_int_equal(owner_of(NULL, NULL, "python"), FRAME_PYTHON_LIBRARY);
 }
 
-#define FRAME(name, in)                    \
-    {                                      \
-        .function = (name), .module = (in) \
-    }
+#define FRAME(name, in) {.function = (name), .module = (in)}
 #define PLACE(...)                                                \
     stack_frames_place((const struct stack_frame[]){__VA_ARGS__}, \
                        sizeof((const struct stack_frame[]){__VA_ARGS__}) / sizeof(struct stack_frame))
@@ -63,10 +60,7 @@ UNIT_TEST(a_stack_is_known_by_the_innermost_frame_of_the_program)
     assert_int_equal(PLACE(FRAME("cuLaunch", cuda)), 0);
 }
 
-#define LINE(name, in)                                           \
-    {                                                            \
-        .function = (name), .file = (in), .module = FRAME_PYTHON \
-    }
+#define LINE(name, in) {.function = (name), .file = (in), .module = FRAME_PYTHON}
 
 UNIT_TEST(a_stack_with_python_is_known_by_the_users_line)
 {

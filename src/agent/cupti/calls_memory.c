@@ -175,7 +175,7 @@ static void set_location(struct request *request, const CUmemAllocationProp *pro
         read;                                                                 \
         publish_##what(&request, kind);                                       \
     }
-#define OUTPUT(pointer) (request.done ? (uint64_t)(uintptr_t) * (pointer) : 0)
+#define OUTPUT(pointer) (request.done ? (uint64_t)(uintptr_t)*(pointer) : 0)
 
 #define ALLOCATES(function, kind, output) \
     PUBLISH(allocation, function, kind, (request.bytes = p->bytesize, request.address = OUTPUT(p->output)))

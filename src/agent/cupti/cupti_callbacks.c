@@ -258,7 +258,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
 
 static int32_t result_of(const CUpti_CallbackData *data)
 {
-    return data->functionReturnValue ? (int32_t) * (const CUresult *)data->functionReturnValue : 0;
+    return data->functionReturnValue ? (int32_t)*(const CUresult *)data->functionReturnValue : 0;
 }
 
 /* The launch of one, which began at START and has returned. */

@@ -101,10 +101,8 @@ static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
  *
  * cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
  * else is done with it, for else the row of the old version would be one more of the new. */
-#define DRIVER_CALL(function, ...)                                                                          \
-    {                                                                                                       \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__) \
-    }
+#define DRIVER_CALL(function, ...) \
+    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}
 /* The function and its _ptsz; the function and its _ptds. */
 #define DRIVER_CALL_PTSZ(function, ...)                                                                    \
     {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}, \
@@ -121,10 +119,7 @@ static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
 #define DRIVER_CALL_REST(is_per_thread, kind_set, publisher, ...) \
     .kinds = (kind_set), .publish = (publisher), .per_thread = (is_per_thread), ##__VA_ARGS__
 
-#define DRIVER_CALLS(table)                         \
-    {                                               \
-        (table), sizeof(table) / sizeof((table)[0]) \
-    }
+#define DRIVER_CALLS(table) {(table), sizeof(table) / sizeof((table)[0])}
 
 static inline bool driver_call_done(const struct driver_return *returned)
 {

@@ -48,14 +48,9 @@ struct nvtx_function {
     unsigned id;     /* within the module, or within the extension: NVTX3EXT_CBID_… */
     NvtxFunctionPointer function;
 };
-#define NVTX_FUNCTION(module, name, function)                                                 \
-    {                                                                                         \
-        NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##name, (NvtxFunctionPointer)(function) \
-    }
-#define NVTX_EXTENSION_FUNCTION(name, function)                  \
-    {                                                            \
-        0, NVTX3EXT_CBID_##name, (NvtxFunctionPointer)(function) \
-    }
+#define NVTX_FUNCTION(module, name, function) \
+    {NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##name, (NvtxFunctionPointer)(function)}
+#define NVTX_EXTENSION_FUNCTION(name, function) {0, NVTX3EXT_CBID_##name, (NvtxFunctionPointer)(function)}
 
 extern const struct nvtx_function nvtx_default_events[];  /* events.c: ranges and marks of the default domain */
 extern const struct nvtx_function nvtx_left_out_events[]; /* … where that is off */

@@ -139,7 +139,7 @@ static const char *string_at(const char *at)
 static void free_vector(const struct torch_library *library, const struct torch_vector *vector)
 {
     if (vector->begin)
-        library->delete (vector->begin);
+        library->delete(vector->begin);
 }
 
 static void free_sizes(const struct torch_library *library, const struct torch_vector *sizes)
@@ -155,7 +155,7 @@ static void free_types(const struct torch_library *library, const struct torch_v
     for (size_t i = 0; i < count_of(types, string_bytes) && library->short_strings; i++) {
         char *at = types->begin + i * string_bytes;
         if (string_at(at) != at + 2 * sizeof(uint64_t))
-            library->delete ((void *)(uintptr_t)string_at(at));
+            library->delete((void *)(uintptr_t)string_at(at));
     }
     free_vector(library, types);
 }

@@ -84,7 +84,7 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
     if (found == SIZE_MAX)
         return;
     const struct named *named = &names->items.items[found];
-    uint32_t name = (uint32_t) * (const uint64_t *)dense_map_row(&names->ids, found);
+    uint32_t name = (uint32_t)*(const uint64_t *)dense_map_row(&names->ids, found);
     const struct finding_name shown =
         finding_name_of(interned(&ranks->texts, pretty_names_shown(&ranks->pretty, name)));
     int64_t own = named->own / named->own_count, other = named->others_count ? named->others / named->others_count : 0;

@@ -162,7 +162,7 @@ struct solving {
     struct clock_map {
         double start, fast;
         double distance; /* the sum of the lengths from host 0; below 0: it is not joined */
-    } * maps;
+    } *maps;
 };
 
 /* The uncertainty of a pair over all that is known of its first host. */

@@ -72,7 +72,7 @@ static inline void *tally_add_bytes(void *state, size_t size)
 }
 
 /* The first member of an item: struct series of these names, which are released with the tally. */
-// clang-format off
+/* clang-format off */
 #define TALLY_SERIES(...)                                                                                 \
     union {                                                                                               \
         struct { struct series __VA_ARGS__; };                                                            \
@@ -82,7 +82,7 @@ static inline void *tally_add_bytes(void *state, size_t size)
 #define TALLY_SERIES_COUNT(type)                                                                          \
     ((unsigned)(sizeof(((type *)0)->series) / sizeof(struct series)                                       \
                 * sizeof(struct { _Static_assert(offsetof(type, series) == 0, "not first"); char one; })))
-// clang-format on
+/* clang-format on */
 
 /* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
 void tally_release(struct tally *tally, size_t size, unsigned series);
@@ -151,31 +151,19 @@ struct cell fill_cell(struct report_row *row, const struct column *column);
 struct cell row_said(const struct report_row *row, const char *text);
 
 /* Columns of the struct series FIELD of an item. */
-#define COLUMN_SHARE(item, field)                                                    \
-    {                                                                                \
-        "time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_share, FROM_ITEM(item, field) \
-    }
-#define COLUMN_TOTAL(flags, item, field)                                                      \
-    {                                                                                         \
-        "total", "Total", TYPE_NS, (flags) | COLUMN_APART, fill_total, FROM_ITEM(item, field) \
-    }
-#define COLUMN_COUNT(word, title, flags, item, field)                      \
-    {                                                                      \
-        word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field) \
-    }
+#define COLUMN_SHARE(item, field) {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_share, FROM_ITEM(item, field)}
+#define COLUMN_TOTAL(flags, item, field) \
+    {"total", "Total", TYPE_NS, (flags) | COLUMN_APART, fill_total, FROM_ITEM(item, field)}
+#define COLUMN_COUNT(word, title, flags, item, field) \
+    {word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field)}
 /* WHAT follows each title. */
-#define COLUMNS_SUMMARY(what, type, item, field)                                                   \
-    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field), .importance = 60},          \
-        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field), .importance = 40},       \
-        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field), .importance = 30},          \
-        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field), .importance = 50},          \
-    {                                                                                              \
-        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field), .importance = 20 \
-    }
-#define COLUMN_NAME                                                       \
-    {                                                                     \
-        "name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(name_key, name) \
-    }
+#define COLUMNS_SUMMARY(what, type, item, field)                                             \
+    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field), .importance = 60},    \
+        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field), .importance = 40}, \
+        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field), .importance = 30},    \
+        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field), .importance = 50},    \
+        {"stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field), .importance = 20}
+#define COLUMN_NAME {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(name_key, name)}
 
 /* --- sections --- */
 

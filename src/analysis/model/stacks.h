@@ -10,8 +10,9 @@
  *
  *     trace->wanted.ranges = …launched_ops = …host_frames = …gpu_ops = …calls = true;
  *     all events, trace_finish()
- *     gpu_stacks_gather(&stacks, trace); for (i = stacks.first; i; i = stacks.nodes.items[i - 1].next) …;
- * gpu_stacks_release()
+ *     gpu_stacks_gather(&stacks, trace);
+ *     for (i = stacks.first; i; i = stacks.nodes.items[i - 1].next) …;
+ *     gpu_stacks_release()
  */
 #ifndef GPUTRACE_ANALYSIS_MODEL_STACKS_H
 #define GPUTRACE_ANALYSIS_MODEL_STACKS_H

@@ -93,7 +93,7 @@ static void write_difference(struct buffer *out, const struct hang_row *item)
 /* A text of the paragraph: the column's `at` is its writer. The cell is empty if that writes nothing. */
 static struct cell fill_written(struct report_row *row, const struct column *column)
 {
-    static void (*const writers[])(struct buffer * out, const struct hang_row *item) = {
+    static void (*const writers[])(struct buffer *out, const struct hang_row *item) = {
         write_verdict, write_wait, write_finished, write_missing, write_others, write_difference};
     struct buffer text;
     buffer_init_memory(&text);

@@ -29,11 +29,11 @@ struct grid {
         bool left;    /* texts; numbers are aligned to the right */
         bool bar;     /* of shares, with a bar of GRID_BAR characters behind them */
         size_t width; /* of the widest cell that another one follows, in characters; of the last column, of any */
-    } * column;
+    } *column;
     struct grid_cell {
         size_t at, length, width;
         bool bad; /* shown in red */
-    } * cells;    /* rows + 2 times columns: the head, the rows shown, the sums */
+    } *cells;     /* rows + 2 times columns: the head, the rows shown, the sums */
     bool sums;    /* the last row is there */
     bool dropped; /* columns were left out to fit */
 };

@@ -152,7 +152,7 @@ static int write_kernels(struct page *page, const struct trace *trace)
         return -1;
     for (size_t i = 0; i < count; i++) {
         kernels[i].times = (const void *)((const char *)tally->items + i * section_kernels.item_size);
-        kernels[i].name = (uint32_t) * (const uint64_t *)dense_map_row(&tally->keys, (uint32_t)i);
+        kernels[i].name = (uint32_t)*(const uint64_t *)dense_map_row(&tally->keys, (uint32_t)i);
     }
     qsort(kernels, count, sizeof(*kernels), by_total);
     json_key_array(&page->json, "kernels");

@@ -227,7 +227,7 @@ int findings_show_unknown(struct report_row *row)
         gap = ", ";
     }
     for (size_t i = 0; i < trace->kinds.count && i < KINDS_SHOWN; i++) {
-        uint32_t kind = (uint32_t) * (const uint64_t *)dense_map_row(&trace->kind_ids, i);
+        uint32_t kind = (uint32_t)*(const uint64_t *)dense_map_row(&trace->kind_ids, i);
         const char *word = kind == EVENT_NO_TEXT ? "without a category" : finding_name(trace, kind).text;
         buffer_format(&text, "%s%s (%s)", gap, word, amount_count((int64_t)trace->kinds.items[i]).text);
         gap = ", ";

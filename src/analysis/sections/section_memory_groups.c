@@ -29,10 +29,7 @@ static struct cell fill_size(struct report_row *row, const struct column *column
 }
 
 /* The last columns of all these tables: what allocations of a group have in common. */
-#define COLUMN_SIZE(word, title)                                             \
-    {                                                                        \
-        word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size) \
-    }
+#define COLUMN_SIZE(word, title) {word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size)}
 #define GROUP_COLUMNS                                                                                       \
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
         {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_KEY(heap_group_id, process)}, \

@@ -24,10 +24,7 @@ struct literal {
 };
 static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_SPACE, "the longest key");
 
-#define LITERAL(string)            \
-    {                              \
-        string, sizeof(string) - 1 \
-    }
+#define LITERAL(string) {string, sizeof(string) - 1}
 
 /* A literal, without its NUL. */
 #define PUT(at, string) put_bytes(at, string, sizeof(string) - 1)

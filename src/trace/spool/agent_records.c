@@ -15,14 +15,9 @@ struct layout {
     uint32_t text;
 };
 
-#define LAYOUT_FIXED(structure)        \
-    {                                  \
-        sizeof(struct structure), 0, 0 \
-    }
-#define LAYOUT_TEXT(structure)                                                                         \
-    {                                                                                                  \
-        sizeof(struct structure), offsetof(struct structure, length), offsetof(struct structure, text) \
-    }
+#define LAYOUT_FIXED(structure) {sizeof(struct structure), 0, 0}
+#define LAYOUT_TEXT(structure) \
+    {sizeof(struct structure), offsetof(struct structure, length), offsetof(struct structure, text)}
 #define LAYOUT(type, structure, holds) [SPOOL_RECORD_##type] = LAYOUT_##holds(structure),
 
 static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {SPOOL_RECORD_TYPES(LAYOUT)};

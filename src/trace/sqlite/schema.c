@@ -6,14 +6,8 @@
 
 /* --- columns --- */
 
-#define FIELD(name, type, role)                                     \
-    {                                                               \
-        name, SQLITE_##type##_COLUMN, SQLITE_ROLE_##role, ARG_OTHER \
-    }
-#define ARGUMENT(name, type, key)                                \
-    {                                                            \
-        name, SQLITE_##type##_COLUMN, SQLITE_ROLE_ARG, ARG_##key \
-    }
+#define FIELD(name, type, role) {name, SQLITE_##type##_COLUMN, SQLITE_ROLE_##role, ARG_OTHER}
+#define ARGUMENT(name, type, key) {name, SQLITE_##type##_COLUMN, SQLITE_ROLE_ARG, ARG_##key}
 
 #define EVENT FIELD("id", INTEGER, ID), FIELD("name", NAME, NAME)
 #define SPAN FIELD("start", INTEGER, START), FIELD("end", INTEGER, END)

@@ -57,10 +57,7 @@ static void check_row(const struct gputrace_memcpy *copy, struct expected expect
 #define ASYNC(function, sides, ...)                       \
     ROW_ASYNC(function, false, SIDES sides, __VA_ARGS__); \
     ROW_ASYNC(function##_ptsz, true, SIDES sides, __VA_ARGS__)
-#define SIDES(...)  \
-    {               \
-        __VA_ARGS__ \
-    }
+#define SIDES(...) {__VA_ARGS__}
 
 UNIT_TEST(rows_tell_their_sides)
 {
@@ -172,11 +169,23 @@ static void check_box(const struct gputrace_memcpy *copy)
 }
 
 /* The structs of boxes within a context and between two have the same fields. */
-#define BOX                                                                                              \
-    {                                                                                                    \
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = DEVICE, .dstPitch = 256, .dstHeight = 20,    \
-        .dstXInBytes = 8, .dstY = 3, .dstZ = 2, .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = ARRAY, \
-        .srcXInBytes = 4, .srcY = 5, .srcZ = 6, .WidthInBytes = 10, .Height = 11, .Depth = 12,           \
+#define BOX                                    \
+    {                                          \
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, \
+        .dstDevice = DEVICE,                   \
+        .dstPitch = 256,                       \
+        .dstHeight = 20,                       \
+        .dstXInBytes = 8,                      \
+        .dstY = 3,                             \
+        .dstZ = 2,                             \
+        .srcMemoryType = CU_MEMORYTYPE_ARRAY,  \
+        .srcArray = ARRAY,                     \
+        .srcXInBytes = 4,                      \
+        .srcY = 5,                             \
+        .srcZ = 6,                             \
+        .WidthInBytes = 10,                    \
+        .Height = 11,                          \
+        .Depth = 12,                           \
     }
 
 UNIT_TEST(boxes_add_their_offsets)

@@ -319,7 +319,7 @@ static void call_schema(void)
                                           .payloadStaticSize = take(1) < 250 ? take(1) : take(8),
                                           .packAlign = take(1) < 250 ? take(1) % 20 : take(8),
                                           .schemaId = take_id()};
-    CALL(PAYLOAD, nvtxPayloadSchemaRegister, uint64_t(*)(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t *),
+    CALL(PAYLOAD, nvtxPayloadSchemaRegister, uint64_t (*)(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t *),
          take_domain(), &attributes);
 }
 
@@ -335,7 +335,7 @@ static void call_enum(void)
                                         .numEntries = entries ? count : 0,
                                         .sizeOfEnum = take(1),
                                         .schemaId = take_id()};
-    CALL(PAYLOAD, nvtxPayloadEnumRegister, uint64_t(*)(nvtxDomainHandle_t, const nvtxPayloadEnumAttr_t *),
+    CALL(PAYLOAD, nvtxPayloadEnumRegister, uint64_t (*)(nvtxDomainHandle_t, const nvtxPayloadEnumAttr_t *),
          take_domain(), &attributes);
 }
 
@@ -378,7 +378,7 @@ static void call_counter(void)
                                     .scopeId = take(1),
                                     .semantics = take_semantics(),
                                     .counterId = take_id()};
-    CALL(COUNTERS, nvtxCounterRegister, uint64_t(*)(nvtxDomainHandle_t, const nvtxCounterAttr_t *), take_domain(),
+    CALL(COUNTERS, nvtxCounterRegister, uint64_t (*)(nvtxDomainHandle_t, const nvtxCounterAttr_t *), take_domain(),
          &attributes);
 }
 
@@ -409,7 +409,7 @@ static void call_samples(void)
 static void call_clocks(void)
 {
     nvtxTimeDomainAttr_t attributes = {.scopeId = take(1), .timeDomainId = take_id(), .timestampTypeId = take(1) % 64};
-    CALL(PAYLOAD, nvtxTimeDomainRegister, uint64_t(*)(nvtxDomainHandle_t, const nvtxTimeDomainAttr_t *), take_domain(),
+    CALL(PAYLOAD, nvtxTimeDomainRegister, uint64_t (*)(nvtxDomainHandle_t, const nvtxTimeDomainAttr_t *), take_domain(),
          &attributes);
     CALL(PAYLOAD, nvtxTimeSyncPoint, void (*)(nvtxDomainHandle_t, uint64_t, uint64_t, int64_t, int64_t), take_domain(),
          take_id(), take_id(), (int64_t)take(8), (int64_t)take(8));

@@ -22,7 +22,7 @@ static union {
 static int split(char *text, size_t size, char **words)
 {
     int count = 0;
-    words[count++] = (char *)(uintptr_t) "command";
+    words[count++] = (char *)(uintptr_t)"command";
     for (char *word = text; word < text + size && count < WORDS_MAX; word += strlen(word) + 1)
         words[count++] = word;
     words[count] = NULL;

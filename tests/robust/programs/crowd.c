@@ -73,7 +73,7 @@ static struct done {
         uint64_t thread; /* its id, 0 until it is known */
         uint64_t of[SORTS];
     } counts[THREADS];
-} * done;
+} *done;
 
 static struct {
     CUcontext context;

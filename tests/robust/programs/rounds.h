@@ -20,7 +20,7 @@
 
 static struct done {
     uint64_t launches, allocations, ranges;
-} * done;
+} *done;
 
 static struct work {
     CUstream stream;

@@ -12,7 +12,7 @@ struct names {
         char *bytes; /* with a NUL behind */
         size_t length;
         uint64_t hash;
-    } * items;
+    } *items;
     uint32_t *slots; /* number + 1, 0: free */
     uint32_t count, capacity, slot_count;
 };

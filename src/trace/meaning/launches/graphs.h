@@ -62,10 +62,10 @@ const struct graph_node_change *graph_nodes_origin(const struct graph_nodes *nod
  * of a body belongs
  *
  *   - to the last launch whose own GPU operations had begun;
- *   - of a node that is known to come before the graph's own GPU operations, to the last launch whose predecessor's own
- * GPU operations had ended;
+ *   - of a node that is known to come before the graph's own GPU operations, to the last launch whose predecessor's
+ *     own GPU operations had ended;
  *   - where the graph has no own GPU operations, to the last launch that was called by then. That is a guess when the
- * program called the next launch before the GPU was done with the one before.
+ *     program called the next launch before the GPU was done with the one before.
  *
  *     see … order, look … finish, find …
  */

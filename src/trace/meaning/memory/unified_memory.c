@@ -9,14 +9,8 @@
 #include "trace/meaning/base/piece_writer.h"
 
 /* Names as Nsight Systems has them; and the words for `flags`, from 1, in the order of CUPTI's enumerations. */
-#define CAUSES                                                         \
-    {                                                                  \
-        "user", "coherence", "prefetch", "eviction", "access counters" \
-    }
-#define ACCESSES                              \
-    {                                         \
-        "read", "write", "atomic", "prefetch" \
-    }
+#define CAUSES {"user", "coherence", "prefetch", "eviction", "access counters"}
+#define ACCESSES {"read", "write", "atomic", "prefetch"}
 #define WORDS_MOST 5
 static const struct {
     const char *name;

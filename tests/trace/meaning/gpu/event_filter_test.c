@@ -51,8 +51,7 @@ static void kernel(struct make_spool *spool, uint32_t correlation, uint64_t star
                 (struct make_kernel){.name = NAME, .start = start, .end = start + 10, .correlation = correlation});
 }
 
-static void assert_no_losses(const struct trace *trace)
-{
+static void assert_no_losses(const struct trace *trace){
 #define NONE(field, one, several) assert_int_equal(trace->summary.losses.field, 0);
     CONVERT_LOSSES(NONE)
 #undef NONE
