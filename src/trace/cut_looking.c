@@ -113,9 +113,11 @@ bool cut_selects_event(struct cut *cut, const struct slice *event)
         return false;
     if (category_in(event->category, CATEGORIES_ON_GPU))
         return selects_operation(cut, event);
-    if (options->gpu.given && event->category == CATEGORY_MEMORY && number_of(event, ARG_DEVICE, &device) &&
-        device != (uint64_t)options->gpu.number)
-        return false;
+    if (options->gpu.given && event->category == CATEGORY_MEMORY && number_of(event, ARG_DEVICE, &device)) {
+        note(cut, FILTER_GPU, device);
+        if (device != (uint64_t)options->gpu.number)
+            return false;
+    }
     if (!options->thread.given)
         return true;
     number_of(event, ARG_THREAD, &thread);
@@ -130,13 +132,21 @@ bool cut_selects_event(struct cut *cut, const struct slice *event)
 
 /* --- events --- */
 
+/* A process exists if it has events, whether it has a name or not, and a GPU if its row has. */
+static void note_used(struct cut *cut, uint32_t pid)
+{
+    bool asked = cut->options->process.given || cut->options->gpu.given;
+    struct cut_row *row = asked ? cut_row_put(cut, pid) : NULL;
+    if (row)
+        row->used = true;
+}
+
 static void look_at_slice(struct sink *sink, const struct slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->start = slice->start;
     cut->end = slice->end;
-    if (cut->options->process.given)
-        cut_row_put(cut, slice->row.pid); /* as foreign traces may have no names of processes */
+    note_used(cut, slice->row.pid);
     (category_in(slice->category, CATEGORIES_RECORDING) ? look_at_time : look_at_program)(cut, slice->start,
                                                                                           slice->end);
     cut->slice_selected = cut_selects_event(cut, slice);
@@ -144,6 +154,7 @@ static void look_at_slice(struct sink *sink, const struct slice *slice)
 
 static void look_at_instant(struct sink *sink, const struct slice *instant)
 {
+    note_used(cut_of(sink), instant->row.pid);
     cut_selects_event(cut_of(sink), instant); /* for what there is */
     (category_in(instant->category, CATEGORIES_INSTANT) ? look_at_program : look_at_time)(cut_of(sink), instant->start,
                                                                                           instant->start);
@@ -151,11 +162,13 @@ static void look_at_instant(struct sink *sink, const struct slice *instant)
 
 static void look_at_async(struct sink *sink, const struct async_slice *slice)
 {
+    note_used(cut_of(sink), slice->begin.pid);
     look_at_program(cut_of(sink), slice->start, slice->end);
 }
 
 static void look_at_counter(struct sink *sink, const struct counter *counter)
 {
+    note_used(cut_of(sink), counter->pid);
     look_at_program(cut_of(sink), counter->time, counter->time);
 }
 
@@ -188,7 +201,10 @@ static int note_row(void *context, uint64_t pid, uint64_t *index)
 {
     struct cut *cut = context;
     const struct cut_row *row = &cut->rows.items[*index - 1];
-    note(cut, row->gpu ? FILTER_GPU : FILTER_PROCESS, row->gpu ? (uint64_t)row->device : pid);
+    if (row->used && row->gpu)
+        note(cut, FILTER_GPU, (uint64_t)row->device);
+    if (row->used && (!row->gpu || row->owner))
+        note(cut, FILTER_PROCESS, row->gpu ? row->owner : pid);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 
 /* A process's row in the trace. */
 struct cut_row {
+    bool used;      /* it has events */
     bool gpu;       /* it is a GPU's, … */
     int64_t device; /* … of this number */
     uint32_t owner; /* the pid of the process whose operations it shows; 0: not known */

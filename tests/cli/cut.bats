@@ -129,6 +129,13 @@ names() { # TRACE
     run -1 "$gputrace" convert trace.json none.json --gpu=9
     assert_output "gputrace: no GPU 9 in 'trace.json': it has GPUs 0, 1"
     [ ! -e none.json ]
+    # a process and a GPU that have a name and nothing else
+    jq '.traceEvents |= map(select(.ph == "M" or (.pid != 1 and .pid != 200)))' trace.json >named.json
+    run -1 "$gputrace" cut named.json -o none.json --process=200
+    assert_output "gputrace: no process 200 in 'named.json': it has process 100"
+    run -1 "$gputrace" cut named.json -o none.json --process=1
+    run -1 "$gputrace" cut named.json -o none.json --gpu=1
+    assert_output "gputrace: no GPU 1 in 'named.json': it has GPU 0"
     # processes without a name
     jq 'del(.gputrace) | .traceEvents |= map(select(.ph != "M"))' trace.json >bare.json
     "$gputrace" cut -q bare.json -o bare-process.json --process=200
@@ -182,9 +189,10 @@ names() { # TRACE
     done
 }
 
-# Two ranks: processes of rank 1 are its program and a child of that.
+# Two ranks: processes of rank 1 are its program and a child of that. The child and a process without a rank have a
+# counter each.
 ranks() { # PATH
-    sed -e 's|"processes": .*|"processes": [{"pid": 100, "rank": 0, "world_size": 2, "started": 1795435128061422230, "gpu_pids": {"0": 0}}, {"pid": 200, "rank": 1, "world_size": 2, "gpu_pids": {"1": 1}, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2}}, {"pid": 201, "rank": 1, "gpu_pids": {}}, {"pid": 300, "gpu_pids": {}}], "after": 1},|' trace.json >"$1"
+    sed -e 's|^"traceEvents": *\[|&{"ph":"C","name":"files","pid":201,"tid":0,"ts":1000.000,"args":{"value":1}},{"ph":"C","name":"files","pid":300,"tid":0,"ts":1000.000,"args":{"value":1}},|' -e 's|"processes": .*|"processes": [{"pid": 100, "rank": 0, "world_size": 2, "started": 1795435128061422230, "gpu_pids": {"0": 0}}, {"pid": 200, "rank": 1, "world_size": 2, "gpu_pids": {"1": 1}, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2}}, {"pid": 201, "rank": 1, "gpu_pids": {}}, {"pid": 300, "gpu_pids": {}}], "after": 1},|' trace.json >"$1"
 }
 
 @test "--rank leaves the processes and GPUs of one rank, and what is said of it" {

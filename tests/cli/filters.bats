@@ -251,9 +251,34 @@ END
     assert_output "gputrace: no kernel in 'trace.json' matches --kernel=nomatch: 'gputrace report -r kernels -n 0' lists them"
     run -1 "$gputrace" report --gpu=1 --kernel=alpha trace.json
     assert_output "gputrace: no kernel in 'trace.json' matches --kernel=alpha on that GPU or stream: 'gputrace report -r kernels -n 0' lists them"
-    # A GPU that did nothing is there.
-    jq '.traceEvents |= map(select(.pid != 1 or .ph == "M"))' trace.json >idle.json
-    run -0 "$gputrace" report --gpu=1 idle.json
+}
+
+@test "a GPU is there if the trace has work, memory or counters of it, a process if it has an event" {
+    jq '.traceEvents |= map(select(.pid != 1 and .pid != 200 or .ph == "M"))' trace.json >named.json
+    jq -c '.traceEvents += [{ph: "C", name: "power", pid: 1, tid: 0, ts: 1000, args: {watts: 300}}]' named.json >counter.json
+    jq -c '.traceEvents += [{ph: "i", cat: "memory", name: "cudaMalloc", pid: 200, tid: 200, ts: 1000, s: "t",
+        args: {device: 1, address: "0x7f0000000000", bytes: 4096}}]' named.json >memory.json
+    local command
+    for command in report 'cut -q --force -o part.json'; do
+        # shellcheck disable=SC2086 # words
+        for trace in named counter memory; do
+            run "$gputrace" $command --gpu=1 $trace.json
+            [ $trace != named ] || assert_output "gputrace: no GPU 1 in 'named.json': it has GPU 0"
+            assert_equal $status $([ $trace = named ]; echo $((! $?)))
+            run "$gputrace" $command --process=200 $trace.json
+            [ $trace != named ] || assert_output "gputrace: no process 200 in 'named.json': it has process 100"
+            assert_equal $status $([ $trace = named ]; echo $((! $?)))
+        done
+        run -1 "$gputrace" $command --gpu=7 "$kineto"
+        assert_output "gputrace: no GPU 7 in '$kineto': it has GPU 0"
+        run -1 "$gputrace" $command --process=0 "$kineto"
+        assert_output "gputrace: no process 0 in '$kineto': it has process 583"
+        run -0 "$gputrace" $command --process=583 "$kineto"
+    done
+    run -1 "$gputrace" diff --gpu=7 "$kineto" "$kineto"
+    assert_output --partial "no GPU 7 in '$kineto': it has GPU 0"
+    run -1 "$gputrace" merge --force -o part.json --gpu=7 "$kineto" "$kineto"
+    assert_output --partial "no GPU 7 in '$kineto': it has GPU 0"
 }
 
 @test "of several traces, one that has nothing of what a filter selects is a warning, and all an error" {

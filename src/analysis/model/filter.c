@@ -138,22 +138,25 @@ static int note(struct filter *filter, enum filter_number what, int64_t number)
     return filter_found_note(&filter->found, filter->options, what, number);
 }
 
+static int note_process(struct filter *filter, const struct event_fields *event)
+{
+    return event_id_is_text(event->process) ? 0 : note(filter, FILTER_PROCESS, event_id_value(event->process));
+}
+
 static int note_host(struct filter *filter, const struct event_fields *event)
 {
     if (is_memory(filter, event) && note(filter, FILTER_GPU, event->device) < 0)
         return -1;
-    if (!event_id_is_text(event->process) && note(filter, FILTER_PROCESS, event_id_value(event->process)) < 0)
+    if (note_process(filter, event) < 0)
         return -1;
     event_id thread = thread_of(event);
     return event_id_is_text(thread) ? 0 : note(filter, FILTER_THREAD, event_id_value(thread));
 }
 
-static int note_gpu(struct filter *filter, const struct event_fields *event)
+static int note_gpu(struct filter *filter, const struct event_fields *event, int64_t device)
 {
     filter->found.found[FILTER_PROCESS] |= filter->options->process.given && is_of_process(filter, event);
-    if (note(filter, FILTER_GPU, trace_event_device(event)) < 0)
-        return -1;
-    return note(filter, FILTER_STREAM, trace_event_stream(event));
+    return note(filter, FILTER_GPU, device);
 }
 
 /* --- which events count --- */
@@ -187,7 +190,9 @@ enum verdict { VERDICT_NO_MEMORY = -1, DROPPED, OUTSIDE, COUNTS };
 static enum verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
     if (category_in(event->category, CATEGORIES_ON_GPU)) {
-        int counts = note_gpu(filter, event) < 0 ? -1 : is_selected_op(filter, event, full_name);
+        bool noted = note_gpu(filter, event, trace_event_device(event)) == 0 &&
+                     note(filter, FILTER_STREAM, trace_event_stream(event)) == 0;
+        int counts = noted ? is_selected_op(filter, event, full_name) : -1;
         return counts < 0 ? VERDICT_NO_MEMORY : counts && is_launched(filter, event) ? COUNTS : DROPPED;
     }
     if (note_host(filter, event) < 0)
@@ -229,12 +234,15 @@ struct counter_key {
     uint64_t name;
 };
 
-static bool is_selected_counter(const struct filter *filter, const struct event_fields *event)
+/* -1: no memory. */
+static int is_selected_counter(struct filter *filter, const struct event_fields *event)
 {
     const struct trace_gpu_row *row = gpu_row(filter, event->process);
-    if (!row && !map_get(&filter->gpu_labels, event->process))
-        return selects(filter, event->process);
-    return is_of_process(filter, event) && is_on_gpu(filter, row ? row->device : trace_event_device(event));
+    const uint64_t *label = map_get(&filter->gpu_labels, event->process);
+    if (!row && !label)
+        return note_process(filter, event) < 0 ? -1 : selects(filter, event->process);
+    int64_t device = row ? row->device : (int64_t)*label;
+    return note_gpu(filter, event, device) < 0 ? -1 : is_of_process(filter, event) && is_on_gpu(filter, device);
 }
 
 /* Gives what is held of a counter, at the start of the window behind it. */
@@ -266,8 +274,9 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
 {
     const struct counter_key key = {event->process, event->name};
     size_t before = filter->counters.count;
-    if (!is_selected_counter(filter, event))
-        return 0;
+    int selected = is_selected_counter(filter, event);
+    if (selected <= 0)
+        return selected < 0 ? error_no_memory("counters") : 0;
     if (filter->times.items.count == 0)
         return filter->give(filter->context, event);
     struct filter_counter *counter = dense_map_item(&filter->counter_ids, &key, &filter->counters);
@@ -348,17 +357,18 @@ static int end_range(struct filter *filter, struct event_fields *event)
 
 /* --- */
 
-/* Which rows are GPUs', for counters. */
+/* Which rows are GPUs', for counters. Kineto labels rows of GPUs that a trace has nothing of, too. */
 static int read_label(struct filter *filter, const struct event_fields *event)
 {
     const struct trace *trace = filter->trace;
     if (strcmp(trace_text(trace, event->name), "process_labels") != 0 ||
         strncmp(trace_text(trace, event->label), "GPU ", strlen("GPU ")) != 0)
         return 0;
-    int64_t number = strtoll(trace_text(trace, event->label) + strlen("GPU "), NULL, 10);
-    return map_put(&filter->gpu_labels, event->process, NULL) && note(filter, FILTER_GPU, number) == 0
-               ? 0
-               : error_no_memory("the trace's rows");
+    uint64_t *device = map_put(&filter->gpu_labels, event->process, NULL);
+    if (!device)
+        return error_no_memory("the trace's rows");
+    *device = strtoull(trace_text(trace, event->label) + strlen("GPU "), NULL, 10);
+    return 0;
 }
 
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name)

@@ -55,7 +55,7 @@ struct filter {
 
     /* While events go by */
     ARRAY(char) kernels;   /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
-    struct map gpu_labels; /* rows that are labelled as a GPU's */
+    struct map gpu_labels; /* rows that are labelled as a GPU's, with its number */
     struct map open;       /* ranges that were begun and given, by id: how many */
     struct filter_found found;
     struct map early; /* those that began before `from`: id -> struct event_fields *, owned here */

@@ -22,11 +22,19 @@ void filter_want(const struct filter_options *options, struct trace *first)
 
 /* --- processes --- */
 
+/* Whether the row is a GPU's, which is not a process. */
+static bool is_gpu_row(const struct trace *first, event_id process)
+{
+    const struct trace_process *row = trace_process(first, process);
+    return row && !row->host && strncmp(trace_text(first, row->label), "GPU ", strlen("GPU ")) == 0;
+}
+
 /* Whether the process of this id in FIRST is wanted. */
 static bool selects(const struct filter_options *options, const struct trace *first, event_id process)
 {
     const struct trace_rank *rank = options->rank.given ? trace_rank_of(first, process) : NULL;
-    return (!options->process.given || process == event_id_number(options->process.number)) &&
+    return (!options->process.given ||
+            (process == event_id_number(options->process.number) && !is_gpu_row(first, process))) &&
            (!options->rank.given || (rank && rank->rank == options->rank.number));
 }
 
