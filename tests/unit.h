@@ -5,8 +5,7 @@
  *     UNIT_FIXTURE(start) { ...; return 0; }        set-up or tear-down; has the parameter `void **state`
  *     UNIT_TEST(name) { ... }                       a test
  *     UNIT_TEST_WITH(name, start, stop) { ... }     a test with its set-up and tear-down, either of which may be NULL
- *     UNIT_MAIN(begin, end)                         main: runs the tests of the file in their order, between BEGIN and
- * END
+ *     UNIT_MAIN(begin, end)                         main: BEGIN, the tests of the file in their order, END
  */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H

@@ -30,7 +30,7 @@ struct pattern {
 };
 
 /* Of a piece, or of the whole. */
-struct state {
+struct fields_writer {
     struct record_texts texts; /* as the events have them, or as they are parsed of JSON */
     struct pattern *patterns;  /* NULL: none yet */
     struct parser parser;
@@ -41,50 +41,50 @@ struct state {
 };
 
 /* Whether the last run can go on in BUFFER; *HEAD is what it has. */
-static bool goes_on(const struct state *state, const struct buffer *buffer, struct run_head *head)
+static bool goes_on(const struct fields_writer *writer, const struct buffer *buffer, struct run_head *head)
 {
-    if (state->end == 0 || buffer->total != state->drained || buffer->length != state->end)
+    if (writer->end == 0 || buffer->total != writer->drained || buffer->length != writer->end)
         return false;
-    memcpy(head, buffer->data + state->run, sizeof(*head));
+    memcpy(head, buffer->data + writer->run, sizeof(*head));
     return head->count < EVENT_RUN_MOST;
 }
 
 /* The event's extent is set. */
 static void put_event(struct sink *sink, const struct event_fields *event)
 {
-    struct state *state = sink->state;
+    struct fields_writer *writer = sink->state;
     struct buffer *buffer = sink->buffer;
     struct run_head head;
     if (!buffer_reserve(buffer, sizeof(head) + event->extent)) /* from here on what is in the buffer stays there */
         return;
-    if (!goes_on(state, buffer, &head)) {
+    if (!goes_on(writer, buffer, &head)) {
         head = (struct run_head){.record = {RECORD_RUN, sizeof(head) - sizeof(head.record)}};
-        state->drained = buffer->total;
-        state->run = buffer->length;
+        writer->drained = buffer->total;
+        writer->run = buffer->length;
         buffer_advance(buffer, sizeof(head));
     }
     buffer_bytes(buffer, event, event->extent);
     head.record.size += event->extent;
     head.count++;
     head.categories |= CATEGORY_BIT(event->category);
-    memcpy(buffer->data + state->run, &head, sizeof(head));
-    state->end = buffer->length;
+    memcpy(buffer->data + writer->run, &head, sizeof(head));
+    writer->end = buffer->length;
 }
 
 /* The sink's own state, made when it is first needed. NULL after a failure. */
-static struct state *state_of(struct sink *sink)
+static struct fields_writer *state_of(struct sink *sink)
 {
-    struct state *state = sink->state;
-    if (state)
-        return state;
-    state = sink->state = calloc(1, sizeof(struct state));
-    if (!state) {
+    struct fields_writer *writer = sink->state;
+    if (writer)
+        return writer;
+    writer = sink->state = calloc(1, sizeof(struct fields_writer));
+    if (!writer) {
         record_fail(sink);
         return NULL;
     }
-    parser_init(&state->parser, &state->texts.texts);
-    state->event = event_nothing;
-    return state;
+    parser_init(&writer->parser, &writer->texts.texts);
+    writer->event = event_nothing;
+    return writer;
 }
 
 static void begin_piece(struct sink *sink)
@@ -96,13 +96,13 @@ static void begin_piece(struct sink *sink)
 
 static void release(struct sink *sink)
 {
-    struct state *state = sink->state;
-    if (state) {
-        parser_release(&state->parser);
-        interner_release(&state->texts.texts);
-        free(state->patterns);
+    struct fields_writer *writer = sink->state;
+    if (writer) {
+        parser_release(&writer->parser);
+        interner_release(&writer->texts.texts);
+        free(writer->patterns);
     }
-    free(state);
+    free(writer);
     sink->state = NULL;
 }
 
@@ -137,13 +137,13 @@ static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
     int length;
     switch (arg->type) {
     case ARG_TYPE_TEXT:
-        *text = record_texts_put(&((struct state *)sink->state)->texts, sink, arg->text, arg->length);
+        *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, arg->text, arg->length);
         return true;
     case ARG_TYPE_U64:
     case ARG_TYPE_I64:
         length =
             snprintf(digits, sizeof(digits), "%.15g", arg->type == ARG_TYPE_U64 ? (double)arg->u64 : (double)arg->i64);
-        *text = record_texts_put(&((struct state *)sink->state)->texts, sink, digits, (size_t)length);
+        *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, digits, (size_t)length);
         return true;
     case ARG_TYPE_TRUE:
     case ARG_TYPE_FALSE:
@@ -159,7 +159,7 @@ static bool take_shapes(struct sink *sink, const struct arg *arg, uint32_t *text
         return arg->type != ARG_TYPE_JSON;
     if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
         return false;
-    *text = record_texts_put(&((struct state *)sink->state)->texts, sink, shapes.text, shapes.length);
+    *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, shapes.text, shapes.length);
     return true;
 }
 
@@ -205,12 +205,12 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
 /* NULL without memory. */
 static const struct pattern *pattern_of(struct sink *sink, const struct arg_list *list, enum category category)
 {
-    struct state *state = sink->state;
-    if (!state->patterns && !(state->patterns = calloc(PATTERNS, sizeof(*state->patterns)))) {
+    struct fields_writer *writer = sink->state;
+    if (!writer->patterns && !(writer->patterns = calloc(PATTERNS, sizeof(*writer->patterns)))) {
         record_fail(sink);
         return NULL;
     }
-    struct pattern *pattern = &state->patterns[list->number % PATTERNS];
+    struct pattern *pattern = &writer->patterns[list->number % PATTERNS];
     if (pattern->list != list->number || pattern->category != category) {
         pattern->list = list->number;
         pattern->category = category;
@@ -225,7 +225,7 @@ static const struct pattern *pattern_of(struct sink *sink, const struct arg_list
 /* Makes the sink's event one without fields, but for those of a numbered list. False: it must be read as JSON. */
 static bool begin_event(struct sink *sink, const struct args *args, enum category category)
 {
-    struct event_fields *event = &((struct state *)sink->state)->event;
+    struct event_fields *event = &((struct fields_writer *)sink->state)->event;
     const struct pattern *pattern = NULL;
     for (size_t i = 0; args && i < args->count && !pattern; i++)
         if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
@@ -250,7 +250,7 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
 {
     event->phase = phase;
     event->category = (uint8_t)category;
-    event->name = record_texts_put_name(&((struct state *)sink->state)->texts, sink, name);
+    event->name = record_texts_put_name(&((struct fields_writer *)sink->state)->texts, sink, name);
     event->process = event_id_number(row.pid);
     event->thread = event_id_number(row.tid);
     event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
@@ -260,7 +260,7 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
 static void put_parsed(struct sink *sink, struct buffer *text)
 {
     static const char padding[FAST_PATH_PADDING];
-    struct state *state = sink->state;
+    struct fields_writer *writer = sink->state;
     size_t length = text->length, passed;
     buffer_bytes(text, padding, sizeof(padding));
     enum parse_result result = text->failure ? PARSE_NO_MEMORY : PARSE_DONE;
@@ -270,8 +270,8 @@ static void put_parsed(struct sink *sink, struct buffer *text)
         if (passed > 0)
             continue;
         passed = length - at;
-        result = parser_event(&state->parser, text->data + at, &passed, &event);
-        record_texts_write(&state->texts, sink);
+        result = parser_event(&writer->parser, text->data + at, &passed, &event);
+        record_texts_write(&writer->texts, sink);
         if (result != PARSE_DONE)
             continue;
         event_find_extent(&event);
@@ -295,7 +295,7 @@ static void put_parsed(struct sink *sink, struct buffer *text)
 static inline bool take_event(struct sink *sink, char phase, enum category category, const struct name *name,
                               struct row row, uint64_t time, const struct args *args)
 {
-    struct event_fields *event = &((struct state *)sink->state)->event;
+    struct event_fields *event = &((struct fields_writer *)sink->state)->event;
     if (!begin_event(sink, args, category))
         return false;
     set_event(sink, event, phase, category, name, row, time);
@@ -304,9 +304,9 @@ static inline bool take_event(struct sink *sink, char phase, enum category categ
 
 static inline void write_event(struct sink *sink, char phase, const struct slice *slice)
 {
-    struct state *state = state_of(sink);
+    struct fields_writer *writer = state_of(sink);
     sink->events++;
-    if (!state || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
+    if (!writer || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
         return;
     if (!take_event(sink, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
         if (phase == 'X')
@@ -316,13 +316,13 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
         return;
     }
     if (phase == 'X')
-        state->event.duration = (int64_t)(slice->end - slice->start);
+        writer->event.duration = (int64_t)(slice->end - slice->start);
     if (phase == 'X' && slice->other_category && *slice->other_category) {
-        state->event.label = record_texts_put(&((struct state *)sink->state)->texts, sink, slice->other_category,
-                                              strlen(slice->other_category));
-        raise_extent(&state->event, FIELD_EXTENT(label));
+        writer->event.label =
+            record_texts_put(&writer->texts, sink, slice->other_category, strlen(slice->other_category));
+        raise_extent(&writer->event, FIELD_EXTENT(label));
     }
-    put_event(sink, &state->event);
+    put_event(sink, &writer->event);
 }
 
 static void write_slice(struct sink *sink, const struct slice *slice)
@@ -337,17 +337,17 @@ static void write_instant(struct sink *sink, const struct slice *instant)
 
 static void put_with_id(struct sink *sink, uint64_t id)
 {
-    struct state *state = sink->state;
-    state->event.id = event_id_number((int64_t)id);
-    raise_extent(&state->event, FIELD_EXTENT(id));
-    put_event(sink, &state->event);
+    struct fields_writer *writer = sink->state;
+    writer->event.id = event_id_number((int64_t)id);
+    raise_extent(&writer->event, FIELD_EXTENT(id));
+    put_event(sink, &writer->event);
 }
 
 static void write_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct state *state = state_of(sink);
+    struct fields_writer *writer = state_of(sink);
     sink->events++;
-    if (!state || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
+    if (!writer || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
         return;
     if (!take_event(sink, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
         PUT_BY_JSON(sink, async, slice);
@@ -355,43 +355,43 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     }
     put_with_id(sink, slice->id);
     begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &state->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
+    set_event(sink, &writer->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
     put_with_id(sink, slice->id);
 }
 
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
-    struct state *state = state_of(sink);
+    struct fields_writer *writer = state_of(sink);
     sink->events++;
-    if (!state || !is_time(sink, counter->time))
+    if (!writer || !is_time(sink, counter->time))
         return;
     if (counter->value_count > 0) {
         PUT_BY_JSON(sink, counter, counter);
         return;
     }
     begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &state->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
+    set_event(sink, &writer->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
               counter->time);
     if (!counter->real) {
-        state->event.bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
-        raise_extent(&state->event, FIELD_EXTENT(bytes));
+        writer->event.bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
+        raise_extent(&writer->event, FIELD_EXTENT(bytes));
     }
-    put_event(sink, &state->event);
+    put_event(sink, &writer->event);
 }
 
 /* --- rows and metadata --- */
 
 static void put_naming(struct sink *sink, struct row row, const char *what, const char *label)
 {
-    struct state *state = state_of(sink);
+    struct fields_writer *writer = state_of(sink);
     struct name name = name_plain(what);
-    if (!state)
+    if (!writer)
         return;
     begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &state->event, 'M', CATEGORY_OTHER, &name, row, 0);
-    state->event.label = record_texts_put(&((struct state *)sink->state)->texts, sink, label, strlen(label));
-    raise_extent(&state->event, FIELD_EXTENT(label));
-    put_event(sink, &state->event);
+    set_event(sink, &writer->event, 'M', CATEGORY_OTHER, &name, row, 0);
+    writer->event.label = record_texts_put(&writer->texts, sink, label, strlen(label));
+    raise_extent(&writer->event, FIELD_EXTENT(label));
+    put_event(sink, &writer->event);
 }
 
 static void write_process(struct sink *sink, const struct row_name *process)

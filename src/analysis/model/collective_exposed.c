@@ -19,7 +19,7 @@ struct point {
 ORDER_BY(by_device_and_time, struct point, device, time, number, end)
 
 /* Where the walk over the timeline is. */
-struct state {
+struct busy_walk {
     const struct trace *trace;
     struct sorter_walk walk;
     const struct timeline_op *next;
@@ -29,42 +29,42 @@ struct state {
     bool any, no_memory;
 };
 
-static void add_op(struct state *state, const struct timeline_op *op)
+static void add_op(struct busy_walk *busy, const struct timeline_op *op)
 {
-    if (!state->any || op->device != state->device) {
-        state->any = true;
-        state->device = op->device;
-        state->total = 0;
-        state->until = INT64_MIN;
+    if (!busy->any || op->device != busy->device) {
+        busy->any = true;
+        busy->device = op->device;
+        busy->total = 0;
+        busy->until = INT64_MIN;
     }
-    unsigned kind = temporal_kind(&state->names, state->trace, op);
-    state->no_memory |= kind == 0;
+    unsigned kind = temporal_kind(&busy->names, busy->trace, op);
+    busy->no_memory |= kind == 0;
     if (kind != TEMPORAL_COMPUTE)
         return;
-    int64_t from = op->start > state->until ? op->start : state->until;
+    int64_t from = op->start > busy->until ? op->start : busy->until;
     if (op->end > from) {
-        sum_add(&state->total, op->end - from);
-        state->until = op->end;
+        sum_add(&busy->total, op->end - from);
+        busy->until = op->end;
     }
 }
 
 /* What the GPU had computed on DEVICE by TIME, ns. Devices and times come in rising order. */
-static int64_t computed_by(struct state *state, uint32_t device, int64_t time)
+static int64_t computed_by(struct busy_walk *busy, uint32_t device, int64_t time)
 {
-    const struct timeline_op *op = state->next;
+    const struct timeline_op *op = busy->next;
     while (op && (op->device < device || (op->device == device && op->start <= time))) {
-        add_op(state, op);
-        op = sorter_next(&state->walk);
+        add_op(busy, op);
+        op = sorter_next(&busy->walk);
     }
-    state->next = op;
-    if (!state->any || state->device != device)
+    busy->next = op;
+    if (!busy->any || busy->device != device)
         return 0;
-    return state->total - (state->until > time ? state->until - time : 0);
+    return busy->total - (busy->until > time ? busy->until - time : 0);
 }
 
 int collectives_expose(struct collective *items, size_t count, const struct trace *trace)
 {
-    struct state state = {.trace = trace};
+    struct busy_walk busy = {.trace = trace};
     struct sorter points;
     struct sorter_walk walk;
     const struct point *point;
@@ -80,18 +80,18 @@ int collectives_expose(struct collective *items, size_t count, const struct trac
     }
     status = status ?: sorter_ready(&points);
     if (status == 0) {
-        sorter_walk_begin(&state.walk, &trace->timeline);
+        sorter_walk_begin(&busy.walk, &trace->timeline);
         sorter_walk_begin(&walk, &points);
-        state.next = sorter_next(&state.walk);
-        while (!state.no_memory && (point = sorter_next(&walk))) {
+        busy.next = sorter_next(&busy.walk);
+        while (!busy.no_memory && (point = sorter_next(&walk))) {
             struct collective *one = &items[point->number];
-            int64_t computed = computed_by(&state, point->device, point->time);
+            int64_t computed = computed_by(&busy, point->device, point->time);
             /* Until the end is known, `exposed` is what was computed by the start. */
             one->exposed = point->end ? one->duration - (computed - one->exposed) : computed;
         }
-        array_release(&state.names.communication);
-        int walked = sorter_walk_end(&walk), ops = sorter_walk_end(&state.walk);
-        status = walked || ops || state.no_memory ? -1 : 0;
+        array_release(&busy.names.communication);
+        int walked = sorter_walk_end(&walk), ops = sorter_walk_end(&busy.walk);
+        status = walked || ops || busy.no_memory ? -1 : 0;
     }
     sorter_release(&points);
     return status;

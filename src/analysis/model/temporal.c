@@ -77,7 +77,7 @@ void temporal_lane_end(struct temporal_lane *lane)
 /* --- GPUs --- */
 
 /* Where the walk is. */
-struct state {
+struct lanes_walk {
     struct temporal *temporal;
     const struct trace *trace;
     struct temporal_names names;
@@ -85,27 +85,27 @@ struct state {
     uint32_t device; /* its */
 };
 
-static int add_op(struct state *state, const struct timeline_op *op)
+static int add_op(struct lanes_walk *lanes, const struct timeline_op *op)
 {
-    struct temporal *temporal = state->temporal;
-    if (!state->lane.to || op->device != state->device) {
-        temporal_lane_end(&state->lane);
+    struct temporal *temporal = lanes->temporal;
+    if (!lanes->lane.to || op->device != lanes->device) {
+        temporal_lane_end(&lanes->lane);
         struct temporal_device *to = array_at(&temporal->devices, op->device);
         if (!to)
             return -1;
-        temporal_lane_begin(&state->lane, to, op);
-        state->device = op->device;
+        temporal_lane_begin(&lanes->lane, to, op);
+        lanes->device = op->device;
     }
-    unsigned kind = temporal_kind(&state->names, state->trace, op);
+    unsigned kind = temporal_kind(&lanes->names, lanes->trace, op);
     if (kind == 0)
         return -1;
-    temporal_lane_add(&state->lane, kind, op);
+    temporal_lane_add(&lanes->lane, kind, op);
     return 0;
 }
 
 int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to)
 {
-    struct state state = {.temporal = temporal, .trace = trace};
+    struct lanes_walk lanes = {.temporal = temporal, .trace = trace};
     struct sorter_walk walk;
     const struct timeline_op *op;
     int status = 0;
@@ -114,10 +114,10 @@ int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_
         struct timeline_op part = *op;
         part.start = op->start > from ? op->start : from;
         part.end = op->end < to ? op->end : to;
-        status = part.start <= part.end ? add_op(&state, &part) : 0;
+        status = part.start <= part.end ? add_op(&lanes, &part) : 0;
     }
-    temporal_lane_end(&state.lane);
-    array_release(&state.names.communication);
+    temporal_lane_end(&lanes.lane);
+    array_release(&lanes.names.communication);
     return sorter_walk_end(&walk) ?: status;
 }
 

@@ -10,28 +10,28 @@
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
 
-struct state {
+struct decided_path {
     struct critical_path path; /* first: section_state() is one */
     struct critical_syncs syncs;
 };
 
 static void init(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    critical_syncs_init(&state->syncs, trace->space);
+    struct decided_path *decided = context;
+    critical_syncs_init(&decided->syncs, trace->space);
 }
 
 static void release(void *context)
 {
-    struct state *state = context;
-    critical_path_release(&state->path);
-    critical_syncs_release(&state->syncs);
+    struct decided_path *decided = context;
+    critical_path_release(&decided->path);
+    critical_syncs_release(&decided->syncs);
 }
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    struct state *state = context;
-    return critical_syncs_event(&state->syncs, trace, event);
+    struct decided_path *decided = context;
+    return critical_syncs_event(&decided->syncs, trace, event);
 }
 
 static int add_whole(struct critical_path *path, enum critical_kind kind, uint32_t name, int64_t length, bool on_path,
@@ -75,13 +75,13 @@ static int add_rows(struct critical_path *path, const struct critical_graph *gra
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    struct critical_path *path = &state->path;
+    struct decided_path *decided = context;
+    struct critical_path *path = &decided->path;
     struct critical_graph graph = {0};
     path->parts.memory.directory = path->outside.memory.directory = temporary_directory();
-    int status = critical_syncs_finish(&state->syncs, trace);
+    int status = critical_syncs_finish(&decided->syncs, trace);
     status = status ?: critical_graph_load(&graph, trace);
-    status = status ?: critical_graph_decide(&graph, &state->syncs);
+    status = status ?: critical_graph_decide(&graph, &decided->syncs);
     if (status == 0) {
         const struct critical_end end = critical_find_end(&graph);
         status = critical_walk(&graph, end, path);
@@ -237,7 +237,7 @@ static void finish(struct report_row *row)
 
 const struct section section_critical_path = {
     SECTION_COLUMNS(columns),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct decided_path),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC,
     .sort = "total",

@@ -13,7 +13,7 @@
 #include "analysis/model/section.h"
 #include "analysis/sections/findings_table.h"
 
-struct state {
+struct judgement {
     struct findings findings;
     bool has_window;          /* findings.window and findings.idle are found */
     struct idle idle;         /* of the window, if that is not the whole trace */
@@ -48,41 +48,42 @@ static void add_wanting(struct wanting *wanting, size_t rule)
 
 static void init(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    state->findings = (struct findings){.trace = trace};
+    struct judgement *judgement = context;
+    judgement->findings = (struct findings){.trace = trace};
     for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
-        state->states[i] = finding_rules[i]->state_size ? calloc(1, finding_rules[i]->state_size) : NULL;
-        state->findings.no_memory |= finding_rules[i]->state_size && !state->states[i];
+        judgement->states[i] = finding_rules[i]->state_size ? calloc(1, finding_rules[i]->state_size) : NULL;
+        judgement->findings.no_memory |= finding_rules[i]->state_size && !judgement->states[i];
         for (unsigned category = 0; finding_rules[i]->event && category < CATEGORY_COUNT; category++)
             if (category_in(category, finding_rules[i]->categories))
-                add_wanting(&state->of_category[category], i);
+                add_wanting(&judgement->of_category[category], i);
         for (unsigned kind = 0; finding_rules[i]->call && kind < CALL_KIND_COUNT; kind++)
             if (finding_rules[i]->calls & CALL_KIND_BIT(kind))
-                add_wanting(&state->of_call[kind], i);
+                add_wanting(&judgement->of_call[kind], i);
         if (finding_rules[i]->op)
-            state->of_op[state->of_op_count++] = (struct wanting_op){finding_rules[i]->op, state->states[i]};
+            judgement->of_op[judgement->of_op_count++] =
+                (struct wanting_op){finding_rules[i]->op, judgement->states[i]};
     }
 }
 
 static void release(void *context)
 {
-    struct state *state = context;
-    idle_release(&state->idle);
+    struct judgement *judgement = context;
+    idle_release(&judgement->idle);
     for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
-        if (state->states[i] && finding_rules[i]->release)
-            finding_rules[i]->release(state->states[i]);
-        free(state->states[i]);
+        if (judgement->states[i] && finding_rules[i]->release)
+            finding_rules[i]->release(judgement->states[i]);
+        free(judgement->states[i]);
     }
-    array_release(&state->findings.items);
-    dense_map_release(&state->stacks);
-    array_release(&state->stack_counts);
-    array_release(&state->called.by_name);
+    array_release(&judgement->findings.items);
+    dense_map_release(&judgement->stacks);
+    array_release(&judgement->stack_counts);
+    array_release(&judgement->called.by_name);
 }
 
-static int count_stack(struct state *state, const struct event_fields *event)
+static int count_stack(struct judgement *judgement, const struct event_fields *event)
 {
     const struct named_stack key = {event->name, event->stack};
-    struct stack_count *known = dense_map_item(&state->stacks, &key, &state->stack_counts);
+    struct stack_count *known = dense_map_item(&judgement->stacks, &key, &judgement->stack_counts);
     if (!known)
         return -1;
     known->count++;
@@ -92,13 +93,13 @@ static int count_stack(struct state *state, const struct event_fields *event)
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    struct state *state = context;
-    const struct wanting *wanting = &state->of_category[event->category];
-    if (state->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(state, event) < 0))
+    struct judgement *judgement = context;
+    const struct wanting *wanting = &judgement->of_category[event->category];
+    if (judgement->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(judgement, event) < 0))
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];
-        if (finding_rules[rule]->event(state->states[rule], trace, event) < 0)
+        if (finding_rules[rule]->event(judgement->states[rule], trace, event) < 0)
             return -1;
     }
     return 0;
@@ -110,7 +111,7 @@ static int event(void *context, const struct trace *trace, const struct event_fi
  */
 #define LONG_CALL_NS 50000
 
-static int show_calls(struct state *state, const struct trace *trace)
+static int show_calls(struct judgement *judgement, const struct trace *trace)
 {
     struct host_calls_walk walk;
     const struct host_call *call;
@@ -119,18 +120,18 @@ static int show_calls(struct state *state, const struct trace *trace)
     while (status == 0 && (call = host_calls_next(&walk))) {
         bool waits = call_kind_waits((enum call_kind)call->kind) ||
                      (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
-        if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
-            state->waits = INT64_MAX;
-        state->last_call = call->end > state->last_call ? call->end : state->last_call;
-        int64_t *called = array_at(&state->called.by_name, call->name);
+        if (waits && __builtin_add_overflow(judgement->waits, call->end - call->start, &judgement->waits))
+            judgement->waits = INT64_MAX;
+        judgement->last_call = call->end > judgement->last_call ? call->end : judgement->last_call;
+        int64_t *called = array_at(&judgement->called.by_name, call->name);
         if (!called)
             status = -1;
         else
             sum_add(called, call->end - call->start);
-        const struct wanting *wanting = &state->of_call[call->kind];
+        const struct wanting *wanting = &judgement->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
-            status = finding_rules[rule]->call(state->states[rule], trace, call);
+            status = finding_rules[rule]->call(judgement->states[rule], trace, call);
         }
     }
     return host_calls_walk_end(&walk) ?: status;
@@ -138,18 +139,18 @@ static int show_calls(struct state *state, const struct trace *trace)
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    struct findings *findings = &state->findings;
-    findings->from = findings->to = state->last_call = FIELD_ABSENT;
+    struct judgement *judgement = context;
+    struct findings *findings = &judgement->findings;
+    findings->from = findings->to = judgement->last_call = FIELD_ABSENT;
     for (size_t i = 0; i < trace->python_sums.count; i++) {
         const struct named_stack *key = dense_map_row(&trace->python_calls, i);
-        struct stack_count *known = dense_map_item(&state->stacks, key, &state->stack_counts);
+        struct stack_count *known = dense_map_item(&judgement->stacks, key, &judgement->stack_counts);
         if (!known)
             return -1;
         known->count += trace->python_sums.items[i].count;
         known->last = INT64_MAX;
     }
-    int status = state->findings.no_memory ? -1 : show_calls(state, trace);
+    int status = judgement->findings.no_memory ? -1 : show_calls(judgement, trace);
     if (status == 0) {
         struct sorter_walk walk;
         const struct timeline_op *op;
@@ -159,15 +160,15 @@ static int gather(void *context, const struct trace *trace)
             bool any = findings->from != FIELD_ABSENT;
             findings->from = !any || from < findings->from ? from : findings->from;
             findings->to = !any || op->end > findings->to ? op->end : findings->to;
-            for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
-                status = state->of_op[i].op(state->of_op[i].state, trace, op);
+            for (unsigned i = 0; i < judgement->of_op_count && status == 0; i++)
+                status = judgement->of_op[i].op(judgement->of_op[i].state, trace, op);
         }
         status = sorter_walk_end(&walk) ?: status;
     }
     findings->run = findings->from == FIELD_ABSENT ? 0 : findings->to - findings->from;
-    bool any_call = state->last_call != FIELD_ABSENT;
-    findings->waits = any_call && findings->to > state->last_call ? findings->to - state->last_call : 0;
-    if (!any_call || __builtin_add_overflow(findings->waits, state->waits, &findings->waits) ||
+    bool any_call = judgement->last_call != FIELD_ABSENT;
+    findings->waits = any_call && findings->to > judgement->last_call ? findings->to - judgement->last_call : 0;
+    if (!any_call || __builtin_add_overflow(findings->waits, judgement->waits, &findings->waits) ||
         findings->waits > findings->run)
         findings->waits = findings->run;
     return status;
@@ -236,13 +237,13 @@ static int find_main_ranges(struct findings *findings)
 
 int64_t findings_stack(const void *context, uint32_t name)
 {
-    const struct state *state = context;
+    const struct judgement *judgement = context;
     int64_t most = 0, stack = FIELD_ABSENT;
     bool steady = false; /* one that is also seen in the window is better than one of the warm-up alone */
-    for (size_t k = 0; k < state->stack_counts.count; k++) {
-        const struct named_stack *key = dense_map_row(&state->stacks, k);
-        const struct stack_count *known = &state->stack_counts.items[k];
-        bool here = known->last >= state->findings.window.from;
+    for (size_t k = 0; k < judgement->stack_counts.count; k++) {
+        const struct named_stack *key = dense_map_row(&judgement->stacks, k);
+        const struct stack_count *known = &judgement->stack_counts.items[k];
+        bool here = known->last >= judgement->findings.window.from;
         if (key->name == name && here >= steady && (here > steady || known->count > most)) {
             most = known->count;
             stack = key->stack;
@@ -252,15 +253,15 @@ int64_t findings_stack(const void *context, uint32_t name)
     return stack;
 }
 
-static int find_places(struct state *state)
+static int find_places(struct judgement *judgement)
 {
-    struct findings *findings = &state->findings;
+    struct findings *findings = &judgement->findings;
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
         if (place->stack == FIELD_ABSENT && place->name != EVENT_NO_TEXT)
-            place->stack = findings_stack(state, place->name);
+            place->stack = findings_stack(judgement, place->name);
         place->called = place->called == FIELD_ABSENT ? place->time : place->called;
         if (place->device == FIELD_ABSENT && place->stream != FIELD_ABSENT)
             place->device = findings->trace->streams.items[place->stream].device;
@@ -272,44 +273,45 @@ static int find_places(struct state *state)
 
 /* --- rules --- */
 
-static void *state_of(struct state *state, const struct rule *rule)
+static void *state_of(struct judgement *judgement, const struct rule *rule)
 {
     const struct rule *owner = rule->state_of ? rule->state_of : rule;
     for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
         if (finding_rules[i] == owner)
-            return state->states[i];
+            return judgement->states[i];
     return NULL;
 }
 
 /* The warm-up is a finding of its own: others are about the rest. */
-static int prepare(struct state *state)
+static int prepare(struct judgement *judgement)
 {
-    struct findings *findings = &state->findings;
-    if (state->has_window)
+    struct findings *findings = &judgement->findings;
+    if (judgement->has_window)
         return 0;
-    state->has_window = true;
+    judgement->has_window = true;
     find_warm_up(findings);
     find_window(findings);
     findings->idle = section_state(findings->trace, REPORT_IDLE);
     if (findings->window.from == INT64_MIN || !findings->idle || !findings->idle->gaps)
         return 0;
-    int status = idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->window.from,
+    int status = idle_gaps_again(findings->idle->gaps, &judgement->idle, findings->trace, findings->window.from,
                                  findings->window.to);
-    findings->idle = &state->idle;
+    findings->idle = &judgement->idle;
     return status;
 }
 
 const struct findings *findings_of(const struct trace *trace)
 {
-    struct state *state = (struct state *)section_state(trace, REPORT_FINDINGS); /* as sections finish one by one */
-    return prepare(state) == 0 && !state->findings.no_memory ? &state->findings : NULL;
+    /* Sections finish one by one, so that no other one reads this state meanwhile. */
+    struct judgement *judgement = (struct judgement *)section_state(trace, REPORT_FINDINGS);
+    return prepare(judgement) == 0 && !judgement->findings.no_memory ? &judgement->findings : NULL;
 }
 
 static void finish(struct report_row *row)
 {
-    struct state *state = row->state;
-    struct findings *findings = &state->findings;
-    int status = prepare(state);
+    struct judgement *judgement = row->state;
+    struct findings *findings = &judgement->findings;
+    int status = prepare(judgement);
     int64_t least = findings->run; /* that a GPU was busy */
     for (size_t i = 0; i < findings->trace->devices.count; i++) {
         const struct trace_device *device = &findings->trace->devices.items[i];
@@ -319,10 +321,10 @@ static void finish(struct report_row *row)
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!findings_is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
-            status = finding_rules[i]->find(state_of(state, finding_rules[i]), findings);
+            status = finding_rules[i]->find(state_of(judgement, finding_rules[i]), findings);
     }
     status = findings->no_memory ? -1 : status;
-    status = status ?: find_places(state);
+    status = status ?: find_places(judgement);
     status = status ?: findings_show_unknown(row);
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
@@ -336,7 +338,7 @@ static void finish(struct report_row *row)
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
         status = findings_show(row, findings, &findings->items.items[i]);
     if (status == 0 && findings->items.count == 0)
-        findings_show_none(row, section_state(row->trace, REPORT_IDLE), &state->called);
+        findings_show_none(row, section_state(row->trace, REPORT_IDLE), &judgement->called);
     if (status == 0 && !row->trace->options->usual)
         status = findings_show_blind(row);
     row->table->no_memory |= status < 0;
@@ -344,13 +346,13 @@ static void finish(struct report_row *row)
 
 bool findings_include(const void *context, const char *ids)
 {
-    const struct state *state = context;
+    const struct judgement *judgement = context;
     for (size_t length; *ids; ids += length + (ids[length] == ',')) {
         length = strcspn(ids, ",");
         const struct rule *rule = finding_rule(ids, length);
         bool any = length == strlen("any") && strncmp(ids, "any", length) == 0;
-        for (size_t i = 0; i < state->findings.items.count; i++)
-            if (any || state->findings.items.items[i].rule == rule)
+        for (size_t i = 0; i < judgement->findings.items.count; i++)
+            if (any || judgement->findings.items.items[i].rule == rule)
                 return true;
     }
     return false;
@@ -363,7 +365,7 @@ const struct section section_findings = {
     .paragraphs = true,
     .none = "nothing found: no rule of gputrace-findings(7) applies",
     .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct judgement),
     .categories = ~0u,
     .looks_at = {.stacks = true, .ranges = true, .operators = true, .timeline = true, .host_calls = true},
     .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_HANG),

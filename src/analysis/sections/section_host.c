@@ -28,7 +28,7 @@ struct function_row {
     size_t seen;             /* the last stack that it was in */
 };
 
-struct state {
+struct host_groups {
     struct gpu_idle idle;
     struct interner groups; /* what threads are called */
     struct dense_map counted;
@@ -40,13 +40,13 @@ struct state {
 
 static void release(void *context)
 {
-    struct state *state = context;
-    gpu_idle_release(&state->idle);
-    interner_release(&state->groups);
-    dense_map_release(&state->counted);
-    array_release(&state->counts);
-    dense_map_release(&state->functions);
-    array_release(&state->rows);
+    struct host_groups *host = context;
+    gpu_idle_release(&host->idle);
+    interner_release(&host->groups);
+    dense_map_release(&host->counted);
+    array_release(&host->counts);
+    dense_map_release(&host->functions);
+    array_release(&host->rows);
 }
 
 static void add(struct count *to, const struct count *count)
@@ -57,24 +57,25 @@ static void add(struct count *to, const struct count *count)
 
 /* --- samples --- */
 
-static int count_thread(struct state *state, const struct trace *trace, struct gpu_idle_walk *walk, uint32_t thread)
+static int count_thread(struct host_groups *host, const struct trace *trace, struct gpu_idle_walk *walk,
+                        uint32_t thread)
 {
     const struct host_thread own = host_samples_thread(&trace->samples, thread);
     const struct host_sample *samples = trace->samples.samples.items + own.first_sample;
     size_t length;
     const char *name = trace_thread_comm(trace, thread, &length);
-    struct counted key = {.group = intern(&state->groups, name, length)};
+    struct counted key = {.group = intern(&host->groups, name, length)};
     if (key.group == INTERN_NO_MEMORY ||
-        gpu_idle_walk_begin(walk, &state->idle, trace->threads.items[thread].process) < 0)
+        gpu_idle_walk_begin(walk, &host->idle, trace->threads.items[thread].process) < 0)
         return -1;
     for (size_t i = 0; i < own.samples; i++) {
         key.site = samples[i].site;
         const struct count one = {gpu_idle_at(walk, samples[i].time), 1};
-        struct count *count = dense_map_item(&state->counted, &key, &state->counts);
+        struct count *count = dense_map_item(&host->counted, &key, &host->counts);
         if (!count)
             return -1;
         add(count, &one);
-        add(&state->all, &one);
+        add(&host->all, &one);
     }
     return 0;
 }
@@ -82,12 +83,12 @@ static int count_thread(struct state *state, const struct trace *trace, struct g
 /* --- functions --- */
 
 /* A function that called itself counts once. */
-static struct function_row *count_function(struct state *state, const struct function_key *key, uint32_t file,
+static struct function_row *count_function(struct host_groups *host, const struct function_key *key, uint32_t file,
                                            size_t stack, const struct count *count)
 {
-    size_t before = state->rows.count;
-    struct function_row *row = dense_map_item(&state->functions, key, &state->rows);
-    if (row && state->rows.count > before) {
+    size_t before = host->rows.count;
+    struct function_row *row = dense_map_item(&host->functions, key, &host->rows);
+    if (row && host->rows.count > before) {
         row->file = file;
         row->seen = SIZE_MAX;
     }
@@ -105,15 +106,15 @@ static bool is_unnamed_in_interpreter(const struct trace *trace, const struct tr
            (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0);
 }
 
-static int count_stack(struct state *state, const struct trace *trace, size_t number)
+static int count_stack(struct host_groups *host, const struct trace *trace, size_t number)
 {
-    const struct counted *counted = dense_map_row(&state->counted, number);
+    const struct counted *counted = dense_map_row(&host->counted, number);
     const struct host_site *site = dense_map_row(&trace->samples.sites, counted->site);
     const struct trace_frame *frames[TRACE_STACK_FRAMES];
     size_t depth = trace_stack(trace, site->stack, frames, TRACE_STACK_FRAMES);
-    const struct count *count = &state->counts.items[number];
+    const struct count *count = &host->counts.items[number];
     struct function_key key = {counted->group, (uint32_t)site->name, EVENT_NO_TEXT};
-    struct function_row *row = depth > 0 ? NULL : count_function(state, &key, EVENT_NO_TEXT, number, count);
+    struct function_row *row = depth > 0 ? NULL : count_function(host, &key, EVENT_NO_TEXT, number, count);
     /* What the interpreter does in functions without a name counts for the function of Python that it does it for. */
     size_t first = 0;
     while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
@@ -123,7 +124,7 @@ static int count_stack(struct state *state, const struct trace *trace, size_t nu
     for (size_t i = running; i < depth; i++) {
         key.module = frames[i]->module;
         key.function = frames[i]->function;
-        struct function_row *called = count_function(state, &key, frames[i]->file, number, count);
+        struct function_row *called = count_function(host, &key, frames[i]->file, number, count);
         if (!called)
             return -1;
         if (i == running)
@@ -136,19 +137,19 @@ static int count_stack(struct state *state, const struct trace *trace, size_t nu
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
+    struct host_groups *host = context;
     struct gpu_idle_walk walk = {0};
-    int status = host_samples_any(&trace->samples) ? gpu_idle_gather(&state->idle, trace) : 0;
+    int status = host_samples_any(&trace->samples) ? gpu_idle_gather(&host->idle, trace) : 0;
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
         if (trace->samples.threads.items[i].samples > 0) {
-            status = count_thread(state, trace, &walk, i);
+            status = count_thread(host, trace, &walk, i);
             host_samples_evict(&trace->samples);
         }
-    for (size_t i = 0; status == 0 && i < state->counts.count; i++)
-        status = count_stack(state, trace, i);
+    for (size_t i = 0; status == 0 && i < host->counts.count; i++)
+        status = count_stack(host, trace, i);
     gpu_idle_walk_release(&walk);
-    gpu_idle_release(&state->idle);
-    state->idle = (struct gpu_idle){0};
+    gpu_idle_release(&host->idle);
+    host->idle = (struct gpu_idle){0};
     return status;
 }
 
@@ -156,22 +157,22 @@ static int gather(void *context, const struct trace *trace)
 
 static struct cell fill_of_idle(struct report_row *row, const struct column *column)
 {
-    const struct state *state = row->state;
-    return state->all.idle > 0 ? cell_share(row_integer(row, column), state->all.idle) : (struct cell){0};
+    const struct host_groups *host = row->state;
+    return host->all.idle > 0 ? cell_share(row_integer(row, column), host->all.idle) : (struct cell){0};
 }
 
 static struct cell fill_of_all(struct report_row *row, const struct column *column)
 {
-    const struct state *state = row->state;
-    return cell_share(row_integer(row, column), state->all.all);
+    const struct host_groups *host = row->state;
+    return cell_share(row_integer(row, column), host->all.all);
 }
 
 static struct cell fill_group(struct report_row *row, const struct column *column)
 {
-    const struct state *state = row->state;
-    if (state->groups.count < 2)
+    const struct host_groups *host = row->state;
+    if (host->groups.count < 2)
         return (struct cell){0};
-    return table_text(row->table, interned(&state->groups, (uint32_t)((const struct function_key *)row->key)->group));
+    return table_text(row->table, interned(&host->groups, (uint32_t)((const struct function_key *)row->key)->group));
 }
 
 static struct cell fill_function(struct report_row *row, const struct column *column)
@@ -212,15 +213,15 @@ static int by_samples(const void *left, const void *right)
 
 static void finish(struct report_row *row)
 {
-    const struct state *state = row->state;
-    section_rows_ordered(row, &state->functions, state->rows.items, state->rows.count, sizeof(*state->rows.items),
+    const struct host_groups *host = row->state;
+    section_rows_ordered(row, &host->functions, host->rows.items, host->rows.count, sizeof(*host->rows.items),
                          by_samples);
 }
 
 const struct section section_host = {
     SECTION_COLUMNS(columns),
     .none = "no CPU samples were recorded: gputrace run --cpu=samples records them",
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct host_groups),
     .looks_at = {.timeline = true, .samples = true},
     .gather = gather,
     .finish = finish,

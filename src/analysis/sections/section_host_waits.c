@@ -29,7 +29,7 @@ struct wait_row {
     uint32_t frame;  /* where, in the longest */
 };
 
-struct state {
+struct thread_waits {
     struct dense_map keys;
     ARRAY(struct wait_row) rows;
     struct gpu_idle idle;
@@ -40,58 +40,59 @@ struct state {
 
 static void release(void *context)
 {
-    struct state *state = context;
-    for (size_t i = 0; i < state->rows.count; i++)
-        series_release(&state->rows.items[i].times);
-    array_release(&state->rows);
-    dense_map_release(&state->keys);
-    gpu_idle_release(&state->idle);
-    interner_release(&state->groups);
-    map_release(&state->wakers);
-    host_sites_release(&state->sites);
+    struct thread_waits *waits = context;
+    for (size_t i = 0; i < waits->rows.count; i++)
+        series_release(&waits->rows.items[i].times);
+    array_release(&waits->rows);
+    dense_map_release(&waits->keys);
+    gpu_idle_release(&waits->idle);
+    interner_release(&waits->groups);
+    map_release(&waits->wakers);
+    host_sites_release(&waits->sites);
 }
 
-static uint32_t group_of(struct state *state, const struct trace *trace, uint32_t thread)
+static uint32_t group_of(struct thread_waits *waits, const struct trace *trace, uint32_t thread)
 {
     size_t length;
     const char *name = trace_thread_comm(trace, thread, &length);
-    return intern(&state->groups, name, length);
+    return intern(&waits->groups, name, length);
 }
 
 /* 0, or -1: no memory. */
-static int find_waker(struct state *state, const struct trace *trace, uint32_t thread, int64_t id, uint64_t *group)
+static int find_waker(struct thread_waits *waits, const struct trace *trace, uint32_t thread, int64_t id,
+                      uint64_t *group)
 {
     bool is_new = false;
     *group = NOBODY;
     if (id <= 0 || id > UINT32_MAX)
         return 0;
-    uint64_t *known = map_put(&state->wakers, (uint64_t)thread << 32 | (uint64_t)id, &is_new);
+    uint64_t *known = map_put(&waits->wakers, (uint64_t)thread << 32 | (uint64_t)id, &is_new);
     if (!known)
         return -1;
     if (is_new) {
         uint32_t waker = trace_find_waker(trace, thread, id);
-        *known = waker == LAUNCHED_NO_THREAD ? NOBODY : group_of(state, trace, waker);
+        *known = waker == LAUNCHED_NO_THREAD ? NOBODY : group_of(waits, trace, waker);
     }
     *group = *known;
     return 0;
 }
 
-static int add_state(struct state *state, const struct trace *trace, struct gpu_idle_walk *walk, struct wait_key *key,
-                     uint32_t thread, const struct host_state *time)
+static int add_state(struct thread_waits *waits, const struct trace *trace, struct gpu_idle_walk *walk,
+                     struct wait_key *key, uint32_t thread, const struct host_state *time)
 {
     int64_t length = time->end - time->start;
     key->kind = time->kind;
-    key->doing = host_sites_of_state(&state->sites, time);
-    if (key->doing == EVENT_NO_TEXT || find_waker(state, trace, thread, time->waker, &key->waker) < 0)
+    key->doing = host_sites_of_state(&waits->sites, time);
+    if (key->doing == EVENT_NO_TEXT || find_waker(waits, trace, thread, time->waker, &key->waker) < 0)
         return -1;
-    struct wait_row *row = dense_map_item(&state->keys, key, &state->rows);
+    struct wait_row *row = dense_map_item(&waits->keys, key, &waits->rows);
     if (!row || series_add(&row->times, length) < 0)
         return -1;
     sum_add(&row->idle, gpu_idle_within(walk, time->start, time->end));
-    row->launches |= state->idle.launches[thread];
+    row->launches |= waits->idle.launches[thread];
     if (length > row->longest) {
         row->longest = length;
-        row->frame = state->sites.sites.items[time->site].frame;
+        row->frame = waits->sites.sites.items[time->site].frame;
     }
     return 0;
 }
@@ -105,23 +106,23 @@ static bool is_ours(const struct trace *trace, uint32_t thread)
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
+    struct thread_waits *waits = context;
     struct gpu_idle_walk walk = {0};
     bool any = host_samples_any_states(&trace->samples);
-    int status = any ? gpu_idle_gather(&state->idle, trace) : 0;
+    int status = any ? gpu_idle_gather(&waits->idle, trace) : 0;
     if (status == 0 && any)
-        status = host_sites_make(&state->sites, trace);
+        status = host_sites_make(&waits->sites, trace);
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
         if (trace->samples.threads.items[i].states > 0 && !is_ours(trace, i)) {
             const struct host_thread own = host_samples_thread(&trace->samples, i);
-            struct wait_key key = {.group = group_of(state, trace, i)};
-            status = gpu_idle_walk_begin(&walk, &state->idle, trace->threads.items[i].process);
+            struct wait_key key = {.group = group_of(waits, trace, i)};
+            status = gpu_idle_walk_begin(&walk, &waits->idle, trace->threads.items[i].process);
             for (size_t k = 0; status == 0 && k < own.states; k++)
-                status = add_state(state, trace, &walk, &key, i, &trace->samples.states.items[own.first_state + k]);
+                status = add_state(waits, trace, &walk, &key, i, &trace->samples.states.items[own.first_state + k]);
         }
     gpu_idle_walk_release(&walk);
-    gpu_idle_release(&state->idle);
-    state->idle = (struct gpu_idle){0};
+    gpu_idle_release(&waits->idle);
+    waits->idle = (struct gpu_idle){0};
     host_samples_evict(&trace->samples);
     return status;
 }
@@ -130,8 +131,8 @@ static int gather(void *context, const struct trace *trace)
 
 static struct cell group_cell(struct report_row *row, uint64_t group)
 {
-    const struct state *state = row->state;
-    return group == NOBODY ? (struct cell){0} : table_text(row->table, interned(&state->groups, (uint32_t)group));
+    const struct thread_waits *waits = row->state;
+    return group == NOBODY ? (struct cell){0} : table_text(row->table, interned(&waits->groups, (uint32_t)group));
 }
 
 static struct cell fill_group(struct report_row *row, const struct column *column)
@@ -152,11 +153,11 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 
 static struct cell fill_where(struct report_row *row, const struct column *column)
 {
-    const struct state *state = row->state;
+    const struct thread_waits *waits = row->state;
     const struct wait_row *wait = row->item;
     struct buffer text;
     buffer_init_memory(&text);
-    host_sites_write(&text, &state->sites, row->trace, ((const struct wait_key *)row->key)->doing, wait->frame);
+    host_sites_write(&text, &waits->sites, row->trace, ((const struct wait_key *)row->key)->doing, wait->frame);
     return table_sink(row->table, &text);
 }
 
@@ -181,14 +182,14 @@ static int by_idle(const void *left, const void *right)
 
 static void finish(struct report_row *row)
 {
-    const struct state *state = row->state;
-    section_rows_ordered(row, &state->keys, state->rows.items, state->rows.count, sizeof(*state->rows.items), by_idle);
+    const struct thread_waits *waits = row->state;
+    section_rows_ordered(row, &waits->keys, waits->rows.items, waits->rows.count, sizeof(*waits->rows.items), by_idle);
 }
 
 const struct section section_host_waits = {
     SECTION_COLUMNS(columns),
     .none = "times off the processor were not recorded: gputrace run --cpu=switches records them",
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct thread_waits),
     .looks_at = {.timeline = true, .samples = true},
     .gather = gather,
     .finish = finish,

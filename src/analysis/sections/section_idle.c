@@ -11,34 +11,34 @@
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/model/section.h"
 
-struct state {
+struct idle_causes {
     struct idle idle; /* first: section_state() is one */
     struct idle_gaps gaps;
 };
 
 static void init(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    idle_gaps_init(&state->gaps, trace->space);
+    struct idle_causes *causes = context;
+    idle_gaps_init(&causes->gaps, trace->space);
 }
 
 static void release(void *context)
 {
-    struct state *state = context;
-    idle_release(&state->idle);
-    idle_gaps_release(&state->gaps);
+    struct idle_causes *causes = context;
+    idle_release(&causes->idle);
+    idle_gaps_release(&causes->gaps);
 }
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    struct state *state = context;
-    return idle_gaps_event(&state->gaps, trace, event);
+    struct idle_causes *causes = context;
+    return idle_gaps_event(&causes->gaps, trace, event);
 }
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
-    return idle_gaps_finish(&state->gaps, &state->idle, trace);
+    struct idle_causes *causes = context;
+    return idle_gaps_finish(&causes->gaps, &causes->idle, trace);
 }
 
 /* --- the tables --- */
@@ -153,7 +153,7 @@ static int find_most(const struct idle *idle, struct most *most)
 
 static void finish(struct report_row *row)
 {
-    const struct idle *idle = &((const struct state *)row->state)->idle;
+    const struct idle *idle = &((const struct idle_causes *)row->state)->idle;
     struct most *most = calloc(idle->devices.count * IDLE_CAUSE_COUNT + 1, sizeof(*most));
     int status = most ? find_most(idle, most) : -1;
     for (size_t i = 0; status == 0 && i < idle->devices.count * IDLE_CAUSE_COUNT; i++) {
@@ -169,7 +169,7 @@ static void finish(struct report_row *row)
 
 const struct section section_idle = {
     SECTION_COLUMNS(columns),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct idle_causes),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .comparable = {.noun = "idle", .keys = {"why"}, .total = "total", .part = PART_OF_IDLE_TIME, .floor = FLOOR_HOST},

@@ -18,7 +18,7 @@ struct pair {
     int64_t both; /* ns */
 };
 
-struct state {
+struct overlaps {
     struct tally pairs; /* struct pair by struct pair_key */
 };
 
@@ -29,7 +29,7 @@ struct running {
 
 /* Where the walk is on a device. */
 struct walk {
-    struct state *state;
+    struct overlaps *overlaps;
     bool any;
     uint32_t device;
     int64_t time;
@@ -43,7 +43,7 @@ static int add_pairs(struct walk *walk, int64_t length)
         for (size_t k = 0; k < i; k++) {
             uint32_t a = walk->running[i].stream, b = walk->running[k].stream;
             const struct pair_key key = {a < b ? a : b, a < b ? b : a};
-            struct pair *pair = tally_item(&walk->state->pairs, &key, struct pair);
+            struct pair *pair = tally_item(&walk->overlaps->pairs, &key, struct pair);
             if (!pair)
                 return -1;
             sum_add(&pair->both, length);
@@ -91,7 +91,7 @@ static int add_op(struct walk *walk, const struct timeline_op *op)
 
 static int gather(void *state, const struct trace *trace)
 {
-    struct walk walk = {.state = state};
+    struct walk walk = {.overlaps = state};
     const struct timeline_op *op;
     if (trace->streams.count <= 1)
         return 0;
@@ -186,7 +186,7 @@ static void finish(struct report_row *row)
 
 const struct section section_overlap = {
     SECTION_COLUMNS(columns),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct overlaps),
     SECTION_STATE_PLAIN_TALLY(struct pair),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK,

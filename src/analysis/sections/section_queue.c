@@ -21,7 +21,7 @@ struct stream_row {
     int64_t host_wait, kernel_wait, other; /* ns */
 };
 
-struct state {
+struct queues {
     ARRAY(struct stream_row) rows; /* by index in trace.streams */
 };
 
@@ -78,16 +78,16 @@ static int queue_op(struct stream_row *row, const struct timeline_op *op)
 
 static int gather(void *context, const struct trace *trace)
 {
-    struct state *state = context;
+    struct queues *queues = context;
     struct sorter_walk walk;
     const struct timeline_op *op;
     int status = 0;
     sorter_walk_begin(&walk, &trace->timeline);
-    while (state->rows.count < trace->streams.count)
-        if (!array_push(&state->rows))
+    while (queues->rows.count < trace->streams.count)
+        if (!array_push(&queues->rows))
             return sorter_walk_end(&walk), -1;
     while (status == 0 && (op = sorter_next(&walk))) {
-        struct stream_row *row = &state->rows.items[op->stream];
+        struct stream_row *row = &queues->rows.items[op->stream];
         int64_t idle = op->start - row->end;
         if (row->operations++ > 0 && idle > 0) {
             if (op->called != FIELD_ABSENT && op->called > row->end)
@@ -98,17 +98,17 @@ static int gather(void *context, const struct trace *trace)
         row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
         status = op->called == FIELD_ABSENT ? 0 : queue_op(row, op);
     }
-    for (size_t i = 0; i < state->rows.count; i++)
-        finish_until(&state->rows.items[i], INT64_MAX);
+    for (size_t i = 0; i < queues->rows.count; i++)
+        finish_until(&queues->rows.items[i], INT64_MAX);
     return sorter_walk_end(&walk) ?: status;
 }
 
 static void release(void *context)
 {
-    struct state *state = context;
-    for (size_t i = 0; i < state->rows.count; i++)
-        array_release(&state->rows.items[i].ends);
-    array_release(&state->rows);
+    struct queues *queues = context;
+    for (size_t i = 0; i < queues->rows.count; i++)
+        array_release(&queues->rows.items[i].ends);
+    array_release(&queues->rows);
 }
 
 /* --- the tables --- */
@@ -151,9 +151,9 @@ static struct cell part_cell(int64_t part, int64_t whole)
 /* The queue has a state of its own, and rows where calls are known. */
 static void finish(struct report_row *row)
 {
-    const struct state *state = section_state(row->trace, REPORT_QUEUE);
-    for (size_t i = 0; i < state->rows.count; i++) {
-        const struct stream_row *stream = &state->rows.items[i];
+    const struct queues *queues = section_state(row->trace, REPORT_QUEUE);
+    for (size_t i = 0; i < queues->rows.count; i++) {
+        const struct stream_row *stream = &queues->rows.items[i];
         const struct trace_stream_id *id = trace_stream_id(row->trace, i);
         int64_t span = stream->time - stream->from, idle = stream->host_wait + stream->kernel_wait + stream->other;
         const struct line line = {
@@ -174,7 +174,7 @@ static void finish(struct report_row *row)
 
 const struct section section_queue = {
     SECTION_COLUMNS(queue_columns),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct queues),
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .sort = "max",
