@@ -142,9 +142,10 @@ toolkit:
 	    echo "no CUDA toolkit in CUDA_HOME=$(CUDA_HOME): install it from https://developer.nvidia.com/cuda-downloads" \
 	         "(CUDA 13), or say where it is: make CUDA_HOME=/path/to/cuda" >&2; exit 1; }
 
+# `make setup` and `make demo` alone install; other targets say what is missing.
 setup: build/.setup ## installs what building and testing need, with apt-get
 build/.setup: .ci/setup
-	@.ci/setup $@
+	@.ci/setup$(if $(filter setup,$(MAKECMDGOALS)),, --check) $@
 build/.setup-build: .ci/setup
 	@.ci/setup --build $@
 
@@ -156,19 +157,24 @@ demo: build/.setup-build ## shows a program with a fault, its finding, and what 
 	@+$(SUBMAKE) -s all samples simgpu
 	@samples/demo $(B)
 
-test: setup ## builds and tests everything; SAN=address,undefined or SAN=thread with sanitizers
-	@+$(SUBMAKE) all samples simgpu tests check_trace fuzzers
+test: build/.setup ## builds and tests, before a commit; SAN=address,undefined or SAN=thread with sanitizers
+	@+$(SUBMAKE) all samples simgpu tests check_trace
 	@tests/run -b $(B)
 
-check-samples: setup ## traces every sample, on the GPU where there is one, and compares with what it did
+# What takes hours in all, by the parts that tests/all names: PARTS="tests kills".
+test-all: build/.setup ## also tests that take minutes or start daemons, sanitizers, 1,000 kills, a soak, fuzzers; PARTS= some
+	@+$(SUBMAKE) all samples simgpu tests check_trace fuzzers
+	@tests/all -b $(B) $(PARTS)
+
+check-samples: build/.setup ## traces every sample, on the GPU where there is one, and compares with what it did
 	@+$(SUBMAKE) all samples simgpu check_trace
 	@tests/run -b $(B) tests/samples/
 
-bench: setup ## measures: time to convert, and on a GPU what tracing costs the program
+bench: build/.setup ## measures: time to convert, and on a GPU what tracing costs the program
 	@+$(SUBMAKE) all samples simgpu tests
 	@tests/bench/run $(B)
 
-bench-kill: setup ## kills a program of eight threads at KILLS (1000) random moments: every trace must be whole
+bench-kill: build/.setup ## kills a program of eight threads at KILLS (1000) random moments: every trace must be whole
 	@+$(SUBMAKE) all simgpu check_trace $(B)/tests/robust/programs/crowd
 	@KILLS=$${KILLS:-1000} tests/bench/kills $(B)
 
@@ -217,4 +223,4 @@ help: ## this list
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors"
 
-.PHONY: all always toolkit setup demo test check-samples bench bench-kill lint fmt install uninstall clean help
+.PHONY: all always toolkit setup demo test test-all check-samples bench bench-kill lint fmt install uninstall clean help

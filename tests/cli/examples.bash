@@ -114,7 +114,8 @@ examples_command() { # COMMAND
     local command=$1 left source
     case $command in
     make\ *) # not within the tests that it would run
-        env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" "${command#make }" 2>&1
+        # shellcheck disable=SC2086 # targets and variables
+        env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" ${command#make } 2>&1
         return
         ;;
     *gputrace\ recover* | */tmp/gputrace-*)

@@ -55,7 +55,7 @@ $(F)/seeds: $(F)/make-seeds
 # Nothing without clang; a test then says so.
 fuzzers: $(if $(CLANG),$(FUZZERS) $(F)/seeds)
 
-fuzz: setup ## looks for inputs that break the readers, for a minute each; FUZZ_SECONDS=N for longer
+fuzz: build/.setup ## looks for inputs that break the readers, for a minute each; FUZZ_SECONDS=N for longer
 	@+$(SUBMAKE) fuzzers
 	@tests/fuzz/run -b $(B) -s $(FUZZ_SECONDS)
 

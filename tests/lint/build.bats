@@ -72,7 +72,7 @@ installed() {
     refute_output --partial -Werror
     run -0 own_make -n V=1 WERROR=1 "$object"
     assert_output --partial ' -Werror '
-    grep -q 'make test WERROR=1' "$root/.ci/run"
+    grep -q 'make setup test-all .*WERROR=1' "$root/.ci/run"
     run -0 grep -h -e -Werror "$root/Makefile" "$root"/*/*.mk "$root"/*/*/*.mk
     assert_output 'WERROR_FLAG := $(if $(WERROR),-Werror)'
 }

@@ -55,6 +55,18 @@ unit() { # NAME LINE...
     assert_line 'FAILED  build/tests/chance_test: seed 42'
 }
 
+@test "tests with the tag long are run when all are asked for; the slowest can be listed" {
+    unit good 'echo 1..1' 'echo "ok 1 - one"'
+    printf '%s\n' '@test "quick" { true; }' '# bats test_tags=long' '@test "slow" { sleep 0.1; }' >tree/tests/two.bats
+    printf '%s\n' '# bats file_tags=long' '@test "daemons" { skip "no daemons"; }' >tree/tests/long.bats
+    run -0 tree/tests/run
+    assert_line --index -1 '2 passed, 0 failed, 0 skipped'
+    run -0 tree/tests/run -a -s 1
+    assert_line 'skipped tests/long.bats: daemons: no daemons'
+    assert_line --index -2 --regexp '^[0-9]+ ms  tests/two.bats: slow$'
+    assert_line --index -1 '3 passed, 0 failed, 1 skipped'
+}
+
 @test "a suite that crashes has failed" {
     unit crash 'echo 1..2' 'echo "ok 1 - one"' 'kill -SEGV $$'
     run -1 tree/tests/run

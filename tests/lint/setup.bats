@@ -52,6 +52,28 @@ poor() {
     refute_line '.ci/setup build/.setup'
 }
 
+@test "tests install nothing: what is missing is said, with the command that installs it" {
+    poor
+    stub apt-get
+    run -1 "$root/.ci/setup" --check stamp
+    assert_line --partial 'libcjson-dev: reads JSON'
+    assert_line --index -1 'setup: `make setup` installs them'
+    [ ! -e asked ] && [ ! -e stamp ]
+    run -0 env -u MAKEFLAGS make -n -C "$root" -W .ci/setup build/.setup
+    assert_line '.ci/setup --check build/.setup'
+    for target in test test-all bench check-samples fuzz; do
+        grep -qh "^$target: build/.setup " "$root/Makefile" "$root/tests/fuzz/fuzz.mk"
+    done
+    run -0 env -u MAKEFLAGS make -n -C "$root" -W .ci/setup setup build/.setup
+    assert_line '.ci/setup build/.setup'
+}
+
+@test "README.md and .ci/run have the command that installs what tests need and runs them" {
+    grep -qF '`make setup test`' "$root/README.md"
+    grep -qF '`make test-all`' "$root/README.md"
+    grep -q '^exec make setup test-all PARTS=tests ' "$root/.ci/run"
+}
+
 @test "lists that are too old are brought up to date, once" {
     poor
     stub apt-get 'case $1 in update) touch updated ;; install) [ -e updated ] ;; esac'
