@@ -6,9 +6,9 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "trace/frames.h"
-#include "analysis/findings/findings.h"
-#include "analysis/model/filter.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/findings.h"
+#include "analysis/selection/filter.h"
+#include "analysis/engine/trace.h"
 #include "analysis/render/render.h"
 
 #define GAP " · "

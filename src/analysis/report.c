@@ -10,13 +10,13 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "common/threads.h"
-#include "analysis/model/filter.h"
-#include "analysis/findings/findings.h"
-#include "analysis/base/heap.h"
-#include "analysis/model/names.h"
+#include "analysis/selection/filter.h"
+#include "analysis/engine/findings.h"
+#include "analysis/engine/heap.h"
+#include "analysis/engine/names.h"
 #include "trace/meaning/sources.h"
 #include "analysis/render/render.h"
-#include "analysis/model/section.h"
+#include "analysis/engine/section.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,       [REPORT_CSV] = &renderer_csv,   [REPORT_JSON] = &renderer_json,

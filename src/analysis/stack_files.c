@@ -6,8 +6,8 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/options.h"
-#include "analysis/model/stacks.h"
-#include "analysis/model/trace.h"
+#include "analysis/stacks/stacks.h"
+#include "analysis/engine/trace.h"
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"

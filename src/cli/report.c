@@ -19,7 +19,7 @@
 #include "cli/trace_folder.h"
 #include "symbols/symbols.h"
 #include "trace/meaning/sources.h"
-#include "analysis/findings/findings.h"
+#include "analysis/engine/findings.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
-#include "analysis/model/section.h"
+#include "analysis/engine/section.h"
 
 enum { WORD_ALL = REPORT_SECTION_COUNT, WORD_LIST };
 

@@ -15,7 +15,7 @@ enum file_content {
     FILE_EVENTS,     /* a trace: a sink writes it */
     FILE_SPEEDSCOPE, /* analysis/stack_files.h */
     FILE_FOLDED,     /* likewise */
-    FILE_FLIGHT,     /* a folder of files: analysis/flight_files.h */
+    FILE_FLIGHT,     /* a folder of files: analysis/job/flight_files.h */
 };
 
 enum file_packing {

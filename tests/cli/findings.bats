@@ -5,7 +5,7 @@ load findings
 
 data=$root/tests/data
 man=$root/man/gputrace-findings.7
-header=$root/src/analysis/findings/findings.h
+header=$root/src/analysis/engine/findings.h
 
 @test "copies and sets that block the host, are small, or do not overlap with kernels" {
     planted copies pageable pageable-copies

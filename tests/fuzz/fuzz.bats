@@ -36,7 +36,7 @@ fuzz() { # TARGET
 
 @test "the trace that values are changed in has every key of the metadata that reports read" {
     grep -ohE '(member_of|text_of|number_of)\([a-z_]+, "[^"]+"|\{"[^"]+", (NUMBER|AMOUNT|COUNT|TIME|TEXT)' \
-        "$root/src/analysis/model/metadata.c" | grep -oE '"[^"]+"' | sort -u >keys
+        "$root/src/analysis/engine/metadata.c" | grep -oE '"[^"]+"' | sort -u >keys
     [ "$(wc -l <keys)" -gt 40 ]
     while read -r key; do
         grep -qF "$key:" "$root/tests/fuzz/tool/scene.json" || fail "tests/fuzz/tool/scene.json has no $key"

@@ -5,8 +5,8 @@
 
 #include "common/lookup.h"
 #include "analysis/critical/critical_graph.h"
-#include "analysis/model/timeline.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/timeline.h"
+#include "analysis/engine/trace.h"
 
 /* If nothing of what is recorded holds an operation for longer, then something does that is not recorded; ns. */
 #define HELD_LONG 1000000

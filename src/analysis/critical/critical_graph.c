@@ -2,7 +2,7 @@
 
 #include "common/lookup.h"
 #include "common/memory.h"
-#include "analysis/model/timeline.h"
+#include "analysis/engine/timeline.h"
 
 /* Operations that ended last on a GPU, among which the one of a graph is looked for. */
 #define RECENT 64

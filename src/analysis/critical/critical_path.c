@@ -1,8 +1,8 @@
 #include "analysis/critical/critical_path.h"
 
 #include "common/lookup.h"
-#include "analysis/model/ranges.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/ranges.h"
+#include "analysis/engine/trace.h"
 
 const struct critical_kind_words critical_kind_words[CRITICAL_KIND_COUNT] = {
 #define KIND(constant, word, text) {word, text},

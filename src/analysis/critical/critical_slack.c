@@ -6,8 +6,8 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_walk.h"
-#include "analysis/model/timeline.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/timeline.h"
+#include "analysis/engine/trace.h"
 
 /* A moment at which one of these changes what can be late. Of one time the least comes first. */
 enum moment { CALL_ENDS, OP_STARTS, CALL_STARTS };

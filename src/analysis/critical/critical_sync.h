@@ -11,7 +11,7 @@
 #include "common/file_vector.h"
 #include "common/sorter.h"
 #include "trace/event_fields.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 
 /* A stream was made to wait for what was launched into stream ON before the time MARKED. */
 struct critical_wait {

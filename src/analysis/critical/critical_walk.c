@@ -1,8 +1,8 @@
 #include "analysis/critical/critical_walk.h"
 
 #include "trace/event.h"
-#include "analysis/model/timeline.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/timeline.h"
+#include "analysis/engine/trace.h"
 
 struct walk {
     struct critical_graph *graph;

@@ -11,8 +11,8 @@
 #include "common/log.h"
 #include "analysis/report.h"
 #include "analysis/base/table.h"
-#include "analysis/findings/findings.h"
-#include "analysis/model/comparable.h"
+#include "analysis/engine/findings.h"
+#include "analysis/engine/comparable.h"
 
 struct diff_key {
     uint64_t section, name;

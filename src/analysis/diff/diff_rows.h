@@ -12,7 +12,7 @@
 #include "common/array.h"
 #include "common/dense_map.h"
 #include "common/map.h"
-#include "analysis/model/section.h"
+#include "analysis/engine/section.h"
 #include "analysis/names/pretty_names.h"
 #include "analysis/diff/statistics.h"
 

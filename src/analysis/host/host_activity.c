@@ -5,7 +5,7 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 
 /* A sample says what a running thread did up to so many periods before and after it. */
 #define REACH_PERIODS 2

@@ -3,7 +3,7 @@
 #include "analysis/host/host_activity.h"
 
 #include "common/buffer.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 
 /* Of an activity: its own frame, or the other thread's. */
 struct place_key {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 #include "trace/frames.h"
 
 struct host_frame_facts {

@@ -4,8 +4,8 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/names.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/names.h"
+#include "analysis/engine/trace.h"
 
 const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
 #define CAUSE(constant, word, text) {word, text},

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/lookup.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 #include "analysis/names/name_facts.h"
 
 struct thread_phase {

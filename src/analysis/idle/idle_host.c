@@ -5,8 +5,8 @@
 
 #include "analysis/base/cost_sum.h"
 #include "common/lookup.h"
-#include "analysis/model/names.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/names.h"
+#include "analysis/engine/trace.h"
 
 ORDER_BY(by_thread_and_time, struct idle_host_gap, thread, start, what.device)
 

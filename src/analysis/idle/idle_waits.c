@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/lookup.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 
 struct record {
     struct trace_stream_id stream;

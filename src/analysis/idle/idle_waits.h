@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/sorter.h"
-#include "analysis/model/timeline.h"
+#include "analysis/engine/timeline.h"
 
 struct event_fields;
 struct trace;

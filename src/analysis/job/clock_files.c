@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/base/options.h"
-#include "analysis/model/collectives.h"
-#include "analysis/model/trace.h"
+#include "analysis/comm/collectives.h"
+#include "analysis/engine/trace.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/sorter.h"

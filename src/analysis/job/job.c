@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/findings/findings.h"
+#include "analysis/engine/findings.h"
 #include "analysis/ranks/rank_times.h"
 
 void job_init(struct job_whole *job, const struct report_options *options)

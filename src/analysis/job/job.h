@@ -12,7 +12,7 @@
 #include "analysis/base/options.h"
 #include "analysis/job/job_clocks.h"
 #include "analysis/job/job_part.h"
-#include "analysis/model/hang.h"
+#include "analysis/hang/hang.h"
 #include "analysis/ranks/comm.h"
 #include "analysis/ranks/ranks.h"
 

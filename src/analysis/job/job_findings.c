@@ -6,7 +6,7 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/findings/stragglers.h"
+#include "analysis/ranks/stragglers.h"
 #include "analysis/job/job.h"
 #include "analysis/ranks/rank_times.h"
 

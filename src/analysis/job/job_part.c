@@ -9,7 +9,7 @@
 
 #include "common/log.h"
 #include "common/memory.h"
-#include "analysis/findings/findings.h"
+#include "analysis/engine/findings.h"
 #include "analysis/job/part_format.h"
 #include "analysis/ranks/rank_times.h"
 

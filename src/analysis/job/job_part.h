@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/model/hang_fronts.h"
+#include "analysis/hang/hang_fronts.h"
 #include "analysis/ranks/ranks.h"
 
 /* Texts are numbers of ranks.texts, times ns. */

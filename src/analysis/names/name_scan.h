@@ -1,5 +1,5 @@
 /*
- * A demangled C++ name as model/names.c and pretty_name.c walk over it: its brackets are paired once; template
+ * A demangled C++ name as engine/names.c and pretty_name.c walk over it: its brackets are paired once; template
  * arguments and the components of a::b<c> are found between them.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_SCAN_H

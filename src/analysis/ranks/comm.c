@@ -1,7 +1,7 @@
 #include "analysis/ranks/comm.h"
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/section.h"
+#include "analysis/engine/section.h"
 void comm_release(struct comm *comm)
 {
     dense_map_release(&comm->keys);

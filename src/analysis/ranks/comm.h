@@ -10,8 +10,8 @@
 
 #include "common/array.h"
 #include "common/dense_map.h"
-#include "analysis/model/collectives.h"
-#include "analysis/model/section.h"
+#include "analysis/comm/collectives.h"
+#include "analysis/engine/section.h"
 
 /* Operations of one row. Texts are numbers of trace.strings. */
 struct comm_key {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "analysis/idle/idle.h"
-#include "analysis/model/steps.h"
+#include "analysis/steps/steps.h"
 
 #define RANK_STEPS_MOST 256
 

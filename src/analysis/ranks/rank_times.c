@@ -2,7 +2,7 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/trace.h"
 
 void rank_times_release(struct rank_times *times)
 {

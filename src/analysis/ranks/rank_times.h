@@ -9,7 +9,7 @@
 
 #include "common/array.h"
 #include "common/dense_map.h"
-#include "analysis/model/temporal.h"
+#include "analysis/gpu/temporal.h"
 
 struct trace;
 

@@ -4,7 +4,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "common/lookup.h"
-#include "analysis/model/collective_words.h"
+#include "analysis/comm/collective_words.h"
 #include "analysis/ranks/comm.h"
 
 void ranks_release(struct ranks *ranks)

@@ -12,8 +12,8 @@
 #include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/idle/idle.h"
-#include "analysis/model/collectives.h"
-#include "analysis/model/section.h"
+#include "analysis/comm/collectives.h"
+#include "analysis/engine/section.h"
 #include "analysis/ranks/rank_steps.h"
 #include "analysis/ranks/transfers.h"
 

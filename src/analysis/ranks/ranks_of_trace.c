@@ -6,7 +6,7 @@
 #include "common/lookup.h"
 #include "common/sorter.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/steps.h"
+#include "analysis/steps/steps.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 

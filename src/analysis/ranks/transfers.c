@@ -5,7 +5,7 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/collective_words.h"
+#include "analysis/comm/collective_words.h"
 #include "analysis/ranks/comm.h"
 
 void transfers_release(struct transfers *transfers)

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/dense_map.h"
-#include "analysis/model/collective.h"
+#include "analysis/comm/collective.h"
 
 struct transfer_key {
     uint64_t communicator, group_ranks, pair; /* texts; pair: of a send its sender and receiver, else 0 */

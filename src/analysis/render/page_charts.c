@@ -15,8 +15,8 @@
 
 #include "analysis/base/levels.h"
 #include "analysis/render/profile.h"
-#include "analysis/model/section.h"
-#include "analysis/model/stacks.h"
+#include "analysis/engine/section.h"
+#include "analysis/stacks/stacks.h"
 
 #define KERNELS 20
 #define BINS 40

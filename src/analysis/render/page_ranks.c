@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/findings/stragglers.h"
+#include "analysis/ranks/stragglers.h"
 #include "analysis/ranks/ranks.h"
 #include "analysis/render/page.h"
 

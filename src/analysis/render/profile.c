@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/lookup.h"
-#include "analysis/model/section.h"
+#include "analysis/engine/section.h"
 
 /* Around a finding: at least so long on both sides, and a part of its length. */
 #define MARGIN_NS INT64_C(250000)

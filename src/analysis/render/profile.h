@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "analysis/findings/findings.h"
-#include "analysis/model/temporal.h"
+#include "analysis/engine/findings.h"
+#include "analysis/gpu/temporal.h"
 
 #define PROFILE_BUCKETS 400 /* that the time of the trace is divided into, at most */
 #define PROFILE_GPUS 16     /* the first that are used */

@@ -7,9 +7,9 @@
 #include "common/threads.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
-#include "analysis/findings/findings.h"
-#include "analysis/model/section.h"
-#include "analysis/model/trace.h"
+#include "analysis/engine/findings.h"
+#include "analysis/engine/section.h"
+#include "analysis/engine/trace.h"
 #include "analysis/ranks/ranks.h"
 
 /* The files of html/, as they are, and a NUL. The Makefile knows that this file depends on them. */

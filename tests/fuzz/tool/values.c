@@ -12,7 +12,7 @@
 #include "tests/fuzz/tool/scene.h"
 
 #include "analysis/diff/diff.h"
-#include "analysis/flight_files.h"
+#include "analysis/job/flight_files.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"
 #include "analysis/stack_files.h"

@@ -1,0 +1,192 @@
+/*
+ * Who waited for what. A wait is known from the API call that does not return before the GPU has done something, which
+ * has the thread, or from CUPTI's record of it, which has streams and events, or from both, joined by correlation id.
+ * When a stream waits for an event, CUPTI records how long the call took that made it wait; how long the stream waited
+ * is not recorded. Several threads and streams wait at the same time, so there are no sums.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/lookup.h"
+#include "analysis/engine/section.h"
+
+/* What distinguishes the rows of waits. */
+struct wait_key {
+    uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
+    int64_t stream_waits; /* 1: the stream, not the thread that called */
+    int64_t thread;       /* index; FIELD_ABSENT: a stream waited, or not known */
+    int64_t device;       /* FIELD_ABSENT: there is no record, and what was waited for is not known */
+    int64_t waiting_stream;
+    int64_t stream, cuda_event; /* waited for; FIELD_ABSENT: neither is known */
+};
+
+struct sync_record {
+    int64_t correlation, start, duration;
+    struct wait_key key;
+};
+
+struct wait {
+    TALLY_SERIES(times); /* none where a stream waits */
+    int64_t count;
+};
+
+struct sync {
+    struct tally waits; /* struct wait by struct wait_key */
+    const struct trace *trace;
+    struct sorter records;
+    struct call_kinds kinds;
+};
+
+ORDER_BY(by_correlation, struct sync_record, correlation, start, duration)
+
+static void init(void *state, const struct trace *trace)
+{
+    struct sync *sync = state;
+    sync->trace = trace;
+    sorter_init(&sync->records, trace->space, sizeof(struct sync_record), by_correlation);
+}
+
+/* CUPTI's "none" comes as -1, or as that in 32 bits. */
+static int64_t known(int64_t number)
+{
+    return number >= 0 && number < UINT32_MAX ? number : FIELD_ABSENT;
+}
+
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct sync *sync = state;
+    const char *kind = interned(&trace->strings, event->name);
+    bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
+    int64_t stream = known(event->wait_on_stream);
+    struct sync_record record = {.correlation = event->correlation, .start = event->start, .duration = event->duration};
+    record.key = (struct wait_key){
+        .name = event->name,
+        .stream_waits = stream_waits,
+        .thread = FIELD_ABSENT,
+        .device = trace_event_device(event),
+        .waiting_stream = stream_waits ? known(event->stream) : FIELD_ABSENT,
+        .stream = strcmp(kind, "Stream Sync") == 0 ? known(event->stream) : stream,
+        .cuda_event = stream == FIELD_ABSENT ? known(event->wait_on_event)
+                                             : FIELD_ABSENT, /* with a stream, many events are one row */
+    };
+    return sorter_add(&sync->records, &record);
+}
+
+static enum call_kind kind_of(struct sync *sync, uint32_t name)
+{
+    return call_kinds_find(&sync->kinds, &sync->trace->strings, name);
+}
+
+static int add_wait(struct sync *sync, const struct wait_key *key, int64_t duration)
+{
+    struct wait *wait = tally_item(&sync->waits, key, struct wait);
+    if (!wait)
+        return -1;
+    wait->count++;
+    return key->stream_waits ? 0 : series_add(&wait->times, duration);
+}
+
+/* A call that CUPTI has no record for. */
+static int add_call(void *context, const struct call *call)
+{
+    struct sync *sync = context;
+    const struct wait_key key = {.name = call->name,
+                                 .thread = call->thread,
+                                 .device = FIELD_ABSENT,
+                                 .waiting_stream = FIELD_ABSENT,
+                                 .stream = FIELD_ABSENT,
+                                 .cuda_event = FIELD_ABSENT};
+    return call_kind_waits(kind_of(sync, call->name)) ? add_wait(sync, &key, call->end - call->start) : 0;
+}
+
+/* A call that blocks waits once, and as long as it takes, whatever is recorded within. */
+static int add_record(struct sync *sync, struct calls_join *join, const struct sync_record *record)
+{
+    struct wait_key key = record->key;
+    const struct call *call = calls_join_find(join, record->correlation, record->start);
+    if (!call || key.stream_waits)
+        return add_wait(sync, &key, record->duration);
+    enum call_kind kind = kind_of(sync, call->name);
+    bool blocks = call_kind_waits(kind); /* CUPTI has a record of cudaEventQuery as if it waited */
+    if (kind == CALL_QUERY || (blocks && join->again))
+        return 0;
+    key.name = call->name;
+    key.thread = call->thread;
+    return add_wait(sync, &key, blocks ? call->end - call->start : record->duration);
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct sync *sync = state;
+    struct calls_join join;
+    struct sorter_walk walk;
+    const struct sync_record *record;
+    int status = sorter_ready(&sync->records);
+    if (status < 0)
+        return status;
+    calls_join_begin(&join, &trace->calls);
+    join.missed = add_call;
+    join.context = sync;
+    sorter_walk_begin(&walk, &sync->records);
+    while (status == 0 && (record = sorter_next(&walk)))
+        status = add_record(sync, &join, record);
+    if (status == 0)
+        calls_join_miss_rest(&join);
+    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
+    return status ? status : walked ? walked : joined;
+}
+
+static struct cell fill_waiter(struct report_row *row, const struct column *column)
+{
+    const struct wait_key *key = row->key;
+    if (key->thread != FIELD_ABSENT)
+        return trace_thread_cell(row->trace, row->table, (uint32_t)key->thread);
+    if (key->waiting_stream != FIELD_ABSENT)
+        return trace_stream_cell(row->table, key->device, key->waiting_stream);
+    return table_text(row->table, "a thread");
+}
+
+static struct cell fill_target(struct report_row *row, const struct column *column)
+{
+    const struct wait_key *key = row->key;
+    const char *what = strstr(interned(&row->trace->strings, (uint32_t)key->name), "Event") ? "event on " : "";
+    if (key->device == FIELD_ABSENT)
+        return (struct cell){0};
+    if (key->stream != FIELD_ABSENT)
+        return table_format(row->table, "%sGPU %" PRId64 " stream %" PRId64, what, key->device, key->stream);
+    if (key->cuda_event != FIELD_ABSENT)
+        return table_format(row->table, "GPU %" PRId64 " event %" PRId64, key->device, key->cuda_event);
+    return table_format(row->table, "%sGPU %" PRId64, what, key->device);
+}
+
+static const struct column columns[] = {
+    COLUMN_TOTAL(0, wait, times),
+    {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(wait, count)},
+    COLUMNS_SUMMARY("", TYPE_NS, wait, times),
+    {"kind", "Kind", TYPE_TEXT, 0, fill_name, FROM_KEY(wait_key, name)},
+    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter, .importance = 88},
+    {"target", "For what", TYPE_TEXT, 0, .fill = fill_target},
+};
+
+static void release(void *state)
+{
+    struct sync *sync = state;
+    sorter_release(&sync->records);
+    array_release(&sync->kinds.items);
+}
+
+const struct section section_sync = {
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct sync),
+    SECTION_STATE_TALLY(struct wait),
+    .sources = {TRACE_SYNC | TRACE_API},
+    .comparable =
+        {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},
+    .sort = "total",
+    .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
+    .looks_at = {.calls = true},
+    .init = init,
+    .event = event,
+    .gather = gather,
+    .release = release,
+};

@@ -1,0 +1,66 @@
+/*
+ * One collective operation, send or receive of one rank: analysis/comm/collectives.h makes them.
+ */
+#ifndef GPUTRACE_ANALYSIS_COMM_COLLECTIVE_H
+#define GPUTRACE_ANALYSIS_COMM_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/event_fields.h"
+
+#define COLLECTIVE_NO_INDEX UINT32_MAX
+
+/* Times are ns. Numbers that are not known are FIELD_ABSENT, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
+struct collective {
+    /* Which operation it is: the same on all ranks of a job, but for numbers of texts. */
+    uint32_t communicator, group_ranks; /* texts */
+    int32_t source, target;             /* of a send and its receive: ranks in the group; else -1 */
+    int64_t sequence;                   /* from 0 */
+    /* From 0: of those with this sequence number. Where only kernels are known: stands for the kind of the operation,
+     * and for how many operations of each kind the rank has. */
+    uint32_t part;
+    /* Who took part. */
+    uint32_t process;   /* index in trace.processes */
+    event_id pid;       /* its id; of the GPU's row if no process is known */
+    int64_t rank;       /* in the job */
+    int64_t group_rank; /* in the group */
+    /* What it did. */
+    uint8_t kind;       /* enum collective_kind */
+    uint8_t on_host;    /* 1: of MPI: the call communicates, without a kernel */
+    uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
+    uint8_t joint;      /* 1: another operation has the same kernel: its time is counted there */
+    uint32_t name;      /* as the trace calls it */
+    uint32_t dtype;     /* text */
+    int64_t group_size; /* ranks */
+    int64_t peer;       /* the root, or the other rank of a send or receive */
+    int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
+    /* Of an operation whose kernel does others, too, which are joint: the bytes of all of them, and those that cross
+     * the bus. FIELD_ABSENT: of all others, and where some are not known. */
+    int64_t kernel_bytes, kernel_bus_bytes;
+    /* When. */
+    int64_t called, returned; /* of the call; returned: FIELD_ABSENT, too, when it had not returned at the end */
+    int64_t start, duration;  /* of the kernel; FIELD_ABSENT: none finished */
+    int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */
+    int64_t group_call;       /* the same for all operations of a kernel; FIELD_ABSENT: the kernel has no other one */
+    uint32_t thread;          /* index in trace.threads: the call's */
+    uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
+};
+
+/* Whether the same ranks do both: those of a communicator, or a sender and a receiver. */
+static inline bool collective_same_group(const struct collective *a, const struct collective *b)
+{
+    return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&
+           a->target == b->target;
+}
+
+/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; FIELD_ABSENT: that does not
+ * matter. Sets both. Returns whether it was found. */
+bool collective_find_in_list(const char *list, int64_t *place, int64_t *number);
+
+/* collective_exposed.c: sets `exposed` of COUNT operations. TRACE has timeline. Returns 0, or -1: no memory, or after
+ * error(). */
+struct trace;
+int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
+
+#endif

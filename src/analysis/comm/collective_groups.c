@@ -1,0 +1,176 @@
+#include "analysis/comm/collective_groups.h"
+
+#include "common/array.h"
+#include "common/lookup.h"
+#include "analysis/comm/collective_words.h"
+
+void collective_add_kernel(struct collective *call, const struct collective *kernel)
+{
+    call->start = kernel->start;
+    call->duration = kernel->duration;
+    call->device = kernel->device;
+    call->stream = kernel->stream;
+    call->in_flight = kernel->in_flight;
+    call->bytes = call->bytes == FIELD_ABSENT ? kernel->bytes : call->bytes;
+    call->group_size = call->group_size == FIELD_ABSENT ? kernel->group_size : call->group_size;
+    call->group_ranks = call->group_ranks == EVENT_NO_TEXT ? kernel->group_ranks : call->group_ranks;
+    call->dtype = call->dtype == EVENT_NO_TEXT ? kernel->dtype : call->dtype;
+}
+
+static bool has_kernel(const struct collective *one)
+{
+    return one->start != FIELD_ABSENT || one->in_flight;
+}
+
+/* Calls come first, then further kernels of theirs: replays of a graph. */
+static int by_group(const void *left, const void *right)
+{
+    const struct collective *a = left, *b = right;
+    return ORDER(a->pid, b->pid)
+               ?: ORDER(a->group_call, b->group_call)
+               ?: ORDER(a->called == FIELD_ABSENT, b->called == FIELD_ABSENT)
+               ?: ORDER(a->called, b->called) ?: ORDER(a->part, b->part) ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
+}
+
+void collective_groups_init(struct sorter *grouped, struct sorter_space *space)
+{
+    sorter_init(grouped, space, sizeof(struct collective), by_group);
+}
+
+/* The calls of one kernel. */
+struct group {
+    ARRAY(struct collective) calls;
+    collective_receiver *give;
+    void *context;
+    size_t leader;            /* the call that its kernel names; calls.count: none */
+    int64_t bytes, bus_bytes; /* of all that the kernel does; FIELD_ABSENT: not known */
+};
+
+/* --- bytes of a kernel --- */
+
+/* Bytes of operations: those of sends and receives, which go both ways at once, apart. */
+struct bytes {
+    bool known;
+    double others, sent, received;
+};
+
+static void add_bytes(struct bytes *sum, const struct collective *one, double factor)
+{
+    double bytes = (double)one->bytes * factor;
+    sum->known = sum->known && one->bytes != FIELD_ABSENT;
+    if (one->kind == COLLECTIVE_SEND)
+        sum->sent += bytes;
+    else if (one->kind == COLLECTIVE_RECV)
+        sum->received += bytes;
+    else
+        sum->others += bytes;
+}
+
+static int64_t all_bytes(const struct bytes *sum)
+{
+    double bytes = sum->others + (sum->sent > sum->received ? sum->sent : sum->received);
+    return sum->known && bytes < 0x1p62 ? (int64_t)bytes : FIELD_ABSENT;
+}
+
+/* What a rank sends to itself crosses no bus. */
+static double bus_factor(const struct collective *one)
+{
+    bool to_itself = collective_is_pairwise((enum collective_kind)one->kind) && one->source == one->target;
+    return to_itself ? 0 : collective_bus_factor((enum collective_kind)one->kind, one->group_size);
+}
+
+/* Gives ONE, which the kernel names. */
+static int give_leader(const struct group *group, const struct collective *one)
+{
+    struct collective leader = *one;
+    leader.kernel_bytes = group->bytes;
+    leader.kernel_bus_bytes = group->bus_bytes;
+    return group->give(group->context, &leader);
+}
+
+/* --- kernels --- */
+
+/* Gives KERNEL to all calls but the leader. REPLAY: they are operations of their own. */
+static int give_kernel(const struct group *group, const struct collective *kernel, bool replay)
+{
+    int status = 0;
+    for (size_t i = 0; i < group->calls.count && status == 0; i++) {
+        struct collective one = group->calls.items[i];
+        if (i == group->leader || (!replay && has_kernel(&one)))
+            continue;
+        if (replay) {
+            one.called = one.returned = FIELD_ABSENT;
+            one.part = kernel->part;
+        }
+        collective_add_kernel(&one, kernel);
+        one.joint = 1;
+        status = group->give(group->context, &one);
+    }
+    return status;
+}
+
+/* After the last call of a group. */
+static int give_calls(struct group *group)
+{
+    int status = 0;
+    group->leader = 0;
+    while (group->leader < group->calls.count && !has_kernel(&group->calls.items[group->leader]))
+        group->leader++;
+    bool any = group->leader < group->calls.count;
+    struct bytes all = {.known = true}, bus = {.known = true};
+    for (size_t i = 0; i < group->calls.count; i++) {
+        const struct collective *one = &group->calls.items[i];
+        if (i != group->leader && has_kernel(one))
+            continue;
+        add_bytes(&all, one, 1);
+        add_bytes(&bus, one, bus_factor(one));
+    }
+    group->bytes = all_bytes(&all);
+    group->bus_bytes = all_bytes(&bus);
+    for (size_t i = 0; i < group->calls.count && status == 0; i++)
+        if (i == group->leader)
+            status = give_leader(group, &group->calls.items[i]);
+        else if (!any || has_kernel(&group->calls.items[i]))
+            status = group->give(group->context, &group->calls.items[i]);
+    return status || !any ? status : give_kernel(group, &group->calls.items[group->leader], false);
+}
+
+static int give_grouped(struct group *group, const struct collective *next)
+{
+    if (next->called != FIELD_ABSENT)
+        return ADD(array_push, &group->calls, *next) ? 0 : -1;
+    bool replay = group->leader < group->calls.count;
+    if (!replay)
+        return group->give(group->context, next);
+    return give_leader(group, next) ?: give_kernel(group, next, true);
+}
+
+int collective_groups_join(struct sorter *grouped, collective_receiver *give, void *context)
+{
+    struct sorter_walk walk;
+    const struct collective *next;
+    struct collective last = {0};
+    struct group group = {.give = give, .context = context};
+    int status = sorter_ready(grouped);
+    bool given = true; /* the calls of the group */
+    if (status != 0)
+        return status;
+    sorter_walk_begin(&walk, grouped);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool another = next->pid != last.pid || next->group_call != last.group_call;
+        last = *next;
+        if (!given && (another || last.called == FIELD_ABSENT)) {
+            status = give_calls(&group);
+            given = true;
+        }
+        if (another)
+            group.calls.count = group.leader = 0;
+        given = given && last.called == FIELD_ABSENT;
+        status = status ?: give_grouped(&group, &last);
+    }
+    if (status == 0 && !given)
+        status = give_calls(&group);
+    int walked = sorter_walk_end(&walk);
+    array_release(&group.calls);
+    return status ?: walked;
+}

@@ -1,0 +1,469 @@
+/*
+ * Calls and kernels are found in the trace's order, then sorted by process, communicator and time, which numbers those
+ * without a sequence number, then by that number, which joins them. Last comes the time that computation overlapped.
+ */
+#include "analysis/comm/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file_vector.h"
+#include "common/lookup.h"
+#include "common/memory.h"
+#include "analysis/comm/collective_groups.h"
+#include "analysis/engine/trace.h"
+
+enum side { SIDE_CALL, SIDE_KERNEL };
+
+/* A call or a kernel. */
+struct found {
+    struct collective one;
+    event_id row, thread; /* as the event has them */
+    int64_t device, context, stream;
+    int64_t time, end; /* ns: of its slice; what is in flight comes last */
+    uint64_t order;    /* in the trace */
+    uint8_t side;
+    bool named; /* by its arguments, else by the name of the kernel */
+};
+
+ORDER_BY(by_order, struct found, order)
+
+/* Sends, receives, and all others. */
+static unsigned pairwise_kind(const struct collective *one)
+{
+    return collective_is_pairwise((enum collective_kind)one->kind) ? one->kind : COLLECTIVE_OTHER;
+}
+
+/* Operations that are numbered together: those of a communicator of a process, or of one direction between two ranks.
+ */
+static int compare_lane(const struct collective *a, const struct collective *b)
+{
+    int pairs = ORDER(pairwise_kind(a), pairwise_kind(b)) ?: ORDER(a->source, b->source) ?: ORDER(a->target, b->target);
+    return ORDER(a->pid, b->pid) ?: ORDER(a->communicator, b->communicator) ?: pairs;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    return compare_lane(&a->one, &b->one)
+               ?: ORDER(a->side, b->side) ?: ORDER(a->time, b->time) ?: ORDER(b->end, a->end) ?: by_order(a, b);
+}
+
+static int by_sequence(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    return compare_lane(&a->one, &b->one)
+               ?: ORDER(a->one.sequence, b->one.sequence)
+               ?: ORDER(a->side, b->side) ?: ORDER(a->time, b->time) ?: by_order(a, b);
+}
+
+int collective_compare_operation(const struct collective *left, const struct collective *right)
+{
+    bool left_pair = collective_is_pairwise((enum collective_kind)left->kind);
+    bool right_pair = collective_is_pairwise((enum collective_kind)right->kind);
+    return ORDER(left->communicator, right->communicator)
+               ?: ORDER(left->group_ranks, right->group_ranks)
+               ?: ORDER(left_pair, right_pair)
+               ?: ORDER(left->source, right->source)
+               ?: ORDER(left->target, right->target)
+               ?: ORDER(left->sequence, right->sequence) ?: ORDER(left->part, right->part);
+}
+
+int collectives_order(const void *left, const void *right)
+{
+    const struct collective *a = left, *b = right;
+    return collective_compare_operation(a, b)
+               ?: ORDER(a->rank, b->rank)
+               ?: ORDER(a->group_rank, b->group_rank) ?: ORDER(a->pid, b->pid) ?: ORDER(a->kind, b->kind);
+}
+
+void collectives_init(struct collectives *collectives, struct sorter_space *space)
+{
+    *collectives = (struct collectives){0};
+    sorter_init(&collectives->found, space, sizeof(struct found), by_order);
+    sorter_init(&collectives->all, space, sizeof(struct collective), collectives_order);
+}
+
+void collectives_release(struct collectives *collectives)
+{
+    sorter_release(&collectives->found);
+    sorter_release(&collectives->all);
+    array_release(&collectives->names.communication);
+}
+
+/* --- events --- */
+
+static int64_t bytes_of(const struct trace *trace, const struct event_fields *event, enum collective_kind kind)
+{
+    int64_t each = event->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, event->dtype)), bytes;
+    int64_t elements = collective_elements(kind, event->in_elements, event->out_elements, event->group_size);
+    bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
+    return known && bytes < EVENT_NUMBER_LIMIT ? bytes : FIELD_ABSENT;
+}
+
+static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
+{
+    bool named = event->collective != EVENT_NO_TEXT;
+    enum collective_kind kind = named ? collective_kind_of(trace_text(trace, event->collective))
+                                      : collective_kind_of_kernel(trace_text(trace, event->name));
+    return (struct collective){
+        .communicator = event->communicator,
+        .group_ranks = event->group_ranks,
+        .source = -1,
+        .target = -1,
+        .sequence = event->group_sequence,
+        .rank = FIELD_ABSENT,
+        .group_rank = event->group_rank >= 0 ? event->group_rank : FIELD_ABSENT,
+        .kind = (uint8_t)kind,
+        .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
+        .name = named ? event->collective : event->name,
+        .dtype = event->dtype,
+        .group_size = event->group_size,
+        .peer = event->peer,
+        .bytes = bytes_of(trace, event, kind),
+        .kernel_bytes = FIELD_ABSENT,
+        .kernel_bus_bytes = FIELD_ABSENT,
+        .called = FIELD_ABSENT,
+        .returned = FIELD_ABSENT,
+        .start = FIELD_ABSENT,
+        .duration = FIELD_ABSENT,
+        .exposed = FIELD_ABSENT,
+        .group_call = event->group_call,
+        .process = COLLECTIVE_NO_INDEX,
+        .thread = COLLECTIVE_NO_INDEX,
+        .device = COLLECTIVE_NO_INDEX,
+        .stream = COLLECTIVE_NO_INDEX,
+    };
+}
+
+int collectives_event(struct collectives *collectives, const struct trace *trace, const struct event_fields *event)
+{
+    bool in_flight = event->category == CATEGORY_GPU_IN_FLIGHT, kernel = event->category == CATEGORY_KERNEL;
+    bool named = event->collective != EVENT_NO_TEXT;
+    if (!category_in(event->category, COLLECTIVE_CATEGORIES) || event->phase != (in_flight ? 'i' : 'X') ||
+        (!named && (!kernel || collectives->named_count > 0)))
+        return 0;
+    int communicates = named ? 1 : temporal_communicates(&collectives->names, trace, event->name);
+    if (communicates <= 0)
+        return communicates;
+    collectives->named_count += named;
+    struct found found = {
+        .one = collective_of(trace, event),
+        .row = event->process,
+        .thread = trace_thread_of(event),
+        .device = trace_event_device(event),
+        .context = event->context,
+        .stream = trace_event_stream(event),
+        .time = in_flight ? INT64_MAX : event->start,
+        .end = event->start + event->duration,
+        .order = collectives->found_count++,
+        .named = named,
+        .side = kernel || in_flight ? SIDE_KERNEL : SIDE_CALL,
+    };
+    found.one.in_flight = in_flight;
+    /* PyTorch's "wait", "init"; MPI_Sendrecv() takes part in two operations. */
+    bool other = found.one.kind == COLLECTIVE_OTHER || (found.one.on_host && found.one.kind == COLLECTIVE_SENDRECV);
+    if (found.side == SIDE_CALL && other)
+        return 0;
+    if (kernel) {
+        found.one.start = event->start;
+        found.one.duration = event->duration;
+    } else if (!in_flight) {
+        found.one.called = event->start;
+        found.one.returned = event->open_at_end == 1 ? FIELD_ABSENT : found.end;
+    }
+    return sorter_add(&collectives->found, &found);
+}
+
+/* --- whose they are --- */
+
+struct owner {
+    event_id pid;
+    uint32_t process; /* COLLECTIVE_NO_INDEX: no event is about it */
+    int64_t rank;
+    uint64_t kinds; /* stands for how many operations of each kind it has */
+};
+
+struct owners {
+    const struct trace *trace;
+    struct dense_map rows; /* event_id -> items */
+    ARRAY(struct owner) items;
+};
+
+/* The process that has slices on threads; EVENT_NO_ID: it is not the only one. */
+static event_id only_process(const struct trace *trace)
+{
+    event_id only = EVENT_NO_ID;
+    for (size_t i = 0; i < trace->processes.count && trace->host_processes == 1; i++)
+        if (trace->processes.items[i].host)
+            only = *(const event_id *)dense_map_row(&trace->process_ids, i);
+    return only;
+}
+
+/* The process of a row of a thread or a GPU. NULL: no memory. */
+static struct owner *find_owner(struct owners *owners, const struct found *found)
+{
+    size_t before = owners->items.count;
+    struct owner *owner = dense_map_item(&owners->rows, &found->row, &owners->items);
+    if (!owner || owners->items.count == before)
+        return owner;
+    const struct trace_gpu_row *row = found->side == SIDE_KERNEL ? trace_gpu_row(owners->trace, found->row) : NULL;
+    event_id only = found->side == SIDE_KERNEL && !row ? only_process(owners->trace) : EVENT_NO_ID;
+    owner->pid = row ? row->process : only != EVENT_NO_ID ? only : found->row;
+    owner->process = dense_map_lookup(&owners->trace->process_ids, &owner->pid, sizeof(owner->pid));
+    const struct trace_rank *rank = trace_rank_of(owners->trace, owner->pid);
+    owner->rank = rank ? rank->rank : FIELD_ABSENT;
+    return owner;
+}
+
+bool collective_find_in_list(const char *list, int64_t *place, int64_t *number)
+{
+    const char *at = *list == '[' ? list + 1 : list;
+    for (int64_t i = 0; *at && *at != ']'; i++) {
+        char *end;
+        long long here = strtoll(at, &end, 10);
+        if (end == at)
+            break;
+        if (i == *place || here == *number) {
+            *place = i;
+            *number = here;
+            return true;
+        }
+        at = end + strspn(end, ", ");
+    }
+    return false;
+}
+
+static void set_pair(struct collective *one)
+{
+    int32_t own = one->group_rank >= 0 && one->group_rank <= INT32_MAX ? (int32_t)one->group_rank : -1;
+    int32_t peer = one->peer >= 0 && one->peer <= INT32_MAX ? (int32_t)one->peer : -1;
+    bool sends = one->kind == COLLECTIVE_SEND;
+    if (!collective_is_pairwise((enum collective_kind)one->kind))
+        return;
+    one->source = sends ? own : peer;
+    one->target = sends ? peer : own;
+}
+
+/* Stands for the kind of an operation that has no other name than its kernel's. */
+static uint64_t kind_hash(const struct trace *trace, const struct collective *one)
+{
+    const char *name = one->kind == COLLECTIVE_OTHER ? trace_text(trace, one->name) : collective_words[one->kind];
+    return hash_bytes(name, strlen(name));
+}
+
+static int add_kind(struct owners *owners, const struct found *found)
+{
+    struct owner *owner = find_owner(owners, found);
+    if (owner)
+        owner->kinds += kind_hash(owners->trace, &found->one);
+    return owner ? 0 : -1;
+}
+
+/* Whom a kernel sends to is not known: no other rank has the same operation. */
+static uint32_t part_of(const struct owners *owners, const struct owner *owner, const struct collective *one)
+{
+    uint64_t rank = one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0;
+    const uint64_t key[] = {owner->kinds, kind_hash(owners->trace, one), rank};
+    return (uint32_t)hash_bytes(key, sizeof(key)) | 1;
+}
+
+static int resolve(struct owners *owners, struct found *found)
+{
+    const struct trace *trace = owners->trace;
+    struct collective *one = &found->one;
+    const struct owner *owner = find_owner(owners, found);
+    if (!owner)
+        return -1;
+    one->pid = owner->pid;
+    one->process = owner->process;
+    one->rank = owner->rank;
+    one->part = found->named ? 0 : part_of(owners, owner, one);
+    /* Of its rank in the job and its rank in the group each tells the other. */
+    bool one_known = (one->rank == FIELD_ABSENT) != (one->group_rank == FIELD_ABSENT);
+    if (one_known && one->group_ranks != EVENT_NO_TEXT)
+        collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
+    set_pair(one);
+    if (found->side == SIDE_KERNEL) {
+        const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};
+        one->device = dense_map_lookup(&trace->device_ids, &found->device, sizeof(found->device));
+        one->stream = dense_map_lookup(&trace->stream_ids, &stream, sizeof(stream));
+    } else {
+        const struct trace_thread_id thread = {found->row, found->thread};
+        one->thread = dense_map_lookup(&trace->thread_ids, &thread, sizeof(thread));
+    }
+    return 0;
+}
+
+/* With TO, resolves all and adds them there; else counts their kinds. Leaves out what only the name of the kernel
+ * tells, unless that is so for all. */
+static int walk_found(const struct collectives *collectives, struct owners *owners, struct sorter *to)
+{
+    struct sorter_walk walk;
+    const struct found *next;
+    int status = 0;
+    sorter_walk_begin(&walk, &collectives->found);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        struct found found = *next;
+        if (found.named == (collectives->named_count > 0))
+            status = !to ? add_kind(owners, &found) : resolve(owners, &found) ?: sorter_add(to, &found);
+    }
+    return sorter_walk_end(&walk) ?: status;
+}
+
+static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)
+{
+    struct owners owners = {.trace = trace};
+    int status = collectives->named_count > 0 ? 0 : walk_found(collectives, &owners, NULL);
+    status = status ?: walk_found(collectives, &owners, to);
+    dense_map_release(&owners.rows);
+    array_release(&owners.items);
+    return status ?: sorter_ready(to);
+}
+
+/* --- numbers --- */
+
+static int number_all(const struct sorter *from, struct sorter *to)
+{
+    struct sorter_walk walk;
+    const struct found *next;
+    struct found last = {0};
+    int64_t count = 0;
+    int status = 0;
+    bool any = false;
+    sorter_walk_begin(&walk, from);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool again = any && compare_lane(&next->one, &last.one) == 0 && next->side == last.side;
+        /* A call that another one of its kind made, such as an operator within an operator. */
+        if (again && next->side == SIDE_CALL && next->one.kind == last.one.kind && next->thread == last.thread &&
+            next->end <= last.end)
+            continue;
+        count = again ? count + 1 : 0;
+        last = *next;
+        any = true;
+        if (last.one.sequence < 0)
+            last.one.sequence = count;
+        status = sorter_add(to, &last);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked ? walked : sorter_ready(to);
+}
+
+/* --- joins --- */
+
+typedef ARRAY(struct collective) collective_array;
+
+/* Adds a call, or a kernel to the first of the calls of its kind that has none. SAME: all with this number. */
+static int join(collective_array *same, const struct found *found)
+{
+    for (size_t i = 0; found->side == SIDE_KERNEL && i < same->count; i++) {
+        struct collective *call = &same->items[i];
+        bool taken = call->called == FIELD_ABSENT || call->in_flight || call->start != FIELD_ABSENT;
+        if (taken || call->kind != found->one.kind)
+            continue;
+        collective_add_kernel(call, &found->one);
+        return 0;
+    }
+    struct collective another = found->one;
+    another.part += (uint32_t)same->count;
+    return ADD(array_push, same, another) ? 0 : -1;
+}
+
+/* Joined, but not in order. */
+struct joined {
+    struct sorter grouped; /* of collective_groups_init() */
+    FILE_VECTOR(struct collective) items;
+};
+
+static int add_joined(void *context, const struct collective *one)
+{
+    struct joined *joined = context;
+    return ADD(file_vector_push, &joined->items, *one) ? 0 : -1;
+}
+
+static int give(collective_array *same, struct joined *joined)
+{
+    int status = 0;
+    for (size_t i = 0; i < same->count && status == 0; i++)
+        status = same->items[i].group_call != FIELD_ABSENT ? sorter_add(&joined->grouped, &same->items[i])
+                                                           : add_joined(joined, &same->items[i]);
+    same->count = 0;
+    return status;
+}
+
+static int join_all(const struct sorter *from, struct joined *joined)
+{
+    struct sorter_walk walk;
+    const struct found *next;
+    struct found last = {0};
+    collective_array same = {0};
+    int status = 0;
+    sorter_walk_begin(&walk, from);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool again = compare_lane(&next->one, &last.one) == 0 && next->one.sequence == last.one.sequence;
+        if (same.count > 0 && !again)
+            status = give(&same, joined);
+        last = *next;
+        status = status ?: join(&same, next);
+    }
+    status = status ?: give(&same, joined);
+    int walked = sorter_walk_end(&walk);
+    array_release(&same);
+    return status ?: walked;
+}
+
+int collectives_gather(struct collectives *collectives, const struct trace *trace)
+{
+    struct sorter resolved, numbered;
+    struct joined joined = {.items = {.memory = {.directory = temporary_directory()}}};
+    sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
+    sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
+    collective_groups_init(&joined.grouped, trace->space);
+    int status = sorter_ready(&collectives->found) ?: resolve_all(collectives, trace, &resolved);
+    sorter_release(&collectives->found);
+    status = status ?: number_all(&resolved, &numbered);
+    sorter_release(&resolved);
+    status = status ?: join_all(&numbered, &joined);
+    sorter_release(&numbered);
+    status = status ?: collective_groups_join(&joined.grouped, add_joined, &joined);
+    sorter_release(&joined.grouped);
+    if (status == 0 && trace->wanted.timeline)
+        status = collectives_expose(joined.items.items, joined.items.count, trace);
+    for (size_t i = 0; i < joined.items.count && status == 0; i++)
+        status = sorter_add(&collectives->all, &joined.items.items[i]);
+    file_vector_release(&joined.items);
+    return status ?: sorter_ready(&collectives->all);
+}
+
+/* --- walks --- */
+
+void collectives_walk_begin(struct collectives_walk *walk, const struct collectives *collectives)
+{
+    *walk = (struct collectives_walk){0};
+    sorter_walk_begin(&walk->walk, &collectives->all);
+    const struct collective *next = sorter_next(&walk->walk);
+    walk->any = next;
+    walk->next = next ? *next : walk->next;
+}
+
+size_t collectives_next(struct collectives_walk *walk, const struct collective **ranks)
+{
+    const struct collective *next;
+    walk->ranks.count = 0;
+    while (walk->any && !walk->no_memory &&
+           (walk->ranks.count == 0 || collective_compare_operation(&walk->ranks.items[0], &walk->next) == 0)) {
+        walk->no_memory = !ADD(array_push, &walk->ranks, walk->next);
+        next = sorter_next(&walk->walk);
+        walk->any = next;
+        walk->next = next ? *next : walk->next;
+    }
+    *ranks = walk->ranks.items;
+    return walk->no_memory ? 0 : walk->ranks.count;
+}
+
+int collectives_walk_end(struct collectives_walk *walk)
+{
+    bool no_memory = walk->no_memory;
+    array_release(&walk->ranks);
+    return sorter_walk_end(&walk->walk) ?: no_memory ? -1 : 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * What was open when replayed GPU operations were captured into their graphs: the argument "captured in", a path of
+ * names. A path is kept once, with the numbers of its names.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_CAPTURED_H
+#define GPUTRACE_ANALYSIS_ENGINE_CAPTURED_H
+
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/map.h"
+
+struct captured_path {
+    uint32_t text;         /* of trace.strings */
+    uint32_t first, count; /* of `names`; after captured_split() */
+};
+
+/* All zero is empty. */
+struct captured {
+    struct dense_map ids;
+    ARRAY(struct captured_path) paths;
+    ARRAY(uint32_t) names; /* of trace.strings, outermost first, each once in a path */
+};
+
+void captured_release(struct captured *captured);
+
+#define CAPTURED_NO_MEMORY UINT32_MAX
+
+/* The number of a path, from 1 on. CAPTURED_NO_MEMORY. */
+uint32_t captured_add(struct captured *captured, uint32_t text);
+
+/* After the last path: finds its names, which STRINGS has afterwards. Returns 0, or -1: no memory. */
+int captured_split(struct captured *captured, struct interner *strings);
+
+static inline const struct captured_path *captured_path(const struct captured *captured, uint32_t number)
+{
+    return &captured->paths.items[number - 1];
+}
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Rows of the sections that have a `comparable` (section.h), as `gputrace diff` and the report of a job join them.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_COMPARABLE_H
+#define GPUTRACE_ANALYSIS_ENGINE_COMPARABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/engine/section.h"
+
+struct buffer;
+
+#define COMPARABLE_KEYS (sizeof(((struct comparable *)0)->keys) / sizeof(char *))
+
+/* Columns of a section; -1: it has none. */
+struct comparable_columns {
+    int keys[COMPARABLE_KEYS];
+    int total, count;
+};
+
+struct comparable_columns comparable_columns_of(const struct section *section);
+/* The column of WORD, which may be NULL; -1: none. */
+int comparable_column(const struct section *section, const char *word);
+
+/* The cell of ROW, as the rows came; an empty one where COLUMN is -1. */
+const struct cell *comparable_cell(const struct table *table, size_t row, int column);
+/* Whether there is a number in it, and the number; 0: there is none. */
+bool comparable_has_number(const struct table *table, size_t row, int column);
+double comparable_number(const struct table *table, size_t row, int column);
+
+/* Appends the values of the key columns with blanks between; a number follows its column's title: "GPU 0". */
+void comparable_write_name(struct buffer *name, const struct table *table, size_t row,
+                           const struct comparable_columns *columns);
+
+#endif

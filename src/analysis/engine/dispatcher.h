@@ -1,0 +1,84 @@
+/*
+ * Gives the events of a trace to consumers: to each in the file's order, to several at once.
+ *
+ * The reader's thread puts events into batches. A free thread gives the consumer that is furthest behind its next
+ * batch; so does the reader when all batches are full. A consumer never gets two batches at once, so it needs no
+ * locks for its own data. There are few batches, so memory does not grow. A run of events is put into a batch unread,
+ * and the next free thread makes events of it.
+ *
+ * Threads are started with the first full batch, for a trace that is smaller needs none. Where there are no more
+ * processors than reading needs, or so few consumers that batches cost the reader more than giving, every event is
+ * given at once.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_DISPATCHER_H
+#define GPUTRACE_ANALYSIS_ENGINE_DISPATCHER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event_fields.h"
+
+#define DISPATCHER_CONSUMERS 48 /* at most */
+#define DISPATCHER_FEW 4        /* consumers: fewer gain nothing by batches, as was measured */
+#define DISPATCHER_THREADS 3    /* at most: more would wait for the one consumer that is slowest */
+#define DISPATCHER_OTHERS 2     /* who reads, and who parses for it: with fewer processors threads gain nothing */
+#define DISPATCHER_BATCHES 8    /* that are being filled and taken */
+#define DISPATCHER_EVENTS EVENT_RUN_MOST /* of a batch: with fewer, threads are woken too often */
+#define DISPATCHER_RUNS 64               /* of a batch */
+
+struct dispatcher_consumer {
+    unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
+    /* Takes events. The texts they refer to may be looked up, whatever the reader adds meanwhile. Gives 0, or -1: no
+     * memory. */
+    int (*take)(void *context, const struct event_fields *events, size_t count);
+    void *context;
+    const char *what; /* there was no memory for */
+    uint64_t next;    /* set here: the batch that it gets next */
+    bool busy;        /* set here: it is being given one */
+};
+
+struct dispatcher {
+    struct dispatcher_consumer consumers[DISPATCHER_CONSUMERS];
+    unsigned consumer_count;
+    struct dispatcher_list {
+        unsigned char consumers[DISPATCHER_CONSUMERS];
+        unsigned count;
+    } of_category[CATEGORY_COUNT];
+    unsigned thread_count, started; /* no threads: none are wanted */
+    pthread_t threads[DISPATCHER_THREADS];
+    struct dispatcher_batch *batches; /* number N is at N % DISPATCHER_BATCHES */
+    struct dispatcher_batch *filling; /* the reader's, number `filled`; NULL: events are given at once, from … */
+    struct event_fields single;       /* … here; also keeps what is the reader's apart from what all threads change */
+    pthread_mutex_t lock;             /* of what follows, and of the consumers' progress */
+    pthread_cond_t more, space;       /* a batch was filled; all have had one */
+    uint64_t filled, done;            /* batches */
+    uint64_t unpacking;               /* the first batch that nobody has begun to make events of */
+    const char *failed;               /* what there was no memory for */
+    bool stopping;
+};
+
+/* WORKERS: threads that there may be with the caller's; 0: as many as there are processors. */
+void dispatcher_init(struct dispatcher *dispatcher, unsigned workers);
+/* What was not taken yet never is. */
+void dispatcher_release(struct dispatcher *dispatcher);
+
+/* At least one, before the first event. The first added is the first to be given an event where there are no threads.
+ */
+void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consumer *consumer);
+
+/* Where the next event may be put. */
+struct event_fields *dispatcher_place(struct dispatcher *dispatcher);
+
+/* Gives EVENT to its consumers, now or later. Gives 0, or -1 after error(): a consumer, now or before, had no memory,
+ * and no other event is to be given. */
+int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *event);
+
+/* The same of all events of a run, EVENT_RUN_MOST at most. */
+int dispatcher_run(struct dispatcher *dispatcher, const struct event_run *run);
+
+/* Waits until all consumers have had all events. Gives 0, or -1 after error(). */
+int dispatcher_wait(struct dispatcher *dispatcher);
+
+#endif

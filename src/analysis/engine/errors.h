@@ -1,0 +1,71 @@
+/*
+ * Errors that CUDA's calls returned: which of them are failures, how often each came, and how they are written:
+ * "cudaErrorInvalidValue (1)".
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
+#define GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "trace/event_fields.h"
+#include "common/dense_map.h"
+#include "analysis/base/table.h"
+
+/* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */
+#define ERROR_KINDS 8
+struct errors {
+    uint64_t count;
+    unsigned kinds;
+    struct error_kind {
+        int64_t code;
+        uint64_t count;
+        bool of_runtime; /* else of the driver */
+    } kind[ERROR_KINDS];
+};
+
+/*
+ * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
+ * call's failure, and "not ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an
+ * answer, too: NCCL asks for kernels that it then does not use, and a launch of such a kernel fails itself.
+ * Programs also enable access to a peer that is enabled already, ask whether a pointer is CUDA's, and look for
+ * functions of newer drivers.
+ */
+bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
+
+/* Counts the failure that EVENT is about. */
+void errors_add(struct errors *errors, const struct event_fields *event);
+
+/* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty when none came. */
+struct cell errors_cell(const struct errors *errors, struct table *table);
+
+/* The error CODE of CUDA's runtime, or of its driver. */
+struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
+
+/* What CODE, of CUDA's driver or runtime, says when CUDA cannot be used any more after it; NULL: it can. */
+const char *error_lasting_words(int64_t code);
+
+/* --- failed calls, by function and error --- */
+
+struct failure_key {
+    uint64_t name; /* of the function */
+    int64_t code, of_runtime;
+};
+
+struct failure {
+    int64_t count, first, last; /* when the first and the last call began, ns */
+};
+
+/* All zero is empty. */
+struct failures {
+    struct dense_map keys; /* struct failure_key */
+    ARRAY(struct failure) items;
+};
+
+void failures_release(struct failures *failures);
+
+/* Adds the failed call EVENT. Returns 0, or -1: no memory. */
+int failures_add(struct failures *failures, const struct event_fields *event);
+
+#endif

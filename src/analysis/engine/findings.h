@@ -1,0 +1,349 @@
+/*
+ * Findings: what costs time in a trace, how much, and what to change. A rule looks at the trace and adds findings. Each
+ * rule is one row in FINDING_RULES, one definition `const struct rule rule_NAME` in a file rules_….c, which may have
+ * several rules about one topic, and one paragraph in gputrace-findings(7).
+ *
+ *     static int op(void *state, const struct trace *trace, const struct timeline_op *op)
+ *     {
+ *         if (…it is what the rule is about…)
+ *             offences_add_op(state, op, …what it costs…);
+ *         return 0;
+ *     }
+ *
+ *     static int find(void *state, struct findings *findings)
+ *     {
+ *         const struct offences *copies = state;
+ *         int64_t cost = offences_cost(copies);
+ *         struct finding *finding = finding_add(findings, cost, cost, copies->count, offences_place(findings, copies));
+ *         return finding_say(finding, "%s copies take %s", amount_count(copies->count).text, amount_time(cost).text);
+ *     }
+ *
+ *     const struct rule rule_pageable_copies = {
+ *         .id = "pageable-copies", .advice = "…", .section = "memtime", .sources = {TRACE_MEMCPY},
+ *         .state_size = sizeof(struct offences), .op = op, .find = find,
+ *     };
+ *
+ * All thresholds are in FINDING_THRESHOLDS, and nowhere else.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_FINDINGS_H
+#define GPUTRACE_ANALYSIS_ENGINE_FINDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/engine/timeline.h"
+#include "analysis/engine/trace.h"
+
+/* The rules. Those without a cost in time come last in a report, in this order, unless they are urgent. */
+#define FINDING_RULES(X)     \
+    X(pageable_copies)       \
+    X(blocking_copies)       \
+    X(blocking_sets)         \
+    X(small_copies)          \
+    X(serial_copies)         \
+    X(device_waits)          \
+    X(repeated_waits)        \
+    X(allocation_churn)      \
+    X(pinning_churn)         \
+    X(managed_memory)        \
+    X(module_loading)        \
+    X(jit_compilation)       \
+    X(graph_instantiation)   \
+    X(default_stream)        \
+    X(warm_up)               \
+    X(launch_bound)          \
+    X(host_blocked)          \
+    X(host_work)             \
+    X(gpu_gaps)              \
+    X(low_use)               \
+    X(repeated_kernels)      \
+    X(float32_matmul)        \
+    X(tiny_grids)            \
+    X(tail_waves)            \
+    X(low_occupancy)         \
+    X(slow_step)             \
+    X(exposed_communication) \
+    X(data_loading)          \
+    X(straggler)             \
+    X(pipeline_imbalance)    \
+    X(hang)                  \
+    X(crashed)               \
+    X(lost_records)          \
+    X(double_free)           \
+    X(failed_calls)          \
+    X(hazards)               \
+    X(leaked_memory)
+
+/* What a rule may ask for; all times are ns.
+ *   name, value, meaning as gputrace-findings(7) has it */
+#define FINDING_THRESHOLDS(X)                                                                                    \
+    X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
+    X(COST_NS, 200000, "and at least so long")                                                                   \
+    X(HANG_NS, 1000000000, "ranks hang that wait in an operation so long at the end")                            \
+    X(MOST, 10, "so many findings are shown at most")                                                            \
+    X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on")                                    \
+    X(COPY_NS, 10000000, "or when they take so long together")                                                   \
+    X(SMALL_COPY_BYTES, 65536, "a copy is small up to this size")                                                \
+    X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")             \
+    X(SMALL_COPY_GAP_NS, 50000, "each at most so long after the one before")                                     \
+    X(SERIAL_TURNS, 20, "copies and kernels take turns so often")                                                \
+    X(SERIAL_OVERLAP_PERCENT, 20, "and at most so many percent of the shorter of the two overlap")               \
+    X(WAITS, 20, "waits that the GPU is idle after are found from so many on")                                   \
+    X(CHURN_CALLS, 10, "so many allocations, and so many releases, between kernels")                             \
+    X(MIGRATIONS, 10, "managed memory migrates to the GPU, and to the host, so often at least")                  \
+    X(LOADING_PERCENT, 10, "loading code costs at least so many percent of the run")                             \
+    X(LOADING_LEAST_NS, 1000000, "and at least so long")                                                         \
+    X(LOADING_CALLS, 10, "and takes so many calls")                                                              \
+    X(LOADING_NS, 20000000, "or so long")                                                                        \
+    X(GRAPHS, 10, "so many graphs instantiated between kernels")                                                 \
+    X(DEFAULT_TURNS, 20, "the default stream and other streams take turns so often")                             \
+    X(DEFAULT_OVERLAP_PERCENT, 5, "and at most so many percent of these turns overlap")                          \
+    X(LAUNCH_GAP_NS, 200000, "launches are the cause of gaps up to this length")                                 \
+    X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
+    X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
+    X(LAUNCH_NS, 5000000, "and so long")                                                                         \
+    X(SHORT_LAUNCHES, 20, "in a short run from so many on")                                                      \
+    X(SHORT_LAUNCH_PERCENT, 30, "and when the GPU waits for them so many percent of the run")                    \
+    X(SHORT_LAUNCH_NS, 1000000, "and so long")                                                                   \
+    X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
+    X(HOST_GAPS, 10, "in at least so many gaps")                                                                 \
+    X(HOST_NS, 10000000, "and so long together")                                                                 \
+    X(BLOCKED_PERCENT, 5, "the GPU waits so many percent of the run for a thread that is blocked")               \
+    X(BLOCKED_NS, 5000000, "and so long together")                                                               \
+    X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
+    X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
+    X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
+    X(LOW_USE_PERCENT, 10, "and the GPU is idle in such parts for so many percent of the run")                   \
+    X(LOW_USE_NS, 200000000, "and so long")                                                                      \
+    X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
+    X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
+    X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
+    X(KERNEL_NS, 10000, "the shape of a kernel matters from this length on")                                     \
+    X(SHAPE_NS, 2000000, "and kernels of such shapes cost so long together")                                     \
+    X(GRID_PERCENT, 50, "blocks are few below so many percent of the number of multiprocessors")                 \
+    X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
+    X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
+    X(OCCUPANCY_PERCENT, 25, "occupancy is low up to this")                                                      \
+    X(STEPS, 5, "steps are compared where there are so many")                                                    \
+    X(STEP_NS, 500000, "and the median takes so long")                                                           \
+    X(WARM_UP_PERCENT, 300, "the first steps warm up as long as each takes so many percent of the median")       \
+    X(WARM_UP_NS, 50000000, "and the time until then is so much longer than as many usual steps")                \
+    X(WARM_UP_RUN_PERCENT, 10, "and so many percent of the run")                                                 \
+    X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
+    X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
+    X(SLOW_STEPS_NS, 5000000, "and they take so much longer together")                                           \
+    X(HOST_NAMED_PERCENT, 50, "what the host did is named where it takes so many percent of the time")           \
+    X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
+    X(LINK_PERCENT, 150, "a link is slow if operations with it take so many percent of equal ones without it")   \
+    X(LINK_OPERATIONS, 5, "of groups of ranks with at least so many")                                            \
+    X(STAGE_PERCENT, 115, "a stage of a pipeline computes so many percent of the mean of all stages")            \
+    X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")                   \
+    X(LEAKS, 4, "so many allocations of one size and call stack in each quarter of the run are never freed")     \
+    X(LEFT_PERCENT, 10, "or so many percent of the peak are left, and more was freed at the end")
+
+enum {
+#define THRESHOLD(name, value, meaning) FINDING_##name = (value),
+    FINDING_THRESHOLDS(THRESHOLD)
+#undef THRESHOLD
+};
+
+/* Where something was seen. The engine adds the range and the operator that were open there; of a thread without a
+ * range, the range of the process's main thread at that time. */
+struct finding_place {
+    int64_t time;    /* ns, as events have it; FIELD_ABSENT: nowhere in particular */
+    int64_t until;   /* where it ended; FIELD_ABSENT: not known */
+    int64_t stream;  /* index in trace.streams; FIELD_ABSENT: none */
+    int64_t device;  /* index in trace.devices; FIELD_ABSENT: the stream's, if there is one */
+    uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
+    int64_t called;  /* when that thread did it; FIELD_ABSENT: at `time` */
+    uint32_t name;   /* of the call or operation that it is about: the engine finds its stack; EVENT_NO_TEXT: none */
+    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: that which most of this name have */
+};
+
+/* Nowhere, to be filled; and where OP ran and was launched; and what THREAD did from FROM until UNTIL. */
+struct finding_place finding_nowhere(void);
+struct finding_place finding_at_op(const struct timeline_op *op);
+struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until);
+
+struct findings;
+
+/* What a rule sums up of each time that it saw what it is about. Operations come device after device, and devices work
+ * at the same time: the cost is that of the device with the largest sum. All zero is none. */
+struct offences {
+    int64_t count;
+    int64_t sum, most; /* ns: of this device so far; the largest of those before */
+    uint32_t device;
+    int64_t worst_ns;
+    struct finding_place worst;
+    struct finding_place last;
+};
+/* Adds one at PLACE, of whose device it cost NS. Returns whether it is the worst so far. */
+bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns);
+/* Adds one that is about OP. */
+void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns);
+int64_t offences_cost(const struct offences *offences);
+/* Where the worst one was. If that was in the warm-up and the last one was not, where the last one was. */
+const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences);
+
+#define FINDING_TEXT 480
+#define FINDING_NAME 96
+
+struct rule;
+struct finding {
+    const struct trace *trace;
+    const struct rule *rule;
+    int64_t cost;   /* ns of the run that it takes; 0: it is not about time */
+    int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
+    int64_t count;  /* how often; FIELD_ABSENT: does not apply */
+    int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
+    size_t same_as; /* the engine's: place, from 1 on, of the finding before that claims the same idle time; 0: none */
+    struct finding_place place;
+    char text[FINDING_TEXT];   /* one sentence */
+    char advice[FINDING_TEXT]; /* what to do; "": the rule's */
+    uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
+    unsigned early;  /* set by the engine: 0: it is about the window; 1: about the time before it; 2: so, and nothing
+                      * can be gained */
+    unsigned number; /* set by the engine: in the order of being added */
+    uint32_t walked; /* the engine's: the thread whose ranges it looks at */
+};
+
+/* The time until the steps of a program are as fast as usual. */
+struct warm_up {
+    int64_t time;                        /* ns, without what as many usual steps take; 0: there is none */
+    int64_t until;                       /* when it ends */
+    int64_t usual;                       /* ns from the begin of a step to that of the next: the median */
+    size_t steps;                        /* how many are slow */
+    const struct steps_process *process; /* whose they are; NULL: there is none */
+};
+
+struct idle;
+
+struct findings {
+    const struct trace *trace;
+    const struct rule *rule; /* whose find() is running */
+    int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
+    int64_t from, to;        /* of it */
+    struct warm_up warm_up;  /* at the begin of it */
+    /* The time that costs are of: usual steps where they take most of the run, else all of it after the warm-up. */
+    struct findings_window {
+        int64_t from, to;
+        int64_t steps; /* how many there are in it; 0: costs are of the run */
+    } window;
+    const struct idle *idle; /* what GPUs were idle for, in the window; NULL: the trace has no GPU */
+    int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
+    int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
+    int64_t idled;           /* ns of it that the GPU that worked least was idle */
+    ARRAY(struct finding) items;
+    bool no_memory;
+};
+
+struct rule {
+    const char *id;      /* for scripts; never changes: lower case, '-' for blanks */
+    const char *advice;  /* what to do, one or two sentences; NULL: find() writes it */
+    const char *section; /* of the report that shows more; NULL: none */
+    /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
+    uint64_t sources[2];
+    bool of_gpu;                /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
+    bool of_host;               /* it makes the host earlier: no more is gained than a GPU is idle */
+    const struct rule *part_of; /* what it costs is a part of what this rule's finding costs; NULL: not known */
+    bool of_idle;               /* its cost is idle time of findings.idle: it is that of a step where there are steps */
+    bool without_cost;          /* it is not about time: it is shown whatever it costs */
+    unsigned urgent;            /* its findings come before those of rules with a smaller number */
+    const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
+    size_t state_size;           /* bytes of its state, which starts as zeros */
+    unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
+    unsigned calls;              /* CALL_KIND_BIT() of the calls that call() wants */
+    /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
+     * threads add to the trace: see struct section. */
+    int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
+    /* After the last event: outermost API calls by thread and start; then operations by device and start. */
+    int (*call)(void *state, const struct trace *trace, const struct host_call *call);
+    int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
+    /* After that: adds the findings. It may look at section_state() of the sections that section_findings needs. */
+    int (*find)(void *state, struct findings *findings);
+    /* NULL: nothing. finding_names_release(): a struct name_facts, which the state begins with. */
+    void (*release)(void *state);
+};
+
+#define RULE(name) extern const struct rule rule_##name;
+FINDING_RULES(RULE)
+#undef RULE
+
+enum {
+#define RULE(name) FINDING_RULE_##name,
+    FINDING_RULES(RULE)
+#undef RULE
+        FINDING_RULE_COUNT
+};
+extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
+
+/* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; then `window`; and whether TIME, or
+ * FIELD_ABSENT, is in the warm-up. */
+void find_warm_up(struct findings *findings);
+void find_window(struct findings *findings);
+bool in_warm_up(const struct findings *findings, int64_t time);
+
+/* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
+ * remembers. COST, GAIN and COUNT: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere.
+ */
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
+                            const struct finding_place *place);
+/* Of the findings in their order: what those about the host gain together is at most what a GPU is idle. The gain of
+ * one that claims idle time of those before is what they leave. */
+void findings_share_idle(struct findings *findings);
+/* Sets its sentence; or its advice. FINDING: NULL: there is none. Returns 0. */
+int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Values as sentences have them: amount_time(1240000000).text is "1.24 s". */
+struct amount {
+    char text[32];
+};
+struct amount amount_time(int64_t ns);
+struct amount amount_mean(int64_t ns, int64_t count); /* the average; 0 of none */
+struct amount amount_bytes(int64_t bytes);
+struct amount amount_size(int64_t bytes);                /* of operations: "unknown size" if it is 0 */
+struct amount amount_count(int64_t count);               /* "12,345" */
+struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
+/* The word, or its end, that stands with COUNT. */
+static inline const char *amount_word(int64_t count, const char *one, const char *several)
+{
+    return count == 1 ? one : several;
+}
+void finding_names_release(void *state);
+
+/* A name of trace.strings, shortened for a sentence. */
+struct finding_name {
+    char text[FINDING_NAME];
+};
+struct finding_name finding_name(const struct trace *trace, uint32_t name);
+struct finding_name finding_name_of(const char *text);
+
+/* The rule of this id; NULL: there is none. And what --fail-on takes, "any, a, b", in SIZE bytes
+ * of TEXT. */
+const struct rule *finding_rule(const char *id, size_t length);
+void finding_rule_words(char *text, size_t size);
+
+struct hang;
+struct hangs;
+/* The hang that is a finding: the cause of others, which lasts. NULL: there is none. */
+const struct hang *finding_hang(const struct hangs *hangs);
+/* Its sentence and what to do, each of FINDING_TEXT bytes; "": what the rule says. Returns 0, or -1: no memory. */
+int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang);
+
+/* What findings are about, for sections that need section_findings: `window` and `idle` are found when they are first
+ * asked for. NULL: no memory, or after error(). */
+const struct findings *findings_of(const struct trace *trace);
+
+/* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
+struct amount amount_part(int64_t part, int64_t whole);
+
+/* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have,
+ * of those in the window if there are any. FIELD_ABSENT: none. */
+int64_t findings_stack(const void *state, uint32_t name);
+
+/* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule
+ * ("any"), has a finding. */
+bool findings_include(const void *state, const char *ids);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * What threads of the host did, as far as it was sampled: samples of call stacks while they ran, and times in which
+ * they were off the processor. They are kept by thread and time, so that any part of any thread's time can be looked
+ * at. Samples with the same stack and name are of one site; what sites mean is in host_sites.h.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
+#define GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/file_vector.h"
+#include "common/sorter.h"
+#include "trace/event_fields.h"
+
+struct host_sample {
+    int64_t time;  /* ns */
+    uint32_t site; /* number */
+};
+
+enum host_state_kind { HOST_SLEEPING, HOST_RUNNABLE, HOST_DISK_WAIT, HOST_STATE_KINDS };
+
+/* A time in which a thread was off the processor. */
+struct host_state {
+    int64_t start, end; /* ns */
+    int64_t waker;      /* id of the thread that ended it; FIELD_ABSENT: not known */
+    uint32_t site;      /* where the thread left */
+    uint32_t kind;      /* enum host_state_kind */
+};
+
+/* Indices of the samples and states of one thread. */
+struct host_thread {
+    size_t first_sample, samples;
+    size_t first_state, states;
+};
+
+/* What samples of one site share. */
+struct host_site {
+    int64_t stack; /* number of the call stack; FIELD_ABSENT: none */
+    uint64_t name; /* of the sample: its innermost function; EVENT_NO_TEXT: none */
+};
+
+struct host_samples {
+    struct sorter unsorted_samples, unsorted_states; /* until host_samples_finish() */
+    struct dense_map sites;                          /* struct host_site */
+    FILE_VECTOR(struct host_sample) samples;         /* by thread and time */
+    FILE_VECTOR(struct host_state) states;           /* likewise; those of a thread do not overlap */
+    ARRAY(struct host_thread) threads;               /* by index in trace.threads; it may end early */
+    int64_t period; /* ns between samples of a thread that runs, as far as can be seen */
+};
+
+void host_samples_init(struct host_samples *samples, struct sorter_space *space);
+void host_samples_release(struct host_samples *samples);
+
+/* THREAD: index in trace.threads. Each returns 0, or -1: no memory. */
+int host_samples_add(struct host_samples *samples, uint32_t thread, int64_t time, const struct host_site *site);
+/* The site of STATE is SITE. */
+int host_samples_add_state(struct host_samples *samples, uint32_t thread, const struct host_state *state,
+                           const struct host_site *site);
+
+/* After the last. Returns 0, or -1: no memory, or after warning(). After that several threads may look. */
+int host_samples_finish(struct host_samples *samples);
+
+/* Whether there are samples; and whether there are states. */
+static inline bool host_samples_any(const struct host_samples *samples)
+{
+    return samples->samples.count > 0;
+}
+static inline bool host_samples_any_states(const struct host_samples *samples)
+{
+    return samples->states.count > 0;
+}
+
+/* The samples and states of a thread; none of one that was not sampled. */
+struct host_thread host_samples_thread(const struct host_samples *samples, uint32_t thread);
+
+/* The index of the first sample of the thread at or after TIME; and of the first state that ends after TIME. The index
+ * behind the thread's last: there is none. */
+size_t host_samples_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
+size_t host_samples_state_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
+
+/* Gives back the memory of what was looked at. */
+void host_samples_evict(const struct host_samples *samples);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Names of kernels as the user wants to see them (--names).
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_NAMES_H
+#define GPUTRACE_ANALYSIS_ENGINE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trace;
+struct report_options;
+struct event_fields;
+
+/*
+ * Writes the short form of a demangled C++ function name, without return type, template arguments and parameters,
+ * NUL-terminated, to SHORT_NAME, which has space for LENGTH + 1 bytes:
+ *
+ *     void at::native::elementwise_kernel<128, 2, F>(int, F)  ->  at::native::elementwise_kernel
+ *
+ * A name that is not a function with a parameter list, or that is not understood, is copied whole. Returns the bytes
+ * written without the NUL.
+ */
+size_t name_shorten(const char *name, size_t length, char *short_name);
+
+/* Whether name_change() changes any, so that it must be called. Pretty names are made at the end: see pretty_names.h.
+ */
+bool names_are_changed(const struct report_options *options);
+
+/* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
+int name_change(struct trace *trace, struct event_fields *event);
+
+/* Whether a range, an operator or a frame of this name is PyTorch's DataLoader, which gets the next batch. */
+bool name_is_data_loader(const char *name);
+/* Whether a range of this name is one of XLA's while it compiles: all but those in which a module runs. */
+bool name_is_compiling(const char *name);
+
+#endif

@@ -1,0 +1,394 @@
+#include "analysis/engine/section.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/lookup.h"
+#include "common/threads.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/errors.h"
+
+/* --- rows --- */
+
+void tally_release(struct tally *tally, size_t size, unsigned series)
+{
+    for (size_t i = 0; i < tally->count; i++)
+        for (unsigned k = 0; k < series; k++)
+            series_release((struct series *)((char *)tally->items + i * size) + k);
+    array_release(tally);
+    dense_map_release(&tally->keys);
+}
+
+void section_row(struct report_row *row, const void *key, const void *item)
+{
+    struct table *table = row->table;
+    struct cell *cells = table_row(table);
+    row->key = key;
+    row->item = item;
+    row->summarised = NULL;
+    for (size_t i = 0; cells && i < table->column_count; i++) {
+        const struct column *column = &table->columns[i];
+        if (column->source & row->trace->unrecorded)
+            cells[i].kind = CELL_UNRECORDED;
+        else if (column->fill)
+            cells[i] = column->fill(row, column);
+    }
+}
+
+void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
+{
+    /* The sum of the totals that a column of shares is about. */
+    int64_t whole = 0;
+    for (size_t i = 0; i < row->table->column_count; i++)
+        for (size_t k = 0; row->table->columns[i].fill == fill_share && k < count; k++)
+            sum_add(&whole, ((const struct series *)(items + k * size + row->table->columns[i].at))->total);
+    row->table->whole = whole;
+    for (row->number = 0; row->number < count; row->number++) {
+        const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
+        section_row(row, key, (const char *)items + row->number * size);
+    }
+}
+
+struct ordering {
+    const char *items;
+    size_t size;
+    int (*compare)(const void *left, const void *right);
+};
+
+static int compare_items(const void *left, const void *right, void *context)
+{
+    const struct ordering *ordering = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return ordering->compare(ordering->items + a * ordering->size, ordering->items + b * ordering->size) ?: ORDER(a, b);
+}
+
+void section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
+                          size_t size, int (*compare)(const void *left, const void *right))
+{
+    struct ordering ordering = {items, size, compare};
+    uint32_t *order = calloc(count + 1, sizeof(*order));
+    row->table->no_memory |= !order;
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order && count > 1)
+        qsort_r(order, count, sizeof(*order), compare_items, &ordering);
+    for (size_t i = 0; order && i < count; i++) {
+        row->number = order[i];
+        section_row(row, dense_map_row(keys, order[i]), (const char *)items + order[i] * size);
+    }
+    free(order);
+}
+
+const void *row_field(const struct report_row *row, const struct column *column)
+{
+    return (const char *)(column->of_key ? row->key : row->item) + column->at;
+}
+
+int64_t row_integer(const struct report_row *row, const struct column *column)
+{
+    const void *at = row_field(row, column);
+    return column->size == sizeof(uint32_t) ? *(const uint32_t *)at : *(const int64_t *)at;
+}
+
+static const struct summary *summary_of(struct report_row *row, const struct column *column)
+{
+    const struct series *series = row_field(row, column);
+    if (row->summarised != series)
+        row->summary = series_summary((struct series *)(uintptr_t)series);
+    row->summarised = series;
+    return &row->summary;
+}
+
+struct cell fill_share(struct report_row *row, const struct column *column)
+{
+    return cell_share(summary_of(row, column)->total, row->table->whole);
+}
+
+struct cell fill_count(struct report_row *row, const struct column *column)
+{
+    return cell_integer(summary_of(row, column)->count);
+}
+
+/* The cell is empty if the series has no values. */
+#define FILL_SUMMARY(name, value)                                                \
+    struct cell fill_##name(struct report_row *row, const struct column *column) \
+    {                                                                            \
+        const struct summary *summary = summary_of(row, column);                 \
+        return summary->count ? (value) : (struct cell){0};                      \
+    }
+FILL_SUMMARY(total, cell_integer(summary->total))
+FILL_SUMMARY(average, cell_real(summary->average))
+FILL_SUMMARY(median, cell_real(summary->median))
+FILL_SUMMARY(min, cell_integer(summary->min))
+FILL_SUMMARY(max, cell_integer(summary->max))
+FILL_SUMMARY(deviation, cell_real(summary->deviation))
+
+struct cell fill_number(struct report_row *row, const struct column *column)
+{
+    return cell_integer(row_integer(row, column));
+}
+
+struct cell fill_some(struct report_row *row, const struct column *column)
+{
+    int64_t number = row_integer(row, column);
+    return number ? cell_integer(number) : (struct cell){0};
+}
+
+struct cell fill_time(struct report_row *row, const struct column *column)
+{
+    int64_t time = row_integer(row, column);
+    return cell_integer(time == FIELD_ABSENT ? time : time - row->trace->start);
+}
+
+struct cell fill_name(struct report_row *row, const struct column *column)
+{
+    return trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column));
+}
+
+struct cell fill_gpu(struct report_row *row, const struct column *column)
+{
+    return cell_integer(trace_device_id(row->trace, (size_t)row_integer(row, column)));
+}
+
+struct cell fill_process(struct report_row *row, const struct column *column)
+{
+    event_id process = (event_id)row_integer(row, column);
+    return row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
+}
+
+struct cell fill_error(struct report_row *row, const struct column *column)
+{
+    int64_t code = row_integer(row, column);
+    return code == 0 || code == FIELD_ABSENT ? (struct cell){0} : error_cell(row->table, false, code);
+}
+
+struct cell fill_place(struct report_row *row, const struct column *column)
+{
+    return trace_place_cell(row->trace, row->table, row_integer(row, column));
+}
+
+struct cell fill_stack(struct report_row *row, const struct column *column)
+{
+    return trace_stack_cell(row->trace, row->table, row_integer(row, column));
+}
+
+struct cell fill_errors(struct report_row *row, const struct column *column)
+{
+    return errors_cell(row_field(row, column), row->table);
+}
+
+struct cell fill_cell(struct report_row *row, const struct column *column)
+{
+    return *(const struct cell *)row_field(row, column);
+}
+
+struct cell row_said(const struct report_row *row, const char *text)
+{
+    return table_text(row->table, trace_said(row->trace, text).text);
+}
+
+/* For fewer calls and GPU operations, starting threads takes longer than the work. */
+#define SMALL 20000
+
+#define TASK_THREADS 8 /* there are no more long tasks than this */
+
+const struct section_entry section_list[] = {
+#define SECTION(constant, name, word, title, question) {word, title, &section_##name, REPORT_##constant, question},
+#define PART(constant, name, word, title, whole) {word, title, &section_##name, REPORT_##whole, NULL},
+    REPORT_SECTIONS(SECTION, PART)
+#undef SECTION
+#undef PART
+};
+
+_Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may take events");
+
+const struct section *section_wanted(const struct report_options *options, unsigned number)
+{
+    if (options->sections != 0 && !(options->sections >> number & 1))
+        return NULL;
+    bool asked = number == REPORT_MEMORY && options->has_snapshot;
+    if (options->usual && section_list[number].section->usual == 0 && !asked)
+        return NULL;
+    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : section_list[number].section;
+}
+
+/* --- events --- */
+
+static int add_to_trace(void *context, const struct event_fields *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (trace_event(context, &events[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_gpu_ops(void *context, const struct event_fields *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (trace_gpu_op(context, &events[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_to_section(void *context, const struct event_fields *events, size_t count)
+{
+    const struct sections_one *one = context;
+    const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
+    for (size_t i = 0; i < count; i++) {
+        const struct event_fields *event = &events[i];
+        /* Sections about slices see slices alone; in the others an event's phase says what it is. */
+        if (category_in(event->category, one->section->categories) &&
+            (event->phase == 'X' || !category_in(event->category, sliced)) &&
+            one->section->event(one->state, one->trace, event) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Those that sections in WANTED need, and these themselves. */
+static uint64_t with_needed(uint64_t wanted)
+{
+    uint64_t all = wanted;
+    do {
+        wanted = all;
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+            all |= wanted >> i & 1 ? section_list[i].section->needs : 0;
+    } while (all != wanted);
+    return all;
+}
+
+static int add_section(struct sections *sections, unsigned number)
+{
+    struct trace *trace = &sections->trace;
+    struct sections_one *one = &sections->all[number];
+    const struct section *section = section_wanted(trace->options, number);
+    *one = (struct sections_one){
+        .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
+    section = one->section;
+    struct trace_wanted *wanted = &trace->wanted;
+    for (size_t i = 0; i < sizeof(*wanted); i++)
+        ((bool *)wanted)[i] |= ((const bool *)&section->looks_at)[i];
+    bool joins = section->gpu_op || wanted->launched_ops || wanted->timeline;
+    wanted->gpu_ops |= joins;
+    wanted->calls |= joins;
+    wanted->stacks |= wanted->heap || wanted->samples;
+    trace->heap = wanted->heap ? &sections->heap : NULL;
+    if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
+        return error_no_memory("a report");
+    sections->states[number] = one->state;
+    if (section->init)
+        section->init(one->state, trace);
+    if (section->event)
+        dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){section->categories, add_to_section, one,
+                                                                            .what = section_list[number].word});
+    return 0;
+}
+
+int sections_init(struct sections *sections, const struct report_options *options)
+{
+    struct trace *trace = &sections->trace;
+    *sections = (struct sections){0};
+    trace_init(trace, options);
+    heap_init(&sections->heap, &trace->strings);
+    dispatcher_init(&sections->dispatcher, options->workers);
+    dispatcher_add(&sections->dispatcher,
+                   &(struct dispatcher_consumer){~0u, add_to_trace, trace, .what = "the trace's rows"});
+    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
+                                                                        .what = "the trace's GPU work"});
+    trace->states = sections->states;
+    if (options->format == REPORT_HTML) /* what a page draws besides tables */
+        trace->wanted.timeline = trace->wanted.host_calls = trace->wanted.launched_ops = trace->wanted.host_frames =
+            trace->wanted.ranges = trace->wanted.gpu_ops = trace->wanted.calls = true;
+    uint64_t wanted = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        wanted |= section_wanted(options, i) ? REPORT_BIT(i) : 0;
+    uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (needed >> i & 1 && add_section(sections, i) < 0)
+            return -1;
+    return 0;
+}
+
+void sections_release(struct sections *sections)
+{
+    dispatcher_release(&sections->dispatcher);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        struct sections_one *one = &sections->all[i];
+        if (one->state && one->section->release)
+            one->section->release(one->state);
+        if (one->state && one->section->item_size)
+            tally_release(one->state, one->section->item_size, one->section->series);
+        free(one->state);
+    }
+    heap_release(&sections->heap);
+    trace_release(&sections->trace);
+}
+
+/* --- the end --- */
+
+static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
+{
+    const struct sections_one *one = context;
+    return one->section->gpu_op(one->state, one->trace, op, call);
+}
+
+static int pass_gpu_ops(void *context)
+{
+    const struct sections_one *one = context;
+    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, &one->trace->stream_owners, pass_gpu_op, context);
+}
+
+static int gather(void *context)
+{
+    const struct sections_one *one = context;
+    return one->section->gather(one->state, one->trace);
+}
+
+/* The names of kernels that --names=pretty shows, if it does. */
+static int make_names(struct trace *trace)
+{
+    const struct pretty_names *more = &trace->names_in_flight;
+    if (trace->options->names != REPORT_NAMES_PRETTY)
+        return 0;
+    for (uint32_t i = 0; i < more->is_kernel.count; i++)
+        if (more->is_kernel.items[i] && pretty_names_add(&trace->pretty_names, i) < 0)
+            return -1;
+    return pretty_names_make(&trace->pretty_names, &trace->strings);
+}
+
+int sections_finish(struct sections *sections)
+{
+    struct trace *trace = &sections->trace;
+    if (dispatcher_wait(&sections->dispatcher) < 0)
+        return -1;
+    bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
+    unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
+    int status = trace_finish(trace, workers);
+    if (status == 0) {
+        /* What the sections, and the trace for them, do on their own. */
+        struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
+        size_t count = trace_last_tasks(&sections->trace, tasks);
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+            struct sections_one *one = &sections->all[i];
+            if (one->section && one->section->gpu_op)
+                tasks[count++] = (struct task){pass_gpu_ops, one};
+            else if (one->section && one->section->gather)
+                tasks[count++] = (struct task){gather, one};
+        }
+        status = tasks_run(tasks, count, workers);
+    }
+    status = status ?: make_names(trace);
+    return status < 0 ? error_no_memory("a report") : 0;
+}
+
+int sections_fill(struct sections *sections, unsigned number, struct table *table)
+{
+    const struct sections_one *one = &sections->all[number];
+    struct report_row row = {.trace = one->trace, .table = table, .state = one->state};
+    const struct tally *tally = one->state;
+    if (one->section->finish)
+        one->section->finish(&row);
+    else
+        section_rows(&row, &tally->keys, tally->items, tally->count, one->section->item_size);
+    return table->no_memory ? -1 : 0;
+}

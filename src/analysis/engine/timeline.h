@@ -1,0 +1,76 @@
+/*
+ * The GPU operations of a trace by device and time, each with the call that started it, and all API calls by thread and
+ * time: for the sections that look at what happened between two operations. They are collected only where such a
+ * section is wanted, sorted in bounded memory, and read in walks. After trace_finish() several threads may walk.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
+#define GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sorter.h"
+#include "analysis/engine/call_kind.h"
+#include "analysis/engine/gpu_ops.h"
+
+/* --- GPU operations --- */
+
+struct timeline_op {
+    int64_t start, end;       /* ns */
+    int64_t called, returned; /* when the call that started it began and returned; FIELD_ABSENT: no call is known */
+    int64_t size;             /* bytes of a copy or set; blocks of a kernel; 0: not known */
+    uint32_t device, stream;  /* indices in trace.devices and trace.streams */
+    uint32_t thread;          /* index in trace.threads of the call; LAUNCHED_NO_THREAD: no call is known */
+    uint32_t call;            /* name of the call; EVENT_NO_TEXT: no call is known */
+    uint32_t name;
+    uint32_t correlation; /* 0: not known */
+    uint32_t order;       /* in the file */
+    uint8_t category;     /* enum category */
+    uint8_t kind;         /* enum call_kind of the call */
+};
+
+/* By device, start and end. */
+void timeline_init(struct sorter *timeline, struct sorter_space *space);
+
+/* What it is made of, of one trace. */
+struct timeline_parts {
+    const struct sorter *gpu_ops, *calls; /* ready */
+    const struct stream_owners *owners;
+    struct call_kinds *kinds;
+    const struct interner *strings;
+};
+
+/* Fills TIMELINE. Returns 0, or -1: no memory, or after error(). */
+int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts);
+
+/* --- API calls --- */
+
+struct host_call {
+    int64_t start, end; /* ns */
+    uint32_t thread;    /* index in trace.threads */
+    uint32_t name;
+    int64_t correlation; /* FIELD_ABSENT: not known */
+    uint8_t kind;        /* enum call_kind */
+};
+
+/* By thread and start; a call comes before those that it made itself, such as the driver's within the runtime's. */
+void host_calls_init(struct sorter *host_calls, struct sorter_space *space);
+
+/* A walk over the outermost calls alone. */
+struct host_calls_walk {
+    struct sorter_walk walk;
+    uint32_t thread; /* of the last call */
+    int64_t end;     /* where it ended */
+    bool any;
+};
+
+void host_calls_walk_begin(struct host_calls_walk *walk, const struct sorter *host_calls);
+/* Valid until the next call. NULL: there is none. */
+const struct host_call *host_calls_next(struct host_calls_walk *walk);
+/* Returns 0, or -1: no memory, or after warning(). */
+static inline int host_calls_walk_end(struct host_calls_walk *walk)
+{
+    return sorter_walk_end(&walk->walk);
+}
+
+#endif

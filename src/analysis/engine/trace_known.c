@@ -1,0 +1,234 @@
+/* What is known of a trace, samples of processors and states of threads, and cells that name its things as people do.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/base/table.h"
+#include "common/lookup.h"
+#include "analysis/engine/trace.h"
+
+struct trace_rank *trace_add_rank(struct trace *trace, event_id process)
+{
+    struct trace_rank *rank = array_push(&trace->ranks);
+    uint64_t *number = rank ? map_put(&trace->rank_numbers, process, NULL) : NULL;
+    if (!number)
+        return NULL;
+    rank->process = process;
+    if (*number == 0 || process == EVENT_NO_ID)
+        *number = trace->ranks.count;
+    return rank;
+}
+
+int trace_add_gpu_row(struct trace *trace, const struct trace_gpu_row *row)
+{
+    struct trace_gpu_row *added = array_push(&trace->gpu_rows);
+    uint64_t *number = added ? map_put(&trace->gpu_row_numbers, row->row, NULL) : NULL;
+    if (!number)
+        return -1;
+    *added = *row;
+    *number = *number ? *number : trace->gpu_rows.count;
+    return 0;
+}
+
+const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
+{
+    return FIND_ITEM(&trace->gpu_rows, &trace->gpu_row_numbers, row);
+}
+
+const struct trace_rank *trace_rank_of(const struct trace *trace, event_id process)
+{
+    return FIND_ITEM(&trace->ranks, &trace->rank_numbers, process)
+               ?: FIND_ITEM(&trace->ranks, &trace->rank_numbers, EVENT_NO_ID);
+}
+
+/* The index of the process ID; CALLS_ANY_PROCESS: no event is about it. */
+static uint32_t process_index(const struct trace *trace, event_id id)
+{
+    uint32_t index = dense_map_lookup(&trace->process_ids, &id, sizeof(id));
+    return index == DENSE_MAP_NONE ? CALLS_ANY_PROCESS : index;
+}
+
+int trace_own_streams(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->streams.count; i++) {
+        const struct trace_gpu_row *row = trace_gpu_row(trace, trace_stream_id(trace, i)->process);
+        if (!ADD(array_push, &trace->stream_owners, row ? process_index(trace, row->process) : CALLS_ANY_PROCESS))
+            return -1;
+    }
+    return 0;
+}
+
+const struct trace_process *trace_process(const struct trace *trace, event_id id)
+{
+    uint32_t index = process_index(trace, id);
+    return index == CALLS_ANY_PROCESS ? NULL : &trace->processes.items[index];
+}
+
+int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
+{
+    const struct trace_thread_id key = {process, event_id_number(id)};
+    uint32_t index = dense_map_lookup(&trace->thread_ids, &key, sizeof(key));
+    return index == DENSE_MAP_NONE ? FIELD_ABSENT : (int64_t)index;
+}
+
+/* What gputrace calls the states, and perf the same ones. */
+static enum host_state_kind state_kind(const struct trace *trace, const struct event_fields *event)
+{
+    const char *name = trace_text(trace, event->name);
+    if (strcmp(name, "Runnable") == 0)
+        return HOST_RUNNABLE;
+    return strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT : HOST_SLEEPING;
+}
+
+static int add_state(struct trace *trace, const struct event_fields *event)
+{
+    event_id id = event->of_thread == FIELD_ABSENT ? event->thread : event_id_number(event->of_thread);
+    const struct trace_thread *thread = trace_thread(trace, event->process, id);
+    const struct host_site site = {event->stack, EVENT_NO_TEXT};
+    const struct host_state state = {.start = event->start,
+                                     .end = event->start + event->duration,
+                                     .waker = event->waker,
+                                     .kind = state_kind(trace, event)};
+    return thread ? host_samples_add_state(&trace->samples, (uint32_t)(thread - trace->threads.items), &state, &site)
+                  : -1;
+}
+
+int trace_sample(struct trace *trace, const struct event_fields *event)
+{
+    if (!trace->wanted.samples)
+        return 0;
+    if (event->category == CATEGORY_THREAD_STATE)
+        return event->duration > 0 ? add_state(trace, event) : 0;
+    const struct trace_thread *thread = trace_thread(trace, event->process, event->thread);
+    const struct host_site site = {event->stack, event->name};
+    return thread ? host_samples_add(&trace->samples, (uint32_t)(thread - trace->threads.items), event->start, &site)
+                  : -1;
+}
+
+uint32_t trace_find_waker(const struct trace *trace, uint32_t thread, int64_t id)
+{
+    uint32_t found = LAUNCHED_NO_THREAD;
+    for (uint32_t i = 0; id > 0 && i < trace->threads.count; i++) {
+        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
+        if (known->thread != event_id_number(id))
+            continue;
+        if (trace->threads.items[i].process == trace->threads.items[thread].process)
+            return i;
+        found = found == LAUNCHED_NO_THREAD ? i : found;
+    }
+    return found;
+}
+
+const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t *length)
+{
+    const char *name = trace_text(trace, trace->threads.items[thread].name);
+    const char *open = strncmp(name, "thread ", strlen("thread ")) == 0 ? strchr(name, '(') : NULL;
+    *length = open ? strcspn(open + 1, ")") : strlen(name);
+    return open ? open + 1 : name;
+}
+
+/* Which traces are said in other words, in the order in which the words are looked for. */
+enum { FOREIGN = 1, PYTORCH = 2, NOT_CUDA = 4, HIP = 8 };
+static const struct {
+    unsigned of;
+    const char *from, *to;
+} sayings[] = {
+    {FOREIGN, " (--cpu=samples or NVTX ranges show it)", ""},
+    {FOREIGN, "--cpu=switches, NVTX ranges", "ranges"},
+    {FOREIGN, " To record later steps only, use --delay or --capture-range=cudaProfilerApi.", ""},
+    {FOREIGN, ": gputrace run --cpu=samples records them", ""},
+    {FOREIGN, ": gputrace run --cpu=switches records them", ""},
+    {PYTORCH, "NVTX ", ""},
+    {NOT_CUDA, "CUDA call", "GPU call"},
+    {NOT_CUDA, "CUDA memory", "GPU memory"},
+    {NOT_CUDA, "outside CUDA", "outside GPU calls"},
+    {NOT_CUDA, "initialised CUDA", "initialised the GPU"},
+    {HIP, "cudaM", "hipM"},
+    {HIP, "cudaE", "hipE"},
+    {HIP, "cudaS", "hipS"},
+    {HIP, "cudaF", "hipF"},
+    {HIP, "cudaH", "hipH"},
+    {HIP, "CUDA graph", "HIP graph"},
+};
+
+static unsigned kind_of(const struct trace *trace)
+{
+    if (!trace || trace->version != EVENT_NO_TEXT)
+        return 0;
+    const char *call = trace_text(trace, trace->first_call);
+    return FOREIGN | (trace->kineto ? PYTORCH : 0) | (*call && strncmp(call, "cu", 2) != 0 ? NOT_CUDA : 0) |
+           (strncmp(call, "hip", 3) == 0 ? HIP : 0);
+}
+
+struct trace_said trace_said(const struct trace *trace, const char *text)
+{
+    struct trace_said said = {""};
+    unsigned kind = kind_of(trace);
+    size_t length = 0;
+    for (const char *at = text; *at && length + 1 < sizeof(said.text);) {
+        size_t i = 0, count = sizeof(sayings) / sizeof(*sayings);
+        while (i < count && !(sayings[i].of & kind && strncmp(at, sayings[i].from, strlen(sayings[i].from)) == 0))
+            i++;
+        if (i == count) {
+            said.text[length++] = *at++;
+            continue;
+        }
+        snprintf(said.text + length, sizeof(said.text) - length, "%s", sayings[i].to);
+        length += strlen(said.text + length);
+        at += strlen(sayings[i].from);
+        if (length == 0 && *at >= 'a' && *at <= 'z')
+            said.text[length++] = (char)(*at++ - 'a' + 'A');
+    }
+    return said;
+}
+
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)
+{
+    const struct trace_process *process = trace_process(trace, id);
+    const char *name = process && process->name != EVENT_NO_TEXT ? interned(&trace->strings, process->name) : "process";
+    if (event_id_is_text(id))
+        return trace_text_cell(trace, table, (uint32_t)(id >> 1));
+    return table_format(table, "%s (%lld)", name, (long long)event_id_value(id));
+}
+
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
+{
+    if (text == EVENT_NO_TEXT)
+        return (struct cell){0};
+    return table_text(table, interned(&trace->strings, trace_shown(trace, text)));
+}
+
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
+{
+    const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
+    uint32_t name = trace->threads.items[thread].name;
+    if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
+        return trace_text_cell(trace, table, name);
+    if (event_id_is_text(id->thread))
+        return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
+    return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
+}
+
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id)
+{
+    int64_t index = id == FIELD_ABSENT ? FIELD_ABSENT : trace_find_thread(trace, process, id);
+    if (index != FIELD_ABSENT)
+        return trace_thread_cell(trace, table, (uint32_t)index);
+    return id == FIELD_ABSENT ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
+}
+
+void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream)
+{
+    *words = '\0';
+    int length = device == FIELD_ABSENT ? 0 : snprintf(words, TRACE_STREAM_WORDS, "GPU %" PRId64, device);
+    if (stream != FIELD_ABSENT)
+        snprintf(words + length, TRACE_STREAM_WORDS - (size_t)length, "%sstream %" PRId64, length ? " " : "", stream);
+}
+
+struct cell trace_stream_cell(struct table *table, int64_t device, int64_t stream)
+{
+    char words[TRACE_STREAM_WORDS];
+    trace_stream_words(words, device, stream);
+    return *words ? table_text(table, words) : (struct cell){0};
+}

@@ -1,0 +1,364 @@
+/*
+ * The call stacks of a trace: a tree of frames, in which a stack is the innermost of its frames and those that called
+ * it. It is read from "stackFrames", the trace-event format's form of it, or from the two lists that gputrace wrote
+ * before: frames, and stacks that refer to them. Nothing of it is believed: what is not as expected is passed over.
+ */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/table.h"
+#include "analysis/engine/trace.h"
+#include "common/buffer.h"
+#include "trace/frames.h"
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static uint64_t hex_of(const cJSON *object, const char *key)
+{
+    const char *text = text_of(object, key);
+    return text ? strtoull(text, NULL, 0) : 0;
+}
+
+/* A frame of gputrace's own lists, whose texts stay the object's. */
+static struct stack_frame frame_of(const cJSON *object)
+{
+    const cJSON *line = cJSON_GetObjectItemCaseSensitive(object, "line");
+    return (struct stack_frame){
+        .address = hex_of(object, "address"),
+        .function = text_of(object, "function"),
+        .file = text_of(object, "file"),
+        .line = cJSON_IsNumber(line) && line->valuedouble > 0 && line->valuedouble < UINT32_MAX
+                    ? (uint32_t)line->valuedouble
+                    : 0,
+        .module = text_of(object, "module"),
+        .offset = hex_of(object, "offset"),
+    };
+}
+
+/* The same of a member of "stackFrames", which has a name even where the function is not known. */
+static struct stack_frame frame_of_tree(const cJSON *object)
+{
+    struct stack_frame frame = frame_of(object), unnamed;
+    frame.function = NULL;
+    frame.module = text_of(object, "category");
+    unnamed = frame;
+    struct buffer name;
+    buffer_init_memory(&name);
+    frame_put_name(&name, &unnamed);
+    buffer_char(&name, '\0');
+    const char *function = text_of(object, "name");
+    if (function && (name.failure || strcmp(function, name.data) != 0))
+        frame.function = function;
+    buffer_release(&name);
+    return frame;
+}
+
+/* "main (/src/leak.cu:42)", or as frame_put_place() where the file is not known. */
+static void put_words(struct buffer *out, const struct stack_frame *frame)
+{
+    if (!frame->file) {
+        frame_put_place(out, frame);
+        return;
+    }
+    frame_put_name(out, frame);
+    buffer_format(out, frame->line > 0 ? " (%s:%u)" : " (%s)", frame->file, frame->line);
+}
+
+static const cJSON *first_of(const cJSON *list)
+{
+    return cJSON_IsArray(list) || cJSON_IsObject(list) ? list->child : NULL;
+}
+
+/* With the calls that the compiler inlined before it: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
+static void put_calls(struct buffer *out, const cJSON *object)
+{
+    const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(object, "inlined"));
+    for (; inlined; inlined = inlined->next) {
+        struct stack_frame call = frame_of(inlined);
+        put_words(out, &call);
+        buffer_text(out, " < ");
+    }
+    struct stack_frame frame = frame_of(object);
+    put_words(out, &frame);
+}
+
+/* The text in BUFFER becomes one of the trace's, and BUFFER is empty again. */
+static int take_text(struct trace *trace, struct buffer *buffer, uint32_t *number)
+{
+    *number = buffer->failure ? INTERN_NO_MEMORY : intern(&trace->strings, buffer->data, buffer->length);
+    buffer->length = 0;
+    return *number == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+int trace_read_frame_list(struct trace *trace, const cJSON *frames, uint32_t *text)
+{
+    struct buffer words;
+    buffer_init_memory(&words);
+    for (const cJSON *frame = first_of(frames); frame; frame = frame->next) {
+        buffer_text(&words, frame == first_of(frames) ? "" : " < ");
+        put_calls(&words, frame);
+    }
+    int status = take_text(trace, &words, text);
+    buffer_release(&words);
+    return status;
+}
+
+/* --- the tree --- */
+
+static int set_texts(struct trace *trace, struct trace_frame *added, const struct stack_frame *frame)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    put_words(&text, frame);
+    int status = take_text(trace, &text, &added->words);
+    frame_put_place(&text, frame);
+    status |= take_text(trace, &text, &added->place);
+    frame_put_name(&text, frame);
+    status |= take_text(trace, &text, &added->name);
+    added->function = frame->function ? added->name : EVENT_NO_TEXT;
+    added->file = added->module = EVENT_NO_TEXT;
+    if (frame->file) {
+        buffer_text(&text, frame->file);
+        status |= take_text(trace, &text, &added->file);
+    }
+    if (frame->module) {
+        buffer_text(&text, frame->module);
+        status |= take_text(trace, &text, &added->module);
+    }
+    added->owner = (uint8_t)frame_owner(frame);
+    buffer_release(&text);
+    return status;
+}
+
+/* Numbers of other tools may be any text: their stacks have other forms of arguments, too. */
+static bool is_number(const char *text, uint64_t *number)
+{
+    char *end;
+    *number = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0';
+}
+
+struct trace_frame *trace_add_frame(struct trace *trace, const struct stack_frame *frame)
+{
+    struct trace_frame *added = array_push(&trace->frames);
+    return added && set_texts(trace, added, frame) == 0 ? added : NULL;
+}
+
+static int add_frame(struct trace *trace, const cJSON *member)
+{
+    uint64_t number;
+    struct stack_frame frame = frame_of_tree(member);
+    if (!is_number(member->string, &number))
+        return 0;
+    uint64_t *index = map_put(&trace->stack_of_number, number, NULL);
+    if (!index || !trace_add_frame(trace, &frame))
+        return -1;
+    *index = trace->frames.count;
+    return 0;
+}
+
+static uint32_t parent_of(const struct trace *trace, const cJSON *member)
+{
+    const cJSON *parent = cJSON_GetObjectItemCaseSensitive(member, "parent");
+    uint64_t number = 0;
+    bool known = cJSON_IsNumber(parent) && parent->valuedouble >= 0 && parent->valuedouble < UINT32_MAX;
+    if (known)
+        number = (uint64_t)parent->valuedouble;
+    else if (!cJSON_IsString(parent) || !is_number(parent->valuestring, &number))
+        return 0;
+    const uint64_t *index = map_get(&trace->stack_of_number, number);
+    return index ? (uint32_t)*index : 0;
+}
+
+int trace_read_frames(struct trace *trace, const cJSON *frames)
+{
+    uint64_t number;
+    if (!trace->wanted.stacks || !cJSON_IsObject(frames))
+        return 0;
+    for (const cJSON *member = frames->child; member; member = member->next)
+        if (add_frame(trace, member) < 0)
+            return -1;
+    for (const cJSON *member = frames->child; member; member = member->next)
+        if (is_number(member->string, &number)) {
+            const uint64_t *index = map_get(&trace->stack_of_number, number);
+            trace->frames.items[*index - 1].parent = parent_of(trace, member);
+        }
+    return 0;
+}
+
+/* --- the two lists --- */
+
+/* Frames of the list, and the tree that is made of the stacks. */
+struct reading {
+    ARRAY(struct trace_frame) frames;
+    struct map known; /* frame of the list and of the tree that it is below -> index + 1 in the tree */
+};
+
+static int read_stack(struct trace *trace, struct reading *reading, const cJSON *stack)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(stack, "stack"),
+                *frames = cJSON_GetObjectItemCaseSensitive(stack, "frames");
+    uint64_t parent = 0;
+    if (!cJSON_IsNumber(number) || number->valueint < 0 || !cJSON_IsArray(frames))
+        return 0;
+    for (int i = cJSON_GetArraySize(frames) < TRACE_STACK_FRAMES ? cJSON_GetArraySize(frames) : TRACE_STACK_FRAMES;
+         i-- > 0;) {
+        const cJSON *frame = cJSON_GetArrayItem(frames, i);
+        if (!cJSON_IsNumber(frame) || frame->valueint < 0 || (size_t)frame->valueint >= reading->frames.count)
+            continue;
+        uint64_t *index = map_put(&reading->known, parent << 32 | (uint32_t)frame->valueint, NULL);
+        struct trace_frame *added = index && *index == 0 ? array_push(&trace->frames) : NULL;
+        if (!index || (*index == 0 && !added))
+            return -1;
+        if (added) {
+            *added = reading->frames.items[frame->valueint];
+            added->parent = (uint32_t)parent;
+            *index = trace->frames.count;
+        }
+        parent = *index;
+    }
+    uint64_t *place = parent ? map_put(&trace->stack_of_number, (uint64_t)number->valueint, NULL) : NULL;
+    if (place)
+        *place = parent;
+    return place || !parent ? 0 : -1;
+}
+
+int trace_read_stacks(struct trace *trace, const cJSON *frames, const cJSON *stacks)
+{
+    struct reading reading = {0};
+    if (!trace->wanted.stacks || !cJSON_IsArray(frames) || !cJSON_IsArray(stacks))
+        return 0;
+    struct buffer words;
+    int status = 0;
+    buffer_init_memory(&words);
+    for (const cJSON *member = first_of(frames); member && status == 0; member = member->next) {
+        const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(member, "inlined"));
+        struct stack_frame frame = frame_of(member), inner = inlined ? frame_of(inlined) : frame;
+        struct trace_frame *added = array_push(&reading.frames);
+        status = added ? set_texts(trace, added, &inner) : -1;
+        if (status != 0)
+            break;
+        added->owner = (uint8_t)frame_owner(&frame);
+        put_calls(&words, member);
+        status = take_text(trace, &words, &added->words);
+    }
+    buffer_release(&words);
+    for (const cJSON *stack = first_of(stacks); stack && status == 0; stack = stack->next)
+        status = read_stack(trace, &reading, stack);
+    array_release(&reading.frames);
+    map_release(&reading.known);
+    return status;
+}
+
+/* --- what is shown --- */
+
+size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
+{
+    const uint64_t *index = number == FIELD_ABSENT ? NULL : map_get(&trace->stack_of_number, (uint64_t)number);
+    size_t count = 0;
+    for (uint64_t next = index ? *index : 0; next && count < most; next = trace->frames.items[next - 1].parent)
+        frames[count++] = &trace->frames.items[next - 1];
+    return count;
+}
+
+static enum frame_owner owner_of(const void *data, size_t i)
+{
+    return (enum frame_owner)((const struct trace_frame *const *)data)[i]->owner;
+}
+
+const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t number)
+{
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES);
+    return count > 0 ? frames[frames_place(owner_of, frames, count)] : NULL;
+}
+
+int trace_note_operator(struct trace *trace, const struct event_fields *event)
+{
+    if (!trace->wanted.stacks || event->in_operator == EVENT_NO_TEXT || event->stack == FIELD_ABSENT)
+        return 0;
+    bool is_new = false;
+    uint64_t text = (uint64_t)event->in_operator + 1;
+    uint64_t *known = map_put(&trace->stack_operators, (uint64_t)event->stack, &is_new);
+    if (known)
+        *known = is_new || *known == text ? text : 0;
+    return known ? 0 : -1;
+}
+
+uint32_t trace_stack_operator(const struct trace *trace, int64_t number)
+{
+    const uint64_t *text = number == FIELD_ABSENT ? NULL : map_get(&trace->stack_operators, (uint64_t)number);
+    return text && *text ? (uint32_t)(*text - 1) : EVENT_NO_TEXT;
+}
+
+struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t number)
+{
+    const struct trace_frame *place = trace_stack_place(trace, number);
+    return place ? trace_text_cell(trace, table, place->place) : (struct cell){0};
+}
+
+static struct cell words_of(const struct trace *trace, struct table *table, const struct trace_frame **frames,
+                            size_t count)
+{
+    struct buffer words;
+    if (count == 0)
+        return (struct cell){0};
+    buffer_init_memory(&words);
+    for (size_t i = 0; i < count; i++) {
+        buffer_text(&words, i > 0 ? " < " : "");
+        buffer_text(&words, interned(&trace->strings, frames[i]->words));
+    }
+    return table_sink(table, &words);
+}
+
+struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
+{
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    return words_of(trace, table, frames, trace_stack(trace, number, frames, TRACE_STACK_FRAMES));
+}
+
+#define STUB_FRAMES 4 /* of nvcc, around a launch */
+
+size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
+{
+    const struct trace_frame *all[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, all, TRACE_STACK_FRAMES), kept = 0;
+    size_t end = count;
+    while (end > 0 && (all[end - 1]->owner == FRAME_LIBRARY || all[end - 1]->owner == FRAME_PYTHON_LIBRARY))
+        end--;
+    size_t first = frames_begin(owner_of, all, count);
+    for (size_t i = first; i < first + STUB_FRAMES && i + 2 < end; i++)
+        if (all[i]->owner == FRAME_STUB)
+            first = i + 2; /* the kernel's name follows it */
+    for (size_t i = first; i < (end > 0 ? end : count) && kept < most; i++)
+        frames[kept++] = all[i];
+    return kept;
+}
+
+#define LIBRARY_CALLERS 3 /* are shown where no function is the program's */
+
+static bool is_of_program(const struct trace_frame *frame)
+{
+    return frame->owner > FRAME_PYTHON_LIBRARY;
+}
+
+struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
+{
+    const struct trace_frame *frames[TRACE_STACK_FRAMES], *shown[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES), kept = 0, end = 0;
+    size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
+    for (size_t i = first; i < count; i++)
+        if (is_of_program(frames[i]))
+            end = i + 1;
+    if (end == 0)
+        return words_of(trace, table, frames + first,
+                        count - first < LIBRARY_CALLERS ? count - first : LIBRARY_CALLERS);
+    for (size_t i = first; i < end; i++)
+        if (i == first || is_of_program(frames[i]))
+            shown[kept++] = frames[i];
+    return words_of(trace, table, shown, kept);
+}

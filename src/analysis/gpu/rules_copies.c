@@ -1,0 +1,273 @@
+/*
+ * Rules about copies and sets.
+ */
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/findings.h"
+#include "analysis/names/name_facts.h"
+
+/* What is added up of copies or sets that the host waits for. */
+struct blocked {
+    struct name_facts names;
+    struct offences calls;
+    int64_t bytes, pageable; /* pageable: how many of them */
+    int64_t gpu;             /* ns that they ran */
+    int64_t host;            /* ns that their calls blocked the host */
+    int64_t pinned;          /* ns of that in which copies of other memory than pageable ran */
+    uint32_t device;         /* of the last operation */
+    int64_t until;           /* all operations before ended by then */
+    int64_t counted;         /* of the calls what is before counts already: those of several threads overlap */
+    int64_t first, last;     /* when the first of the calls began and the last one returned */
+    int64_t outside;         /* ns that other operations ran before the first and after the last of the calls … */
+    int64_t after;           /* … of which so many were after the last one so far */
+    bool any;
+};
+
+/* Returns when OP could begin as far as other operations are concerned: what the host waits before is not OP's. */
+static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
+{
+    bool follows = blocked->any && blocked->device == op->device;
+    int64_t until = follows && blocked->until < op->start ? blocked->until : op->start;
+    blocked->until = follows && blocked->until > op->end ? blocked->until : op->end;
+    blocked->counted = follows ? blocked->counted : INT64_MIN;
+    blocked->device = op->device;
+    blocked->any = true;
+    return follows ? until : INT64_MIN;
+}
+
+static void add_blocked(struct blocked *blocked, const struct timeline_op *op, int64_t ready, bool pageable)
+{
+    int64_t from = ready > op->called ? ready : op->called;
+    from = from > blocked->counted ? from : blocked->counted;
+    int64_t ns = op->returned > from ? op->returned - from : 0;
+    blocked->counted = from + ns;
+    bool is_first = blocked->calls.count == 0;
+    blocked->first = is_first || op->called < blocked->first ? op->called : blocked->first;
+    blocked->last = is_first || op->returned > blocked->last ? op->returned : blocked->last;
+    blocked->bytes = sum_of(blocked->bytes, op->size);
+    blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
+    blocked->host = sum_of(blocked->host, ns);
+    blocked->pageable += pageable;
+    int64_t ran = op->end - op->start < ns ? op->end - op->start : ns;
+    blocked->pinned = sum_of(blocked->pinned, pageable ? 0 : ran);
+    offences_add_op(&blocked->calls, op, ns);
+}
+
+/* NULL: they are too few, or too short. */
+static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
+{
+    const struct offences *calls = &blocked->calls;
+    if (calls->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
+        return NULL;
+    return finding_add(findings, offences_cost(calls), gain, calls->count, offences_place(findings, calls));
+}
+
+static bool is_copy(const struct timeline_op *op)
+{
+    return op->category == CATEGORY_GPU_MEMCPY;
+}
+
+static bool is_pageable(struct blocked *blocked, const struct trace *trace, const struct timeline_op *op)
+{
+    return name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_PAGEABLE;
+}
+
+/* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
+ * ones to the GPU do not wait; small ones to the host are waits for a result (rules_waits.c) --- */
+
+static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    int64_t ready = ready_time(state, op);
+    bool waits = is_copy(op) && op->kind == CALL_COPY_ASYNC && op->size > FINDING_SMALL_COPY_BYTES;
+    if (waits && is_pageable(state, trace, op))
+        add_blocked(state, op, ready, true);
+    return 0;
+}
+
+static int pageable_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    return finding_say(add_finding(findings, blocked, blocked->host),
+                       "%s asynchronous cop%s of pageable memory (%s) block%s the host, %s each on average",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                       amount_size(blocked->bytes).text, amount_word(blocked->calls.count, "s", ""),
+                       amount_mean(blocked->host, blocked->calls.count).text);
+}
+
+const struct rule rule_pageable_copies = {
+    .id = "pageable-copies",
+    .advice = "Pin the host memory: cudaMallocHost() or cudaHostRegister(), once, before the loop. In PyTorch: "
+              "DataLoader(pin_memory=True) and .to(device, non_blocking=True).",
+    .section = "memtime",
+    .sources = {TRACE_MEMCPY, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = pageable_op,
+    .find = pageable_find,
+    .release = finding_names_release,
+};
+
+/* --- copies that block the host --- */
+
+static int blocking_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    if (is_copy(op) && op->kind == CALL_COPY) {
+        add_blocked(blocked, op, ready, is_pageable(blocked, trace, op));
+        blocked->outside -= blocked->after;
+        blocked->after = 0;
+    } else {
+        sum_add(&blocked->outside, op->end - op->start);
+        blocked->after = blocked->calls.count > 0 ? sum_of(blocked->after, op->end - op->start) : 0;
+    }
+    return 0;
+}
+
+/* Copies of pinned memory do not become faster: they can at most run during the time between the calls and during other
+ * work of the GPU. What their calls take besides is gained. */
+static int blocking_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    int64_t cost = offences_cost(&blocked->calls), between = difference_of(blocked->last, blocked->first);
+    int64_t other = sum_of(between > cost ? between - cost : 0, blocked->outside);
+    long double share = blocked->host > 0 ? (long double)blocked->pinned / (long double)blocked->host : 0;
+    int64_t pinned = (int64_t)((long double)cost * share), remains = other < pinned ? pinned - other : 0;
+    struct finding *finding = add_finding(findings, blocked, cost - remains);
+    if (blocked->pageable > 0)
+        finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
+                                "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
+                                "pin_memory=True and non_blocking=True.");
+    return finding_say(finding, "The host waits for %s synchronous cop%s of %s, %s each on average%s%s",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text,
+                       blocked->pageable > 0 ? "; of pageable memory: " : "",
+                       blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
+}
+
+const struct rule rule_blocking_copies = {
+    .id = "blocking-copies",
+    .advice = "Use cudaMemcpyAsync() with a stream, and wait only where the data is needed (cudaEventSynchronize()). "
+              "In PyTorch: non_blocking=True.",
+    .section = "memtime",
+    .sources = {TRACE_MEMCPY, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = blocking_op,
+    .find = blocking_find,
+    .release = finding_names_release,
+};
+
+/* --- sets that block the host --- */
+
+static int set_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    if (op->category == CATEGORY_GPU_MEMSET && op->kind == CALL_SET &&
+        (name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_OF_HOST))
+        add_blocked(blocked, op, ready, false);
+    return 0;
+}
+
+static int set_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    return finding_say(add_finding(findings, blocked, blocked->host),
+                       "The host waits for %s synchronous set%s of pinned or managed memory (%s), %s each on average",
+                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "", "s"),
+                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text);
+}
+
+const struct rule rule_blocking_sets = {
+    .id = "blocking-sets",
+    .advice = "Use cudaMemsetAsync() with a stream: cudaMemset() of pinned or managed memory blocks the host. Memory "
+              "that the GPU does not need yet is set faster by memset().",
+    .section = "memtime",
+    .sources = {TRACE_MEMSET, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = set_op,
+    .find = set_find,
+    .release = finding_names_release,
+};
+
+/* --- small copies one after another --- */
+
+struct small {
+    struct offences runs;
+    int64_t count, bytes; /* of the copies in these */
+    int64_t gain;
+    struct small_run {
+        int64_t count, bytes;
+        int64_t from, to; /* from the first call, or copy if no call is known, to the end of the last copy */
+        struct timeline_op first, last;
+    } run; /* of the copies that followed one another so far */
+};
+
+static void end_run(struct small *small)
+{
+    struct small_run *run = &small->run;
+    int64_t ns = run->to - run->from;
+    if (run->count >= FINDING_SMALL_COPY_RUN) {
+        small->count += run->count;
+        sum_add(&small->bytes, run->bytes);
+        small->gain = sum_of(small->gain, ns - ns / run->count);
+        struct finding_place place = finding_at_op(&run->first);
+        place.until = run->to;
+        offences_add(&small->runs, &place, ns);
+    }
+    run->count = 0;
+}
+
+static bool follows(const struct small_run *run, const struct timeline_op *op)
+{
+    const struct timeline_op *last = &run->last;
+    return run->count > 0 && last->device == op->device && last->stream == op->stream && last->name == op->name &&
+           op->start - last->end <= FINDING_SMALL_COPY_GAP_NS;
+}
+
+/* Copies of one call, such as cudaMemcpyBatchAsync() or the launch of a graph, are together already. */
+static int small_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct small *small = state;
+    struct small_run *run = &small->run;
+    bool fits = is_copy(op) && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
+    bool again = run->count > 0 && op->correlation != 0 && op->correlation == run->last.correlation;
+    if (!fits || again || !follows(run, op))
+        end_run(small);
+    if (!fits || again)
+        return 0;
+    if (run->count == 0) {
+        *run = (struct small_run){.from = op->called == FIELD_ABSENT ? op->start : op->called, .first = *op};
+        run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
+    }
+    run->count++;
+    sum_add(&run->bytes, op->size);
+    run->to = op->end;
+    run->last = *op;
+    return 0;
+}
+
+static int small_find(void *state, struct findings *findings)
+{
+    struct small *small = state;
+    end_run(small);
+    const struct offences *runs = &small->runs;
+    struct finding *finding =
+        finding_add(findings, offences_cost(runs), small->gain, small->count, offences_place(findings, runs));
+    if (!finding)
+        return 0;
+    return finding_say(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",
+                       amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
+                       amount_count(runs->count).text, amount_word(runs->count, "", "s"),
+                       amount_count(small->count / runs->count).text);
+}
+
+const struct rule rule_small_copies = {
+    .id = "small-copies",
+    .advice = "Put the data side by side in one buffer and copy it at once, or use cudaMemcpyBatchAsync(). In PyTorch: "
+              "torch.cat() or torch.stack() on the host, then one .to().",
+    .section = "memsize",
+    .sources = {TRACE_MEMCPY},
+    .state_size = sizeof(struct small),
+    .op = small_op,
+    .find = small_find,
+};

@@ -1,0 +1,255 @@
+/*
+ * Rules about work of one GPU that could run at the same time and does not.
+ */
+#include <string.h>
+
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/findings.h"
+#include "analysis/names/name_facts.h"
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- asynchronous copies of pinned memory between kernels, while no kernel runs --- */
+
+struct serial {
+    struct name_facts names;
+    uint32_t device;
+    bool any;
+    int64_t kernels_until, copies_until; /* all that began ended by then; FIELD_ABSENT: none began */
+    int64_t kernels, copies, overlap;    /* ns of this device, the copies' up to the last kernel */
+    struct {
+        int64_t count, copies, overlap, bytes;
+        struct finding_place first;
+    } pending; /* copies since the last kernel */
+    struct serial_sum {
+        int64_t turns, bytes;
+        int64_t copies, overlap, cost;
+        struct finding_place worst;
+        int64_t worst_ns;
+    } sum, worst; /* of this device, and of that with the largest cost */
+};
+
+static void end_device(struct serial *serial)
+{
+    struct serial_sum *sum = &serial->sum;
+    int64_t shorter = least(serial->copies, serial->kernels);
+    sum->copies = serial->copies;
+    sum->overlap = serial->overlap;
+    sum->cost = shorter - serial->overlap;
+    bool serially =
+        sum->turns >= FINDING_SERIAL_TURNS && serial->overlap <= shorter / 100 * FINDING_SERIAL_OVERLAP_PERCENT;
+    if (serially && sum->cost > serial->worst.cost)
+        serial->worst = *sum;
+}
+
+/* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
+static void add_kernel(struct serial *serial, const struct timeline_op *op)
+{
+    bool first = serial->kernels_until == FIELD_ABSENT;
+    int64_t from = first ? op->start : most(op->start, serial->kernels_until);
+    if (!first && serial->pending.count > 0) {
+        sum_add(&serial->pending.overlap, most(0, least(serial->copies_until, op->end) - from));
+        sum_add(&serial->copies, serial->pending.copies);
+        sum_add(&serial->overlap, serial->pending.overlap);
+        serial->sum.bytes = sum_of(serial->sum.bytes, serial->pending.bytes);
+        serial->sum.turns++;
+        if (serial->pending.copies > serial->sum.worst_ns) {
+            serial->sum.worst_ns = serial->pending.copies;
+            serial->sum.worst = serial->pending.first;
+        }
+    }
+    memset(&serial->pending, 0, sizeof(serial->pending));
+    sum_add(&serial->kernels, most(0, op->end - from));
+    serial->kernels_until = first ? op->end : most(op->end, serial->kernels_until);
+}
+
+static void add_copy(struct serial *serial, const struct timeline_op *op)
+{
+    bool first = serial->copies_until == FIELD_ABSENT;
+    int64_t from = first ? op->start : most(op->start, serial->copies_until);
+    if (serial->pending.count++ == 0)
+        serial->pending.first = finding_at_op(op);
+    serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
+    sum_add(&serial->pending.copies, most(0, op->end - from));
+    if (serial->kernels_until != FIELD_ABSENT)
+        sum_add(&serial->pending.overlap, most(0, least(serial->kernels_until, op->end) - from));
+    serial->copies_until = first ? op->end : most(op->end, serial->copies_until);
+}
+
+static int serial_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct serial *serial = state;
+    if (!serial->any || serial->device != op->device) {
+        if (serial->any)
+            end_device(serial);
+        serial->any = true;
+        serial->device = op->device;
+        serial->kernels_until = serial->copies_until = FIELD_ABSENT;
+        serial->kernels = serial->copies = serial->overlap = 0;
+        memset(&serial->sum, 0, sizeof(serial->sum));
+        memset(&serial->pending, 0, sizeof(serial->pending));
+    }
+    if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH)
+        add_kernel(serial, op);
+    if (op->category != CATEGORY_GPU_MEMCPY || op->kind != CALL_COPY_ASYNC)
+        return 0;
+    unsigned facts = name_facts_find(&serial->names, &trace->strings, op->name);
+    if ((facts & (NAME_HTOD | NAME_DTOH)) && !(facts & NAME_PAGEABLE))
+        add_copy(serial, op);
+    return 0;
+}
+
+static int serial_find(void *state, struct findings *findings)
+{
+    struct serial *serial = state;
+    if (serial->any)
+        end_device(serial);
+    const struct serial_sum *sum = &serial->worst;
+    bool any = sum->turns > 0;
+    struct finding *finding = any ? finding_add(findings, sum->cost, sum->cost, sum->turns, &sum->worst) : NULL;
+    return finding_say(finding,
+                       "%s times kernels and copies of pinned memory (%s in all, %s) take turns, and %s of the copies' "
+                       "time is overlapped",
+                       amount_count(sum->turns).text, amount_size(sum->bytes).text, amount_time(sum->copies).text,
+                       amount_share(sum->overlap, sum->copies).text);
+}
+
+const struct rule rule_serial_copies = {
+    .id = "serial-copies",
+    .advice = "Use two streams and two buffers: copy the next part while the kernels work on this one "
+              "(cudaMemcpyAsync(), cudaStreamWaitEvent()). In PyTorch: prefetch the next batch in a torch.cuda.Stream.",
+    .section = "streams",
+    .sources = {TRACE_MEMCPY, TRACE_KERNEL},
+    .state_size = sizeof(struct serial),
+    .op = serial_op,
+    .find = serial_find,
+    .release = finding_names_release,
+};
+
+/* --- the legacy default stream, which waits for all blocking streams of its context, and they for it --- */
+
+#define LEGACY_STREAM 7 /* as CUPTI numbers it */
+
+struct side {
+    int64_t start, end;  /* of the operation that ended last; FIELD_ABSENT: none */
+    uint32_t stream;     /* it was in */
+    struct offences ops; /* those that other work can run beside */
+};
+
+struct defaults {
+    int64_t waits;       /* calls that make a stream wait for an event */
+    ARRAY(int64_t) ends; /* by stream: end of the last operation + 1; 0: none */
+    uint32_t device;
+    bool any, legacy; /* legacy: the last operation was in the default stream */
+    struct side sides[2];
+    int64_t turns, overlapped;
+    struct offences held;
+};
+
+static void defaults_release(void *state)
+{
+    array_release(&((struct defaults *)state)->ends);
+}
+
+static int defaults_call(void *state, const struct trace *trace, const struct host_call *call)
+{
+    ((struct defaults *)state)->waits++;
+    return 0;
+}
+
+/* The work changes from the side OTHER to the stream of OP, which did nothing after OWN_END - 1. */
+static void add_turn(struct defaults *defaults, const struct timeline_op *op, const struct side *other, int64_t own_end)
+{
+    defaults->turns++;
+    if (op->start < other->end) {
+        defaults->overlapped++;
+        return;
+    }
+    int64_t ready = op->returned == FIELD_ABSENT ? op->start : op->returned;
+    ready = most(ready, own_end ? own_end - 1 : ready);
+    int64_t ns = other->end - most(ready, other->start);
+    if (ns > 0)
+        offences_add_op(&defaults->held, op, ns);
+}
+
+static bool same_context(const struct trace *trace, uint32_t left, uint32_t right)
+{
+    const struct trace_stream_id *a = trace_stream_id(trace, left), *b = trace_stream_id(trace, right);
+    return a->process == b->process && a->context == b->context;
+}
+
+/* Whether it has a block for each multiprocessor: other work would only wait inside the GPU. */
+static bool fills_gpu(const struct trace *trace, const struct timeline_op *op)
+{
+    int64_t multiprocessors = trace->devices.items[op->device].multiprocessors;
+    return op->category == CATEGORY_KERNEL && multiprocessors > 0 && op->size >= multiprocessors;
+}
+
+static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct defaults *defaults = state;
+    bool legacy = trace_stream_id(trace, op->stream)->stream == LEGACY_STREAM;
+    int64_t *own_end = array_at(&defaults->ends, op->stream);
+    if (!own_end)
+        return -1;
+    if (!defaults->any || defaults->device != op->device) {
+        defaults->any = true;
+        defaults->device = op->device;
+        defaults->sides[0].end = defaults->sides[1].end = FIELD_ABSENT;
+        defaults->legacy = legacy;
+    }
+    struct side *own = &defaults->sides[legacy], *other = &defaults->sides[!legacy];
+    if (defaults->legacy != legacy && other->end != FIELD_ABSENT && same_context(trace, op->stream, other->stream))
+        add_turn(defaults, op, other, *own_end);
+    defaults->legacy = legacy;
+    *own_end = most(*own_end, op->end + 1);
+    if (!fills_gpu(trace, op))
+        offences_add_op(&own->ops, op, op->end - op->start);
+    if (own->end != FIELD_ABSENT && op->end <= own->end)
+        return 0;
+    own->start = op->start;
+    own->end = op->end;
+    own->stream = op->stream;
+    return 0;
+}
+
+/* A program that orders its streams by events may need this order. Work that fills the GPU gains nothing. */
+static int defaults_find(void *state, struct findings *findings)
+{
+    const struct defaults *defaults = state;
+    const struct offences *held = &defaults->held;
+    bool apart = held->count >= FINDING_DEFAULT_TURNS && defaults->waits < held->count / 2 &&
+                 defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
+    int64_t gain = least(offences_cost(&defaults->sides[0].ops), offences_cost(&defaults->sides[1].ops));
+    struct finding *finding = apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count,
+                                                              offences_place(findings, held))
+                                                : NULL;
+    return finding_say(finding,
+                       "%s times work that was launched waits because the default stream and other streams "
+                       "wait for each other, %s on average",
+                       amount_count(held->count).text, amount_mean(sum_of(held->sum, held->most), held->count).text);
+}
+
+const struct rule rule_default_stream = {
+    .id = "default-stream",
+    .advice = "Launch nothing in the legacy default stream: give each work a stream made with "
+              "cudaStreamCreateWithFlags(cudaStreamNonBlocking), or build with nvcc --default-stream per-thread. Order "
+              "what depends on each other with cudaStreamWaitEvent().",
+    .section = "streams",
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .state_size = sizeof(struct defaults),
+    .calls = CALL_KIND_BIT(CALL_WAIT_EVENT),
+    .call = defaults_call,
+    .op = defaults_op,
+    .find = defaults_find,
+    .release = defaults_release,
+};

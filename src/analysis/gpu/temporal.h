@@ -1,0 +1,71 @@
+/*
+ * What each GPU did over time: how long each combination of computation, communication, copies and sets ran. The state
+ * of section_temporal (section_overlap.c) begins with a struct temporal.
+ */
+#ifndef GPUTRACE_ANALYSIS_GPU_TEMPORAL_H
+#define GPUTRACE_ANALYSIS_GPU_TEMPORAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+
+struct trace;
+
+/* Kinds of operations, as bits. */
+enum {
+    TEMPORAL_COMPUTE = 1,       /* kernels and whole graphs, but for: */
+    TEMPORAL_COMMUNICATION = 2, /* kernels that communicate (names/communication.h) */
+    TEMPORAL_COPY = 4,
+    TEMPORAL_SET = 8,
+    TEMPORAL_ALL = 15,
+};
+
+struct temporal_device {
+    bool used;
+    int64_t first, last;             /* ns: start of the first, end of the last operation */
+    int64_t times[TEMPORAL_ALL + 1]; /* ns in which just these kinds ran; [0] is 0 */
+};
+
+/* What kind an operation is of. All zero knows nothing so far. */
+struct temporal_names {
+    ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
+};
+
+/* Whether kernels of this name, a text of TRACE, communicate: 1 or 0; -1: no memory. */
+int temporal_communicates(struct temporal_names *names, const struct trace *trace, uint32_t name);
+
+struct timeline_op;
+/* A bit; 0: no memory. */
+unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op);
+
+#define TEMPORAL_KINDS 4
+
+/* Where the walk over the operations of one GPU, or of one process on it, is. */
+struct temporal_lane {
+    struct temporal_device *to; /* what it adds to */
+    int64_t time;
+    int64_t until[TEMPORAL_KINDS]; /* when the operations of a kind so far end */
+};
+
+/* OP is the first of LANE, which adds to TO. */
+void temporal_lane_begin(struct temporal_lane *lane, struct temporal_device *to, const struct timeline_op *op);
+/* Operations come by their start. KIND: of temporal_kind(). */
+void temporal_lane_add(struct temporal_lane *lane, unsigned kind, const struct timeline_op *op);
+/* After the last. */
+void temporal_lane_end(struct temporal_lane *lane);
+
+/* All zero is empty. */
+struct temporal {
+    ARRAY(struct temporal_device) devices; /* by index in trace.devices */
+};
+
+/* After trace_finish(): what ran from FROM to TO. Returns 0, or -1: no memory, or after error(). TRACE has timeline. */
+int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to);
+
+/* ns in which at least one of KINDS ran; nothing but KINDS; at least one of KINDS and at least one of OTHERS. */
+int64_t temporal_any(const struct temporal_device *device, unsigned kinds);
+int64_t temporal_alone(const struct temporal_device *device, unsigned kinds);
+int64_t temporal_both(const struct temporal_device *device, unsigned kinds, unsigned others);
+
+#endif

@@ -1,0 +1,392 @@
+#include "analysis/hang/hang.h"
+
+#include <stdlib.h>
+
+#include "common/lookup.h"
+
+void hangs_init(struct hangs *hangs, const struct interner *strings)
+{
+    *hangs = (struct hangs){0};
+    hang_fronts_init(&hangs->fronts, strings);
+}
+
+void hangs_release(struct hangs *hangs)
+{
+    hang_fronts_release(&hangs->fronts);
+    array_release(&hangs->parts);
+    array_release(&hangs->items);
+}
+
+struct finishing {
+    struct hangs *hangs;
+    const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups */
+    const struct hang_group *group;
+    struct hang_front *fronts;
+    struct hang *hang;
+};
+
+static const struct hang_member *member_at(const struct finishing *finishing, uint32_t member)
+{
+    return &finishing->hangs->fronts.members.items[member];
+}
+
+/* CUPTI has not delivered the last GPU work of a process that was killed. It does not wait in what another rank
+ * finished, which lived on. */
+static void settle(const struct finishing *finishing, struct hang_front *front)
+{
+    const struct hang_member *member = member_at(finishing, front->member);
+    const struct collective *latest = NULL;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        const struct hang_front *other = &finishing->fronts[i];
+        int64_t last = member_at(finishing, other->member)->last;
+        bool lived = last != FIELD_ABSENT && last - member->last >= HANG_GONE_NS;
+        if (lived && other->finished && (!latest || hang_fronts_order(&other->done, latest) > 0))
+            latest = &other->done;
+    }
+    if (!latest || hang_fronts_order(&front->pending, latest) > 0)
+        return;
+    front->pends = hang_fronts_order(&front->last, latest) > 0;
+    front->pending = front->last;
+    if (!collective_waits_for_all((enum collective_kind)latest->kind))
+        return;
+    front->done = front->pends ? *latest : front->last;
+    front->finished = true;
+}
+
+/* The last operation that all ranks finished; NULL: there is none. */
+static const struct collective *find_finished(const struct finishing *finishing)
+{
+    const struct hang_group *group = finishing->group;
+    const struct collective *finished = group->any_finished ? &group->finished : NULL, *least = NULL;
+    for (size_t i = 0; i < group->front_count; i++) {
+        const struct hang_front *front = &finishing->fronts[i];
+        if (!front->finished)
+            return finished;
+        least = !least || hang_fronts_order(&front->done, least) < 0 ? &front->done : least;
+    }
+    bool all =
+        least && (group->size == FIELD_ABSENT || least->source >= 0 || (int64_t)group->front_count >= group->size);
+    return all && (!finished || hang_fronts_order(least, finished) > 0) ? least : finished;
+}
+
+static bool pends_in(const struct hang_front *front, const struct collective *what)
+{
+    return front->pends && hang_fronts_order(&front->pending, what) == 0;
+}
+
+/* What most of those that wait entered; of as many, what the first of them did. */
+static const struct collective *find_usual(const struct finishing *finishing, const struct collective *first)
+{
+    const struct collective *usual = first;
+    size_t most = 0;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        const struct hang_front *front = &finishing->fronts[i];
+        size_t same = 0;
+        for (size_t k = 0; pends_in(front, first) && k < finishing->group->front_count; k++)
+            same += pends_in(&finishing->fronts[k], first) &&
+                    !hang_fronts_differ(&finishing->hangs->fronts, &front->pending, &finishing->fronts[k].pending);
+        usual = same > most ? &front->pending : usual;
+        most = same > most ? same : most;
+    }
+    return usual;
+}
+
+/* What a rank that finished the operation had entered, if that was another one. */
+static const struct collective *find_passed(const struct finishing *finishing, const struct hang_member *member)
+{
+    const struct hang_group *group = finishing->group;
+    for (unsigned i = 0; i < group->other_count; i++)
+        if (hang_fronts_order(&group->others[i], &finishing->hang->what) == 0 &&
+            group->others[i].rank == member->rank && group->others[i].pid == member->process)
+            return &group->others[i];
+    return NULL;
+}
+
+static struct hang_part part_of(const struct finishing *finishing, const struct hang_front *front)
+{
+    const struct collective *what = &finishing->hang->what;
+    struct hang_part part = {.member = front->member, .role = HANG_MISSING, .entered = true, .own = front->last};
+    if (pends_in(front, what)) {
+        part.role = hang_fronts_differ(&finishing->hangs->fronts, what, &front->pending) ? HANG_OTHER : HANG_WAITS;
+        part.own = front->pending;
+    } else if (hang_fronts_order(&front->last, what) >= 0) {
+        const struct collective *passed = find_passed(finishing, member_at(finishing, front->member));
+        bool finished = front->finished && hang_fronts_order(&front->done, what) >= 0;
+        part.role = finished ? HANG_PASSED : HANG_WAITS; /* of several calls in a group one has the kernel */
+        if (passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed))
+            part.role = HANG_OTHER;
+        part.own = passed ? *passed : front->last;
+    }
+    return part;
+}
+
+static int add_part(const struct finishing *finishing, struct hang_part part)
+{
+    struct hangs *hangs = finishing->hangs;
+    const struct hang_member *member = member_at(finishing, part.member);
+    struct hang_part *added = array_push(&hangs->parts);
+    if (!added)
+        return -1;
+    part.behind = part.role == HANG_WAITS && part.own.in_flight && member->gpu != EVENT_NO_TEXT &&
+                  (part.own.called == FIELD_ABSENT || member->gpu_called <= part.own.called);
+    *added = part;
+    finishing->hang->part_count++;
+    return 0;
+}
+
+static bool has_part(const struct finishing *finishing, uint32_t member)
+{
+    const struct hang_part *parts = hang_parts(finishing->hangs, finishing->hang);
+    for (size_t i = 0; i < finishing->hang->part_count; i++)
+        if (parts[i].member == member)
+            return true;
+    return false;
+}
+
+/* The member that is RANK of the communicator; where that has all ranks of the job, their numbers are the same. -1: not
+ * known. */
+static int64_t member_of_end(const struct hangs *hangs, const struct collective *what, int32_t rank)
+{
+    int64_t known = hang_fronts_place(&hangs->fronts, what, rank);
+    for (size_t i = 0;
+         known < 0 && what->group_size == (int64_t)hangs->fronts.members.count && i < hangs->fronts.members.count; i++)
+        if (hangs->fronts.members.items[i].rank == rank)
+            known = (int64_t)i;
+    return known;
+}
+
+/* Ranks that never entered any operation of the group. */
+static int add_absent(const struct finishing *finishing)
+{
+    const struct hangs *hangs = finishing->hangs;
+    struct hang *hang = finishing->hang;
+    bool pair = hang->what.source >= 0;
+    int64_t size = pair ? 2 : finishing->group->size;
+    bool all = !pair && size == (int64_t)hangs->fronts.members.count;
+    for (uint32_t i = 0; all && i < hangs->fronts.members.count; i++)
+        if (!has_part(finishing, i) && add_part(finishing, (struct hang_part){.member = i, .role = HANG_MISSING}) < 0)
+            return -1;
+    const int32_t ends[2] = {hang->what.source, hang->what.target};
+    for (unsigned i = 0; pair && i < 2; i++) {
+        int64_t member = member_of_end(hangs, &hang->what, ends[i]);
+        if (member >= 0 && !has_part(finishing, (uint32_t)member) &&
+            add_part(finishing, (struct hang_part){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
+            return -1;
+    }
+    hang->unknown = size == FIELD_ABSENT ? 0 : size - (int64_t)hang->part_count;
+    hang->unknown = hang->unknown > 0 ? hang->unknown : 0;
+    return 0;
+}
+
+static int by_rank(const void *left, const void *right, void *context)
+{
+    const struct hang_part *a = left, *b = right;
+    const struct hangs *hangs = context;
+    const struct hang_member *one = &hangs->fronts.members.items[a->member],
+                             *other = &hangs->fronts.members.items[b->member];
+    return ORDER(one->rank, other->rank) ?: ORDER(one->process, other->process);
+}
+
+/* Since when PART waits: since the call, or since the operation before was finished. */
+static void find_wait(const struct finishing *finishing, const struct hang_front *front, const struct hang_part *part)
+{
+    struct hang *hang = finishing->hang;
+    const struct hang_member *member = member_at(finishing, part->member);
+    int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : FIELD_ABSENT;
+    int64_t since = finished > part->own.called ? finished : part->own.called;
+    int64_t waited = event_time_between(since, member->last);
+    if (waited <= hang->waited)
+        return;
+    hang->since = since;
+    hang->waited = waited;
+}
+
+/* A process that ended later than one that waits may have ended because of the hang. */
+static void find_gone(const struct finishing *finishing, struct hang_part *parts)
+{
+    int64_t first = INT64_MAX, last = FIELD_ABSENT;
+    for (size_t i = 0; i < finishing->hang->part_count; i++) {
+        int64_t own = member_at(finishing, parts[i].member)->last;
+        first = parts[i].role == HANG_WAITS && own < first ? own : first;
+        last = own > last ? own : last;
+    }
+    for (size_t i = 0; i < finishing->hang->part_count; i++) {
+        const struct hang_member *member = member_at(finishing, parts[i].member);
+        bool long_ago = member->last != FIELD_ABSENT && last - member->last >= HANG_GONE_NS;
+        bool ended = member->ending == HANG_CRASHED || member->ending == HANG_FINISHED;
+        parts[i].is_gone = parts[i].role != HANG_WAITS &&
+                           ((ended && member->last <= first) || (member->ending == HANG_KILLED && long_ago));
+    }
+}
+
+/* Whether a rank waits in it that waited in nothing before. Others are queued behind the first one. */
+static bool is_first(const struct finishing *finishing)
+{
+    const struct hang_part *parts = hang_parts(finishing->hangs, finishing->hang);
+    for (size_t i = 0; i < finishing->hang->part_count; i++)
+        if ((parts[i].role == HANG_WAITS || parts[i].role == HANG_OTHER) &&
+            parts[i].own.called <= finishing->first[parts[i].member])
+            return true;
+    return false;
+}
+
+/* Whether it stands still, and not just was under way when the recording ended. Who waits and exits all the same was no
+ * longer recorded, as a program may choose. */
+static bool stands_still(const struct finishing *finishing, const struct hang_part *parts)
+{
+    const struct hang *hang = finishing->hang;
+    bool gone = false, waits = false;
+    for (size_t i = 0; i < hang->part_count; i++) {
+        gone |= parts[i].is_gone && parts[i].role == HANG_MISSING;
+        waits |= parts[i].role == HANG_WAITS && member_at(finishing, parts[i].member)->ending != HANG_FINISHED;
+    }
+    return waits && (hang->waited >= HANG_LEAST_NS || gone);
+}
+
+static int finish_group(struct finishing *finishing)
+{
+    struct hangs *hangs = finishing->hangs;
+    const struct hang_group *group = finishing->group;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        struct hang_front *front = &finishing->fronts[i];
+        const struct hang_member *member = member_at(finishing, front->member);
+        if (front->pends && member->ending == HANG_KILLED && member->last != FIELD_ABSENT)
+            settle(finishing, front);
+    }
+    /* The operation that stands still: the first that somebody has not finished. */
+    const struct hang_front *first = NULL;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        const struct hang_front *front = &finishing->fronts[i];
+        if (front->pends && (!first || hang_fronts_order(&front->pending, &first->pending) < 0))
+            first = front;
+    }
+    if (!first)
+        return 0;
+    const struct collective *finished = find_finished(finishing);
+    struct hang *hang = finishing->hang = array_push(&hangs->items);
+    if (!hang)
+        return -1;
+    *hang = (struct hang){.init = EVENT_NO_TEXT,
+                          .what = *find_usual(finishing, &first->pending),
+                          .first_part = hangs->parts.count,
+                          .any_finished = finished != NULL,
+                          .finished = finished ? *finished : group->finished,
+                          .since = FIELD_ABSENT};
+    for (size_t i = 0; i < group->front_count; i++) {
+        struct hang_part part = part_of(finishing, &finishing->fronts[i]);
+        if (add_part(finishing, part) < 0)
+            return -1;
+        if (part.role == HANG_WAITS)
+            find_wait(finishing, &finishing->fronts[i], &part);
+    }
+    if (add_absent(finishing) < 0)
+        return -1;
+    struct hang_part *parts = hangs->parts.items + hang->first_part;
+    find_gone(finishing, parts);
+    qsort_r(parts, hang->part_count, sizeof(*parts), by_rank, hangs);
+    for (size_t i = 0; i < hang->part_count; i++)
+        hang->counts[parts[i].role]++;
+    hang->differs = group->other_count > 0 && hang_fronts_order(&group->one, &hang->what) < 0;
+    hang->one = group->one;
+    hang->other = group->others[0];
+    if (!stands_still(finishing, parts) || !is_first(finishing)) {
+        hangs->parts.count = hang->first_part;
+        hangs->items.count--;
+    }
+    return 0;
+}
+
+/* The hang in which MEMBER waits, and which is not ITEM: index + 1; 0: none. */
+static uint32_t waits_in(const struct hangs *hangs, uint32_t member, size_t item)
+{
+    for (size_t i = 0; i < hangs->items.count; i++) {
+        const struct hang_part *parts = hang_parts(hangs, &hangs->items.items[i]);
+        for (size_t k = 0; i != item && k < hangs->items.items[i].part_count; k++)
+            if (parts[k].member == member && (parts[k].role == HANG_WAITS || parts[k].role == HANG_OTHER))
+                return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+/* --- communicators that are being made: their ranks are not known yet --- */
+
+static const struct collective nothing = {.communicator = EVENT_NO_TEXT,
+                                          .source = -1,
+                                          .sequence = FIELD_ABSENT,
+                                          .name = EVENT_NO_TEXT,
+                                          .dtype = EVENT_NO_TEXT,
+                                          .group_size = FIELD_ABSENT,
+                                          .bytes = FIELD_ABSENT};
+
+static int finish_init(struct hangs *hangs)
+{
+    struct hang hang = {
+        .init = EVENT_NO_TEXT, .what = nothing, .first_part = hangs->parts.count, .since = FIELD_ABSENT};
+    struct finishing finishing = {.hangs = hangs, .hang = &hang};
+    for (uint32_t i = 0; i < hangs->fronts.members.count; i++) {
+        const struct hang_member *member = &hangs->fronts.members.items[i];
+        bool waits = member->init != EVENT_NO_TEXT;
+        const struct hang_part part = {.member = i, .role = waits ? HANG_WAITS : HANG_MISSING};
+        if (add_part(&finishing, part) < 0)
+            return -1;
+        hang.counts[part.role]++;
+        hang.init = waits && hang.init == EVENT_NO_TEXT ? member->init : hang.init;
+        int64_t waited = waits ? event_time_between(member->init_since, member->last) : 0;
+        if (waited <= hang.waited)
+            continue;
+        hang.since = member->init_since;
+        hang.waited = waited;
+    }
+    struct hang_part *parts = hang.counts[HANG_WAITS] > 0 ? hangs->parts.items + hang.first_part : NULL;
+    if (parts)
+        find_gone(&finishing, parts);
+    if (!parts || !stands_still(&finishing, parts)) {
+        hangs->parts.count = hang.first_part;
+        return 0;
+    }
+    qsort_r(parts, hang.part_count, sizeof(*parts), by_rank, hangs);
+    return ADD(array_push, &hangs->items, hang) ? 0 : -1;
+}
+
+static int finish_groups(struct hangs *hangs)
+{
+    /* When each member called the first operation that it waits in. */
+    int64_t *first = malloc((hangs->fronts.members.count + 1) * sizeof(*first));
+    for (size_t i = 0; first && i < hangs->fronts.members.count; i++)
+        first[i] = INT64_MAX;
+    for (size_t i = 0; first && i < hangs->fronts.fronts.count; i++) {
+        const struct hang_front *front = &hangs->fronts.fronts.items[i];
+        if (front->pends && front->pending.called < first[front->member])
+            first[front->member] = front->pending.called;
+    }
+    int status = first ? 0 : -1;
+    for (size_t i = 0; i < hangs->fronts.groups.count && status == 0; i++) {
+        const struct hang_group *group = &hangs->fronts.groups.items[i];
+        struct finishing finishing = {
+            .hangs = hangs, .first = first, .group = group, .fronts = hangs->fronts.fronts.items + group->first_front};
+        status = finish_group(&finishing);
+    }
+    free(first);
+    return status;
+}
+
+int hangs_finish(struct hangs *hangs)
+{
+    hang_fronts_end(&hangs->fronts);
+    hangs->origin = hangs->origin == FIELD_ABSENT ? 0 : hangs->origin;
+    if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
+        return -1;
+    /* Whether those that are missing wait in another operation. */
+    for (size_t i = 0; i < hangs->items.count; i++) {
+        struct hang *hang = &hangs->items.items[i];
+        struct hang_part *parts = hangs->parts.items + hang->first_part;
+        hang->follows = hang->counts[HANG_MISSING] > 0 && hang->counts[HANG_OTHER] == 0;
+        for (size_t k = 0; k < hang->part_count; k++) {
+            if (parts[k].role != HANG_MISSING)
+                continue;
+            parts[k].waits_elsewhere = parts[k].is_gone ? 0 : waits_in(hangs, parts[k].member, i);
+            hang->follows &= parts[k].waits_elsewhere != 0;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * Why a job stands still: for each communicator, the first operation that ranks entered and did not finish, who waits
+ * in it, who never entered it, and who entered another operation or another size instead.
+ *
+ *     hang_fronts_member() for each rank, with what it did at the end; hang_fronts_operation() for all operations;
+ *     hangs_finish(); then hangs.items.
+ *
+ * Times are ns, each of the clock of its rank.
+ */
+#ifndef GPUTRACE_ANALYSIS_HANG_HANG_H
+#define GPUTRACE_ANALYSIS_HANG_HANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "analysis/hang/hang_fronts.h"
+
+/* A process that was last seen so much earlier than another one had ended before. Those that live are seen every
+ * 200 ms, unless the driver blocks. */
+#define HANG_GONE_NS INT64_C(2000000000)
+
+enum hang_role {
+    HANG_WAITS,   /* it entered the operation and did not finish it */
+    HANG_PASSED,  /* it finished it */
+    HANG_OTHER,   /* it entered another operation, size or root with the same number */
+    HANG_MISSING, /* it never entered it */
+};
+
+struct hang_part {
+    uint32_t member; /* index in hangs.members */
+    enum hang_role role;
+    bool entered;             /* `own` is known */
+    struct collective own;    /* what it entered; of HANG_MISSING the last one that it entered */
+    bool is_gone;             /* its process had ended before */
+    uint32_t waits_elsewhere; /* of HANG_MISSING: index + 1 in hangs.items of the hang that it waits in; 0: none */
+    bool behind;              /* of HANG_WAITS: its GPU runs something else that was launched before */
+};
+
+/* An operation that stands still. */
+struct hang {
+    uint32_t init;          /* it makes a communicator: the name of the call, of fronts.texts; else EVENT_NO_TEXT */
+    struct collective what; /* as most of those that wait entered it; of `init` nothing is known */
+    size_t first_part, part_count; /* in hangs.parts, by rank */
+    size_t counts[HANG_MISSING + 1];
+    int64_t unknown;            /* ranks of the communicator that the traces do not have */
+    bool any_finished;          /* an operation of this communicator was finished by all … */
+    struct collective finished; /* … the last of these */
+    int64_t since, waited;      /* of who waits longest: from when, and how long */
+    bool differs;               /* an operation before this one was not the same on two ranks: the first of these */
+    struct collective one, other;
+    bool follows; /* the missing ranks wait in another hang */
+};
+
+struct hangs {
+    struct hang_fronts fronts;
+    int64_t origin; /* times are shown since then */
+    ARRAY(struct hang_part) parts;
+    ARRAY(struct hang) items; /* where `follows` is set, another one is the cause */
+};
+
+/* STRINGS outlives HANGS. */
+void hangs_init(struct hangs *hangs, const struct interner *strings);
+void hangs_release(struct hangs *hangs);
+
+/* After the last operation: fills items and parts. Returns 0, or -1: no memory. */
+int hangs_finish(struct hangs *hangs);
+
+static inline const struct hang_part *hang_parts(const struct hangs *hangs, const struct hang *hang)
+{
+    return hangs->parts.items + hang->first_part;
+}
+
+#endif

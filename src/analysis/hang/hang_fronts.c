@@ -1,0 +1,230 @@
+#include "analysis/hang/hang_fronts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/lookup.h"
+
+void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings)
+{
+    *fronts = (struct hang_fronts){.strings = strings};
+}
+
+void hang_fronts_release(struct hang_fronts *fronts)
+{
+    interner_release(&fronts->texts);
+    array_release(&fronts->members);
+    dense_map_release(&fronts->member_of_rank);
+    dense_map_release(&fronts->member_of_place);
+    array_release(&fronts->places);
+    array_release(&fronts->fronts);
+    array_release(&fronts->groups);
+    array_release(&fronts->front_of_member);
+}
+
+uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text)
+{
+    return text ? intern(&fronts->texts, text, strlen(text)) : EVENT_NO_TEXT;
+}
+
+struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process)
+{
+    const uint64_t key[2] = {rank != FIELD_ABSENT, rank != FIELD_ABSENT ? (uint64_t)rank : process};
+    size_t before = fronts->members.count;
+    struct hang_member *member = dense_map_item(&fronts->member_of_rank, &key, &fronts->members);
+    if (member && fronts->members.count > before)
+        *member = (struct hang_member){.rank = rank,
+                                       .process = process,
+                                       .how = EVENT_NO_TEXT,
+                                       .last = FIELD_ABSENT,
+                                       .gpu = EVENT_NO_TEXT,
+                                       .gpu_since = FIELD_ABSENT,
+                                       .gpu_called = FIELD_ABSENT,
+                                       .host = EVENT_NO_TEXT,
+                                       .host_since = FIELD_ABSENT,
+                                       .thread = EVENT_NO_TEXT,
+                                       .range = EVENT_NO_TEXT,
+                                       .place = EVENT_NO_TEXT,
+                                       .init = EVENT_NO_TEXT,
+                                       .init_since = FIELD_ABSENT};
+    return member;
+}
+
+/* --- operations as they come --- */
+
+int hang_fronts_order(const struct collective *a, const struct collective *b)
+{
+    return ORDER(a->sequence, b->sequence) ?: ORDER(a->part, b->part);
+}
+
+static bool is_pending(const struct collective *own)
+{
+    return own->in_flight ||
+           (own->start == FIELD_ABSENT && own->called != FIELD_ABSENT && own->returned == FIELD_ABSENT);
+}
+
+static bool is_finished(const struct hang_group *group, const struct collective *own)
+{
+    return !is_pending(own) && (own->on_host || own->start != FIELD_ABSENT || !group->has_kernels);
+}
+
+int64_t hang_fronts_finished_at(const struct collective *own)
+{
+    return own->start != FIELD_ABSENT ? own->start + own->duration : own->returned;
+}
+
+static bool differ(int64_t a, int64_t b)
+{
+    return a != FIELD_ABSENT && b != FIELD_ABSENT && a != b;
+}
+
+/* Whether ranks may each name another size: MPI_Allgatherv, all_to_allv. */
+static bool has_own_sizes(const struct hang_fronts *fronts, const struct collective *own)
+{
+    const char *name = own->name == EVENT_NO_TEXT ? "" : interned(fronts->strings, own->name);
+    size_t length = strlen(name);
+    return own->kind == COLLECTIVE_GATHER || own->kind == COLLECTIVE_SCATTER || own->kind == COLLECTIVE_BARRIER ||
+           (length > 0 && (name[length - 1] == 'v' || name[length - 1] == 'w') && own->kind != COLLECTIVE_RECV);
+}
+
+bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *a, const struct collective *b)
+{
+    bool pair = a->source >= 0;
+    if (!pair &&
+        (a->kind != b->kind || (a->kind == COLLECTIVE_OTHER && a->name != b->name) || differ(a->peer, b->peer)))
+        return true;
+    return differ(a->bytes, b->bytes) && !has_own_sizes(fronts, a);
+}
+
+static struct hang_group *current(const struct hang_fronts *fronts)
+{
+    return &fronts->groups.items[fronts->groups.count - 1];
+}
+
+/* The group that was read is kept if it stands still. */
+static void close_group(struct hang_fronts *fronts)
+{
+    bool pends = false;
+    if (!fronts->reading)
+        return;
+    struct hang_group *group = current(fronts);
+    group->front_count = fronts->fronts.count - group->first_front;
+    for (size_t i = 0; i < group->front_count; i++)
+        pends |= fronts->fronts.items[group->first_front + i].pends;
+    if (!pends) {
+        fronts->fronts.count = group->first_front;
+        fronts->groups.count--;
+    }
+    fronts->reading = false;
+}
+
+static int open_group(struct hang_fronts *fronts, const struct collective *own)
+{
+    if (fronts->reading && collective_same_group(&current(fronts)->one, own))
+        return 0;
+    close_group(fronts);
+    struct hang_group *group = array_push(&fronts->groups);
+    if (!group)
+        return -1;
+    for (size_t i = 0; i < fronts->front_of_member.count; i++)
+        fronts->front_of_member.items[i] = 0;
+    *group = (struct hang_group){.first_front = fronts->fronts.count, .size = FIELD_ABSENT, .one = *own};
+    fronts->reading = true;
+    return 0;
+}
+
+/* Remembers which member is a rank of the communicator, for sends whose receiver does nothing. */
+static int keep_place(struct hang_fronts *fronts, const struct collective *own, uint32_t member)
+{
+    const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
+    size_t before = fronts->places.count;
+    if (own->group_rank == FIELD_ABSENT)
+        return 0;
+    uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);
+    if (place && fronts->places.count > before)
+        *place = member;
+    return place ? 0 : -1;
+}
+
+/* NULL: no memory. */
+static struct hang_front *front_of(struct hang_fronts *fronts, const struct collective *own)
+{
+    const struct hang_member *known = hang_fronts_member(fronts, own->rank, own->pid);
+    uint32_t member = known ? (uint32_t)(known - fronts->members.items) : 0;
+    if (!known || keep_place(fronts, own, member) < 0)
+        return NULL;
+    uint32_t *index = array_at(&fronts->front_of_member, member);
+    if (!index)
+        return NULL;
+    if (*index == 0) {
+        struct hang_front *front = array_push(&fronts->fronts);
+        if (!front)
+            return NULL;
+        front->member = member;
+        *index = (uint32_t)fronts->fronts.count;
+    }
+    return &fronts->fronts.items[*index - 1];
+}
+
+static int take(struct hang_fronts *fronts, const struct collective *own)
+{
+    struct hang_front *front = front_of(fronts, own);
+    if (!front)
+        return -1;
+    struct hang_group *group = current(fronts);
+    group->has_kernels |= own->in_flight || own->start != FIELD_ABSENT;
+    group->size = own->group_size != FIELD_ABSENT ? own->group_size : group->size;
+    front->last = *own;
+    if (is_pending(own)) {
+        front->pending = front->pends ? front->pending : *own;
+        front->pends = true;
+    } else if (is_finished(group, own)) {
+        front->done = *own;
+        front->finished = true;
+        front->pends = false;
+    }
+    return 0;
+}
+
+static void find_others(const struct hang_fronts *fronts, struct hang_group *group, const struct collective *ranks,
+                        size_t count)
+{
+    if (group->other_count > 0)
+        return;
+    group->one = ranks[0];
+    for (size_t i = 1; i < count && group->other_count < HANG_OTHERS; i++)
+        if (hang_fronts_differ(fronts, &ranks[0], &ranks[i]))
+            group->others[group->other_count++] = ranks[i];
+}
+
+int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *ranks, size_t count)
+{
+    if (open_group(fronts, &ranks[0]) < 0)
+        return -1;
+    find_others(fronts, current(fronts), ranks, count);
+    for (size_t i = 0; i < count; i++)
+        if (take(fronts, &ranks[i]) < 0)
+            return -1;
+    struct hang_group *group = current(fronts);
+    bool all = count >= fronts->fronts.count - group->first_front &&
+               (group->size == FIELD_ABSENT || ranks[0].source >= 0 || (int64_t)count >= group->size);
+    for (size_t i = 0; i < count; i++)
+        all &= is_finished(group, &ranks[i]);
+    if (all) {
+        group->any_finished = true;
+        group->finished = ranks[0];
+    }
+    return 0;
+}
+
+void hang_fronts_end(struct hang_fronts *fronts)
+{
+    close_group(fronts);
+}
+
+int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank)
+{
+    const uint64_t key[2] = {own->communicator, (uint64_t)rank};
+    uint32_t found = dense_map_lookup(&fronts->member_of_place, key, sizeof(key));
+    return found == DENSE_MAP_NONE ? -1 : (int64_t)fronts->places.items[found];
+}

@@ -1,0 +1,110 @@
+/*
+ * How far each rank came in each communicator: the operation that it finished last, the one that it entered last, and
+ * the first that it did not finish. Only communicators with an operation that somebody did not finish are kept, so that
+ * memory does not depend on the number of operations.
+ */
+#ifndef GPUTRACE_ANALYSIS_HANG_HANG_FRONTS_H
+#define GPUTRACE_ANALYSIS_HANG_HANG_FRONTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/map.h"
+#include "analysis/comm/collectives.h"
+
+/* A rank that waits, or whose GPU runs something, for less at the end of the recording does not hang: a job may be
+ * killed at any time. */
+#define HANG_LEAST_NS INT64_C(1000000000)
+
+enum hang_ending {
+    HANG_LIVES,    /* it still ran, or it is not known how it ended */
+    HANG_KILLED,   /* it ended without its exit handlers: perhaps because of the hang */
+    HANG_CRASHED,  /* by a signal for its own fault */
+    HANG_FINISHED, /* it exited */
+};
+
+/* A rank of a job. Numbers that are not known are FIELD_ABSENT, texts, of hang_fronts.texts, EVENT_NO_TEXT. */
+struct hang_member {
+    int64_t rank;       /* of the job */
+    event_id process;   /* its id, in its trace */
+    uint32_t ending;    /* enum hang_ending */
+    uint32_t how;       /* it ended: "signal 11 (Segmentation fault)" */
+    int64_t last;       /* the time at which it was last seen */
+    uint32_t gpu;       /* what its GPU runs that is not communication: "kernel spin() has been running on GPU 2" */
+    int64_t gpu_since;  /* … since then */
+    int64_t gpu_called; /* when it was launched */
+    uint32_t host;      /* what its thread that communicates was in: "cudaStreamSynchronize" */
+    int64_t host_since; /* … since then */
+    uint32_t thread;    /* that thread: "thread 583 (python3)" */
+    uint32_t range;     /* the innermost range, or operator, that is open there */
+    uint32_t place;     /* its last lines: "load (train.py:31) < main (train.py:9)" */
+    uint32_t init;      /* the call that makes a communicator, which it is in */
+    int64_t init_since; /* … since then */
+    uint32_t in_call;   /* 1: `host` is a call that had not returned; else the last call */
+};
+
+/* How far a rank came. */
+struct hang_front {
+    uint32_t member;           /* index in members */
+    bool finished, pends;      /* `done` and `pending` are known */
+    struct collective last;    /* the operation that it entered last … */
+    struct collective done;    /* … that it finished last … */
+    struct collective pending; /* … and the first after that, which it did not finish */
+};
+
+/* Ranks whose operation is not that of the first rank, in the first operation in which there are any. */
+#define HANG_OTHERS 8u
+
+/* The operations of a communicator, or those between two of its ranks. */
+struct hang_group {
+    size_t first_front, front_count;
+    int64_t size;     /* ranks; FIELD_ABSENT: not known */
+    bool has_kernels; /* a call alone is then no finished operation */
+    bool any_finished;
+    struct collective finished; /* the last one that all ranks finished */
+    unsigned other_count;       /* of others[] */
+    struct collective one, others[HANG_OTHERS];
+};
+
+struct hang_fronts {
+    const struct interner *strings; /* of the collectives' texts */
+    struct interner texts;
+    ARRAY(struct hang_member) members;
+    struct dense_map member_of_rank;  /* a rank or a process -> members */
+    struct dense_map member_of_place; /* communicator and rank in it -> places */
+    ARRAY(uint32_t) places;
+    ARRAY(struct hang_front) fronts; /* of one group after another */
+    ARRAY(struct hang_group) groups;
+    ARRAY(uint32_t) front_of_member; /* index + 1 in fronts, if it is of the last group */
+    bool reading;                    /* the last of groups is being read */
+};
+
+/* STRINGS outlives FRONTS. */
+void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings);
+void hang_fronts_release(struct hang_fronts *fronts);
+
+/* The number of TEXT in hang_fronts.texts; EVENT_NO_TEXT: no memory, or TEXT is NULL. */
+uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text);
+
+/* The member of RANK; where that is FIELD_ABSENT, of PROCESS; made, with nothing known, when it is new. Valid until the
+ * next one is made. NULL: no memory. */
+struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process);
+/* The index of the member that is RANK of the communicator of OWN; -1: not known. */
+int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank);
+
+/* All that took part in one operation, in the order of struct collectives_walk. Returns 0, or -1: no memory. */
+int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *ranks, size_t count);
+/* After the last. */
+void hang_fronts_end(struct hang_fronts *fronts);
+
+/* By the order of operations within a group. */
+int hang_fronts_order(const struct collective *left, const struct collective *right);
+/* Whether one of two ranks called another operation than the other: another kind, size or root. */
+bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *one, const struct collective *other);
+/* When a rank finished an operation; FIELD_ABSENT: not known. */
+int64_t hang_fronts_finished_at(const struct collective *own);
+
+#endif

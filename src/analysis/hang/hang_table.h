@@ -1,0 +1,28 @@
+/*
+ * The table of hangs (analysis/hang/hang.h): a paragraph for each. Of section_hang, and of the report of a job.
+ */
+#ifndef GPUTRACE_ANALYSIS_HANG_HANG_TABLE_H
+#define GPUTRACE_ANALYSIS_HANG_HANG_TABLE_H
+
+#include "analysis/hang/hang.h"
+#include "analysis/hang/hang_facts.h"
+#include "analysis/engine/section.h"
+
+/* The state of section_hang. */
+struct hang_state {
+    struct hang_facts facts;
+    struct hangs hangs;
+    bool found; /* `hangs` is filled */
+};
+
+/* The hangs of a trace, found when they are first asked for, by sections that need section_hang. NULL: no memory, or
+ * after error(). */
+const struct hangs *hangs_found(const struct trace *trace);
+
+#define HANG_COLUMNS 21
+extern const struct column hang_columns[HANG_COLUMNS];
+
+/* Adds the rows of HANGS to ROW's table, which has these columns: causes come before what follows from them. */
+void hang_fill(struct report_row *row, const struct hangs *hangs);
+
+#endif

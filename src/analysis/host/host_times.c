@@ -1,0 +1,130 @@
+#include "analysis/host/host_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace.h"
+
+static uint32_t doing_of(const struct host_activities *host, size_t activity)
+{
+    return ((const struct host_activity *)dense_map_row(&host->known, activity))->doing;
+}
+
+uint32_t host_activity_most(const struct host_activities *host, const int64_t *sums, size_t count, int64_t least,
+                            int64_t *most)
+{
+    int64_t *doings = calloc(host->sites.doings.count + 1, sizeof(*doings));
+    uint32_t found = EVENT_NO_TEXT;
+    *most = 0;
+    for (size_t i = 0; doings && i < count; i++)
+        sum_add(&doings[doing_of(host, i)], sums[i]);
+    for (uint32_t i = 0; doings && i < count; i++) {
+        int64_t sum = doings[doing_of(host, i)];
+        bool more = sum > *most || (sum == *most && found != EVENT_NO_TEXT && sums[i] > sums[found]);
+        if (sums[i] <= 0 || sum < least || !more)
+            continue;
+        *most = sum;
+        found = i;
+    }
+    free(doings);
+    return found;
+}
+
+/* Shortens TEXT to SIZE bytes, at a whole character. */
+static void put_short(char *to, size_t size, const char *text)
+{
+    static const char mark[] = "…";
+    size_t length = strlen(text);
+    if (length < size) {
+        memcpy(to, text, length + 1);
+        return;
+    }
+    length = size - sizeof(mark);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--;
+    memcpy(to, text, length);
+    memcpy(to + length, mark, sizeof(mark));
+}
+
+struct host_phrase host_phrase(const struct host_activities *host, uint32_t activity)
+{
+    struct host_phrase phrase = {""};
+    struct buffer text;
+    if (activity == EVENT_NO_TEXT)
+        return phrase;
+    buffer_init_memory(&text);
+    host_activity_write(&text, host, activity);
+    buffer_char(&text, '\0');
+    if (buffer_finish(&text) == 0)
+        put_short(phrase.text, sizeof(phrase.text), text.data);
+    buffer_release(&text);
+    return phrase;
+}
+
+const char *host_advice(const struct host_activities *host, uint32_t activity)
+{
+    if (activity == EVENT_NO_TEXT)
+        return NULL;
+    const struct host_activity *known = dense_map_row(&host->known, activity);
+    enum host_kind kind = host_activity_kind(host, activity);
+    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* a thread wrote what was read */
+    return host_kind_advice[pipe ? HOST_WAIT : kind];
+}
+
+void host_times_release(struct host_times *times)
+{
+    host_activities_release(&times->host);
+    array_release(&times->sums);
+}
+
+bool host_times_known(const struct trace *trace)
+{
+    return host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples);
+}
+
+static int make(struct host_times *times, const struct trace *trace)
+{
+    bool made = times->made;
+    times->made = true;
+    return made || !host_times_known(trace) ? 0 : host_activities_init(&times->host, trace);
+}
+
+static int add_moment(struct host_times *times, const struct host_moment *moment, int64_t ns, enum host_stretch stretch)
+{
+    if (moment->activity == EVENT_NO_TEXT)
+        return 0;
+    struct host_time *time = array_at(&times->sums, moment->activity);
+    if (!time)
+        return -1;
+    sum_add(stretch == HOST_HERE ? &time->here : &time->others, ns);
+    return stretch == HOST_HERE ? host_activities_weigh(&times->host, moment, ns) : 0;
+}
+
+int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
+                   enum host_stretch stretch)
+{
+    struct host_moment moment;
+    if (make(times, trace) < 0)
+        return -1;
+    for (int64_t time = from; times->host.trace && time < to; time = moment.until) {
+        if (host_activities_at(&times->host, thread, time, &moment) < 0)
+            return -1;
+        moment.until = moment.until < to ? moment.until : to;
+        if (add_moment(times, &moment, moment.until - time, stretch) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t least)
+{
+    size_t count = times->sums.count;
+    int64_t *growth = count > 0 ? calloc(count, sizeof(*growth)) : NULL, most;
+    for (size_t i = 0; growth && i < count; i++)
+        growth[i] = times->sums.items[i].here - (others > 0 ? times->sums.items[i].others / others : 0);
+    uint32_t found = growth ? host_activity_most(&times->host, growth, count, least, &most) : EVENT_NO_TEXT;
+    free(growth);
+    return found;
+}

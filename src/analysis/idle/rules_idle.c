@@ -1,0 +1,377 @@
+/*
+ * Rules about GPUs that are idle: while the host is blocked or does other things, for long, or in parts of the run.
+ */
+#include <string.h>
+
+#include "common/lookup.h"
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/findings.h"
+#include "analysis/idle/host_findings.h"
+#include "analysis/idle/idle.h"
+#include "analysis/engine/section.h"
+#include "analysis/steps/steps.h"
+
+/* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
+static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,
+                                  size_t device)
+{
+    struct finding_place place = host_gap_place(device, gap);
+    place.name = gap ? gap->after.name : EVENT_NO_TEXT;
+    struct finding *finding = finding_add(findings, cost, cost, count, &place);
+    if (finding && gap) {
+        finding->range = idle_main_part(gap)->what.range;
+        finding->operation = idle_main_part(gap)->what.operation;
+    }
+    return finding;
+}
+
+/* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
+ */
+static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
+{
+    const struct idle_gap *found = NULL;
+    bool found_in_range = false;
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        const struct idle_part *part = idle_main_part(gap);
+        if (gap->device != device || part->what.cause != IDLE_OUTSIDE)
+            continue;
+        bool in_range = part->what.range == range;
+        bool longer = !found || gap->end - gap->start > found->end - found->start;
+        if (in_range > found_in_range || (in_range == found_in_range && longer)) {
+            found = gap;
+            found_in_range = in_range;
+        }
+    }
+    return found;
+}
+
+/* --- the launching thread is blocked: off the processor outside of CUDA, in a system call, a lock or a sleep --- */
+
+static int blocked_find(void *state, struct findings *findings)
+{
+    const struct idle *idle = findings->idle;
+    struct host_answer worst = {0};
+    size_t device = 0;
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        const struct host_question question = {.device = i, .wanted = HOST_OFF_PROCESSOR};
+        struct host_answer blocked = host_ask(findings->trace, idle, &question);
+        bool matters =
+            blocked.total >= FINDING_BLOCKED_NS && blocked.total >= findings->steady / 100 * FINDING_BLOCKED_PERCENT;
+        if (!matters || blocked.total <= worst.total)
+            continue;
+        worst = blocked;
+        device = i;
+    }
+    if (worst.total <= 0)
+        return 0;
+    struct finding_place place = host_gap_place(device, host_gap(idle, device, worst.activity));
+    place.stack = host_activity_stack(&idle->host, worst.activity);
+    struct finding *finding = finding_add(findings, worst.total, worst.total, worst.gaps, &place);
+    bool one = worst.most == worst.total;
+    finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
+    return finding_say(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
+                       amount_count(worst.gaps).text, amount_word(worst.gaps, "", "s"),
+                       host_phrase(&idle->host, worst.activity).text, one ? "" : " (",
+                       one ? "" : amount_share(worst.most, worst.total).text, one ? "" : " of it)");
+}
+
+const struct rule rule_host_blocked = {
+    .id = "host-blocked",
+    .section = "host-waits",
+    .of_idle = true,
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .find = blocked_find,
+};
+
+/* --- the host does other things --- */
+
+struct outside {
+    int64_t time, gaps; /* ns */
+    int64_t longest;    /* ns */
+    uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
+    uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
+    size_t device;
+};
+
+static bool has_finding(const struct findings *findings, const struct rule *rule)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].rule == rule)
+            return true;
+    return false;
+}
+
+/* Whether RANGE is a whole step: its name does not tell which part of the step takes long. */
+static bool is_step(const struct trace *trace, uint32_t range)
+{
+    const struct steps *steps = section_state(trace, REPORT_STEPS);
+    for (size_t i = 0; steps && range != EVENT_NO_TEXT && i < steps->processes.count; i++) {
+        uint32_t step = steps->processes.items[i].name;
+        const char *name = step == EVENT_NO_TEXT ? "" : interned(&steps->names, step);
+        if (*name && strncmp(trace_text(trace, range), name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The rules about the DataLoader and about blocked threads count the time in these. */
+static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
+{
+    const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
+    struct outside outside = {.time = sum->total, .gaps = sum->count, .longest = sum->longest, .device = device};
+    bool blocked = has_finding(findings, &rule_host_blocked);
+    const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
+    const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
+    int64_t most = -1;
+    sum_add(&outside.time, blocked ? -host_ask(findings->trace, idle, &off).total : 0);
+    outside.activity = host_ask(findings->trace, idle, &rest).activity;
+    for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
+        if (row->what.cause != IDLE_OUTSIDE)
+            continue;
+        if (idle_is_loading(findings->trace, &row->what)) {
+            sum_add(&outside.time, -row->sum.total);
+        } else if (row->sum.total > most) {
+            most = row->sum.total;
+            outside.range = is_step(findings->trace, row->what.range) ? EVENT_NO_TEXT : row->what.range;
+        }
+    }
+    return outside;
+}
+
+static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
+{
+    const struct idle_gap *gap =
+        host_gap(idle, outside->device, outside->activity) ?: gap_outside(idle, outside->device, outside->range);
+    struct finding *finding = add_in_gap(findings, outside->time, outside->gaps, gap, outside->device);
+    bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
+    if (!finding)
+        return 0;
+    struct host_between between = {.loads = false};
+    if (sampled) {
+        finding->place.stack = host_activity_stack(&idle->host, outside->activity);
+        finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
+        between.loads = host_gets_batch(findings->trace, finding->place.stack);
+    } else if (gap && !named && gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT) {
+        between = host_between(findings->trace, gap);
+    }
+    if (between.loads) {
+        finding->rule = &rule_data_loading;
+        finding_advise(finding, "Load data in more processes of their own, and ahead of the need: "
+                                "DataLoader(num_workers=4, pin_memory=True, prefetch_factor=4).");
+    }
+    return finding_say(
+        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s%s%s",
+        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+        amount_time(outside->longest).text, named ? ", mostly in the range " : "",
+        named ? finding_name(findings->trace, outside->range).text : "", *between.text ? ", the longest between " : "",
+        between.text, sampled ? ": " : "", host_phrase(&idle->host, outside->activity).text);
+}
+
+static int host_find(void *state, struct findings *findings)
+{
+    const struct idle *idle = findings->idle;
+    struct outside worst = {0};
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        struct outside outside = outside_of(findings, idle, i);
+        bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
+                       outside.time >= findings->steady / 100 * FINDING_HOST_GAPS_PERCENT;
+        worst = matters && outside.time > worst.time ? outside : worst;
+    }
+    return worst.time > 0 ? say_host(findings, idle, &worst) : 0;
+}
+
+const struct rule rule_host_work = {
+    .id = "host-work",
+    .advice =
+        "Look at what the host does there (--cpu=samples or NVTX ranges show it), and do it while the GPU is busy: "
+        "prepare the next work, in another thread or process, before waiting for the last.",
+    .section = "gaps",
+    .of_idle = true,
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .find = host_find,
+};
+
+/* --- large gaps --- */
+
+struct gaps {
+    int64_t total, count;
+    const struct idle_gap *largest;
+};
+
+/* Of what the host did outside CUDA there may be a finding already. */
+static struct gaps large_gaps(const struct findings *findings, const struct idle *idle, size_t device)
+{
+    struct gaps gaps = {0};
+    bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
+        bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
+        if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
+            continue;
+        gaps.total = sum_of(gaps.total, gap->end - gap->start);
+        gaps.count++;
+        if (!gaps.largest || gap->end - gap->start > gaps.largest->end - gaps.largest->start)
+            gaps.largest = gap;
+    }
+    return gaps;
+}
+
+static int gaps_find(void *state, struct findings *findings)
+{
+    const struct idle *idle = findings->idle;
+    struct gaps most = {0};
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        struct gaps gaps = large_gaps(findings, idle, i);
+        most = gaps.total > most.total ? gaps : most;
+    }
+    if (!most.largest)
+        return 0;
+    struct finding *finding = add_in_gap(findings, most.total, most.count, most.largest, most.largest->device);
+    return finding_say(
+        finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
+        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, amount_word(most.count, "", "s"),
+        amount_time(most.largest->end - most.largest->start).text,
+        trace_said(findings->trace, idle_cause_words[idle_main_part(most.largest)->what.cause].text).text,
+        most.largest->activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, most.largest->activity).text);
+}
+
+const struct rule rule_gpu_gaps = {
+    .id = "gpu-gaps",
+    .advice = "Look at what the host does in that time: --cpu=switches, NVTX ranges or operators show it.",
+    .section = "gaps",
+    .sources = {TRACE_GPU_WORK},
+    .find = gaps_find,
+};
+
+/* --- parts of the run in which the GPU is hardly used --- */
+
+struct use_of_device {
+    int64_t until;                /* what was counted ends there */
+    int64_t busy[FINDING_CHUNKS]; /* ns */
+};
+
+struct use {
+    ARRAY(struct use_of_device) devices;
+};
+
+static void add_busy(struct use_of_device *use, const struct trace *trace, int64_t start, int64_t end)
+{
+    int64_t span = trace_span(trace), chunk = span / FINDING_CHUNKS + 1;
+    start = start < use->until ? use->until : start;
+    use->until = end > use->until ? end : use->until;
+    while (start < end) {
+        int64_t index = (start - trace->start) / chunk, next = trace->start + (index + 1) * chunk;
+        int64_t stop = end < next ? end : next;
+        if (index < 0 || index >= FINDING_CHUNKS)
+            return;
+        sum_add(&use->busy[index], stop - start);
+        start = stop;
+    }
+}
+
+static int use_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct use *use = state;
+    while (use->devices.count <= op->device)
+        if (!ADD(array_push, &use->devices, (struct use_of_device){.until = trace->start}))
+            return -1;
+    add_busy(&use->devices.items[op->device], trace, op->start, op->end);
+    return 0;
+}
+
+/* Parts of the run in which one GPU was hardly used. */
+struct low_parts {
+    int64_t count, of, idle, first, last;
+    size_t device;
+};
+
+/* The first and the last part may be of the run only partly. */
+static struct low_parts low_parts_of(const struct use *use, const struct findings *findings, size_t device)
+{
+    const struct trace *trace = findings->trace;
+    int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
+    int64_t begin = (findings->from - trace->start) / chunk, end = (findings->to - trace->start) / chunk;
+    struct low_parts low = {.of = end - begin - 1, .first = -1, .device = device};
+    for (int64_t i = begin + 1; i < end && i < FINDING_CHUNKS; i++) {
+        int64_t busy = use->devices.items[device].busy[i];
+        if (busy >= chunk / 100 * FINDING_CHUNK_PERCENT)
+            continue;
+        low.first = low.first < 0 ? i : low.first;
+        low.last = i;
+        sum_add(&low.idle, chunk - busy);
+        low.count++;
+    }
+    bool matters = low.idle >= findings->steady / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;
+    return matters ? low : (struct low_parts){0};
+}
+
+/* Another rule has found what takes most of this time. */
+static bool is_explained(const struct findings *findings, int64_t idle)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].cost > idle / 2)
+            return true;
+    return false;
+}
+
+static int use_find(void *state, struct findings *findings)
+{
+    const struct use *use = state;
+    const struct trace *trace = findings->trace;
+    int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
+    struct low_parts low = {0};
+    int64_t most = 0;
+    for (size_t i = 0; i < use->devices.count; i++)
+        most = trace->devices.items[i].busy.total > most ? trace->devices.items[i].busy.total : most;
+    for (size_t i = 0; i < use->devices.count; i++) {
+        /* A GPU that only a few sets or copies were for is not a part of the work. */
+        if (!trace->devices.items[i].used || trace->devices.items[i].busy.total <= most / 1000)
+            continue;
+        struct low_parts one = low_parts_of(use, findings, i);
+        low = one.idle > low.idle ? one : low;
+    }
+    if (low.count == 0 || is_explained(findings, low.idle))
+        return 0;
+    struct finding_place place = host_gap_place(low.device, NULL);
+    place.time = trace->start + low.first * chunk;
+    place.until = trace->start + (low.last + 1) * chunk;
+    struct finding *finding = finding_add(findings, low.idle, low.idle, low.count, &place);
+    /* What makes the GPU idle between its first and last work for longest. */
+    const struct idle *idle = findings->idle;
+    unsigned cause = IDLE_UNKNOWN;
+    for (unsigned i = 0; idle && low.device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
+        const struct idle_sum *causes = idle->devices.items[low.device].causes;
+        if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[cause].total)
+            cause = i;
+    }
+    const struct host_question question = {.device = low.device};
+    idle = cause == IDLE_OUTSIDE ? idle : NULL;
+    uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
+    return finding_say(finding,
+                       "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
+                       "idle time: %s%s%s",
+                       FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
+                       amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
+                       trace_said(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
+                       host_phrase(idle ? &idle->host : NULL, activity).text);
+}
+
+static void use_release(void *state)
+{
+    array_release(&((struct use *)state)->devices);
+}
+
+const struct rule rule_low_use = {
+    .id = "low-use",
+    .advice = "Look at what the program does in that time, and whether it can be done while the GPU works on something "
+              "else.",
+    .section = "idle",
+    .sources = {TRACE_GPU_WORK},
+    .state_size = sizeof(struct use),
+    .op = use_op,
+    .find = use_find,
+    .release = use_release,
+};

@@ -1,0 +1,288 @@
+#include "analysis/job/flight_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/options.h"
+#include "common/log.h"
+#include "common/lookup.h"
+#include "trace/meaning/sources.h"
+#include "trace/event_fields.h"
+
+static const char *const words[COLLECTIVE_KIND_COUNT] = {
+    [COLLECTIVE_ALLREDUCE] = "all_reduce",
+    [COLLECTIVE_ALLGATHER] = "_all_gather_base",
+    [COLLECTIVE_REDUCESCATTER] = "_reduce_scatter_base",
+    [COLLECTIVE_ALLTOALL] = "all_to_all",
+    [COLLECTIVE_BROADCAST] = "broadcast",
+    [COLLECTIVE_REDUCE] = "reduce",
+    [COLLECTIVE_GATHER] = "gather",
+    [COLLECTIVE_SCATTER] = "scatter",
+    [COLLECTIVE_SEND] = "send",
+    [COLLECTIVE_RECV] = "recv",
+    [COLLECTIVE_BARRIER] = "barrier",
+};
+
+const char *flight_word(enum collective_kind kind)
+{
+    return words[kind];
+}
+
+ORDER_BY(by_rank_and_time, struct flight_entry, rank, time, group, own.sequence)
+
+void flight_job_init(struct flight_job *job)
+{
+    static const struct report_options options;
+    *job = (struct flight_job){0};
+    trace_init(&job->trace, &options);
+    collectives_init(&job->collectives, job->trace.space);
+    hang_fronts_init(&job->fronts, &job->trace.strings);
+    sorter_init(&job->entries, job->trace.space, sizeof(struct flight_entry), by_rank_and_time);
+}
+
+void flight_job_release(struct flight_job *job)
+{
+    for (size_t i = 0; i < job->groups.count; i++)
+        array_release(&job->groups.items[i].ranks);
+    array_release(&job->groups);
+    array_release(&job->ranks);
+    array_release(&job->done);
+    dense_map_release(&job->rank_ids);
+    sorter_release(&job->entries);
+    hang_fronts_release(&job->fronts);
+    hang_facts_release(&job->facts);
+    collectives_release(&job->collectives);
+    trace_release(&job->trace);
+}
+
+/* --- the trace --- */
+
+static int take_event(void *context, struct event_fields *event)
+{
+    struct flight_job *job = context;
+    bool fact = category_in(event->category, HANG_FACTS_CATEGORIES);
+    if (trace_take_event(&job->trace, event) < 0)
+        return -1;
+    if ((fact && hang_facts_event(&job->facts, &job->trace.strings, event) < 0) ||
+        (event->collective != EVENT_NO_TEXT && collectives_event(&job->collectives, &job->trace, event) < 0))
+        return error_no_memory("operations");
+    return 0;
+}
+
+static int take_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    return trace_take_metadata(&((struct flight_job *)context)->trace, key, value);
+}
+
+/* --- groups and ranks --- */
+
+/* Adds RANK to the COUNT ranks in order. Returns 1 if it is new, 0, or -1: no memory. */
+#define add_rank(ranks, rank) add_rank_to(&(ranks)->items, &(ranks)->count, &(ranks)->capacity, rank)
+static int add_rank_to(int64_t **items, size_t *count, size_t *capacity, int64_t rank)
+{
+    size_t at = *count;
+    while (at > 0 && (*items)[at - 1] > rank)
+        at--;
+    if (at > 0 && (*items)[at - 1] == rank)
+        return 0;
+    if (!array_push_bytes((void **)items, count, capacity, sizeof(**items)))
+        return -1;
+    memmove(*items + at + 1, *items + at, (*count - 1 - at) * sizeof(**items));
+    (*items)[at] = rank;
+    return 1;
+}
+
+/* The group of an operation, the last one or a new one. NULL: no memory. */
+static struct flight_group *group_of(struct flight_job *job, const struct collective *own)
+{
+    size_t count = job->groups.count;
+    if (count > 0 && collective_same_group(&job->groups.items[count - 1].one, own))
+        return &job->groups.items[count - 1];
+    struct flight_group *group = array_push(&job->groups);
+    if (group)
+        *group = (struct flight_group){.one = *own};
+    return group;
+}
+
+static bool is_left_out(const struct flight_job *job, const struct collective *own)
+{
+    const char *name = trace_text(&job->trace, own->name);
+    return own->rank == FIELD_ABSENT || !words[own->kind] || own->part > 0 ||
+           strncmp(name, "MPI_", strlen("MPI_")) == 0;
+}
+
+/* Operations of a group come in order: the first one of a rank that begins late is the first one of all. */
+static int add_to_group(struct flight_job *job, struct flight_group *group, const struct collective *own)
+{
+    int added = add_rank(&group->ranks, own->rank);
+    if (added < 0 || add_rank(&job->ranks, own->rank) < 0)
+        return -1;
+    group->first = added > 0 ? own->sequence : group->first;
+    group->one.group_size = own->group_size != FIELD_ABSENT ? own->group_size : group->one.group_size;
+    return 0;
+}
+
+static int add_entry(struct flight_job *job, const struct collective *own, int64_t finished)
+{
+    struct flight_entry entry = {.rank = own->rank,
+                                 .time = own->called != FIELD_ABSENT ? own->called : own->start,
+                                 .finished = finished,
+                                 .own = *own};
+    if (is_left_out(job, own)) {
+        job->left_out++;
+        return 0;
+    }
+    struct flight_group *group = group_of(job, own);
+    if (!group || add_to_group(job, group, own) < 0)
+        return -1;
+    const uint64_t rank = (uint64_t)own->rank;
+    int64_t *done = own->start != FIELD_ABSENT ? dense_map_item(&job->rank_ids, &rank, &job->done) : NULL;
+    if (own->start != FIELD_ABSENT && !done)
+        return -1;
+    if (done && entry.time > *done)
+        *done = entry.time;
+    entry.group = (uint32_t)(group - job->groups.items);
+    return sorter_add(&job->entries, &entry);
+}
+
+static int add_entries(struct flight_job *job)
+{
+    struct collectives_walk walk;
+    const struct collective *ranks;
+    int status = hang_facts_add_ranks(&job->trace, &job->fronts);
+    collectives_walk_begin(&walk, &job->collectives);
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));) {
+        int64_t finished = FIELD_ABSENT;
+        for (size_t i = 0; i < count; i++) {
+            int64_t end = ranks[i].start != FIELD_ABSENT ? ranks[i].start + ranks[i].duration : FIELD_ABSENT;
+            finished = end != FIELD_ABSENT && (finished == FIELD_ABSENT || end < finished) ? end : finished;
+        }
+        status = hang_fronts_operation(&job->fronts, ranks, count);
+        for (size_t i = 0; i < count && status == 0; i++)
+            status = add_entry(job, &ranks[i], finished);
+    }
+    status = collectives_walk_end(&walk) ?: status;
+    hang_fronts_end(&job->fronts);
+    status = status ?: hang_facts_tell(&job->facts, &job->trace, &job->fronts);
+    return status ?: sorter_ready(&job->entries);
+}
+
+/* --- ranks that did nothing in a group --- */
+
+/* The number at PLACE of the trace's list of the group's ranks, "[0, 4, 8]". FIELD_ABSENT: there is none, or the list
+ * is cut short. */
+static int64_t listed_rank(const struct flight_job *job, const struct collective *own, int64_t place)
+{
+    const char *list = trace_text(&job->trace, own->group_ranks);
+    if (strstr(list, "..."))
+        return FIELD_ABSENT;
+    int64_t rank = FIELD_ABSENT;
+    return collective_find_in_list(list, &place, &rank) ? rank : FIELD_ABSENT;
+}
+
+static int add_silent_to(const struct flight_job *job, struct flight_group *group, int64_t world)
+{
+    const struct collective *one = &group->one;
+    bool all = one->group_size == world;
+    if (one->source >= 0) {
+        const int32_t ends[2] = {group->one.source, group->one.target};
+        for (unsigned i = 0; i < 2 && group->ranks.count < 2; i++) {
+            /* The rank of the job that is this rank of the communicator. If that has all ranks of the job, they have
+             * the same numbers in it. */
+            int64_t rank = listed_rank(job, &group->one, ends[i]),
+                    member = hang_fronts_place(&job->fronts, &group->one, ends[i]);
+            if (rank == FIELD_ABSENT && member >= 0)
+                rank = job->fronts.members.items[member].rank;
+            rank = rank == FIELD_ABSENT && group->one.group_size == world && ends[i] < world ? ends[i] : rank;
+            if (rank != FIELD_ABSENT && add_rank(&group->ranks, rank) < 0)
+                return -1;
+        }
+        return 0;
+    }
+    for (int64_t place = 0;; place++) {
+        int64_t rank = !all ? listed_rank(job, one, place) : place < world ? place : FIELD_ABSENT;
+        if (rank == FIELD_ABSENT)
+            return 0;
+        if (add_rank(&group->ranks, rank) < 0)
+            return -1;
+    }
+}
+
+static int add_silent_ranks(struct flight_job *job)
+{
+    int64_t world = 0;
+    for (size_t i = 0; i < job->trace.ranks.count; i++) {
+        const struct trace_rank *rank = &job->trace.ranks.items[i];
+        world = rank->world_size > world ? rank->world_size : world;
+        if (add_rank(&job->ranks, rank->rank) < 0)
+            return -1;
+    }
+    world = world > (int64_t)job->ranks.count ? world : (int64_t)job->ranks.count;
+    for (size_t i = 0; i < job->groups.count; i++)
+        if (add_silent_to(job, &job->groups.items[i], world) < 0)
+            return -1;
+    return 0;
+}
+
+int flight_job_read(struct flight_job *job, const char *input)
+{
+    const struct fields_receiver receiver = {.context = job, .event = take_event, .metadata = take_metadata};
+    if (sources_read_fields(input, &job->trace.strings, &receiver, &(struct sources_options){0}) < 0)
+        return -1;
+    if (trace_finish(&job->trace, 1) < 0 || collectives_gather(&job->collectives, &job->trace) < 0 ||
+        add_entries(job) < 0 || add_silent_ranks(job) < 0)
+        return error_no_memory("operations");
+    return 0;
+}
+
+/* --- an entry --- */
+
+int64_t flight_place(const struct flight_group *group, int64_t rank)
+{
+    for (size_t i = 0; i < group->ranks.count; i++)
+        if (group->ranks.items[i] == rank)
+            return (int64_t)i;
+    return -1;
+}
+
+/* fr_trace looks for two ranks of a send, and fails on what a rank sends to itself. */
+bool flight_is_comparable(const struct flight_job *job, const struct flight_entry *entry)
+{
+    const struct flight_group *group = &job->groups.items[entry->group];
+    return entry->own.sequence >= group->first && (group->one.source < 0 || group->ranks.count == 2);
+}
+
+/* NULL: none. */
+static const struct hang_member *member_of(const struct flight_job *job, const struct collective *own)
+{
+    for (size_t i = 0; i < job->fronts.members.count; i++)
+        if (job->fronts.members.items[i].rank == own->rank)
+            return &job->fronts.members.items[i];
+    return NULL;
+}
+
+/* Of several calls in a group one has the kernel: the others ended if a later operation did. */
+static bool is_completed(const struct flight_job *job, const struct collective *own)
+{
+    const uint64_t rank = (uint64_t)own->rank;
+    uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
+    bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
+    return own->start != FIELD_ABSENT || (own->returned != FIELD_ABSENT && ended);
+}
+
+const char *flight_state(const struct flight_job *job, const struct flight_entry *entry)
+{
+    const struct collective *own = &entry->own;
+    if (!own->in_flight && is_completed(job, own))
+        return "completed";
+    const struct hang_member *member = member_of(job, own);
+    /* CUPTI may not have delivered the last GPU work of a process that ended: what another rank had finished by then,
+     * or shortly before, it does not wait in. */
+    if (entry->finished != FIELD_ABSENT && member && member->last != FIELD_ABSENT &&
+        member->last - entry->finished < HANG_LEAST_NS)
+        return "completed";
+    /* Its GPU runs something else that was launched before. */
+    bool queued =
+        member && member->gpu != EVENT_NO_TEXT && (own->called == FIELD_ABSENT || member->gpu_called <= own->called);
+    return own->in_flight && !queued ? "started" : "scheduled";
+}

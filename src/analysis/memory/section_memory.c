@@ -1,0 +1,362 @@
+/*
+ * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
+ * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
+ * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
+ * allocator writes instants called "[memory]".
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/engine/heap.h"
+#include "analysis/base/levels.h"
+#include "analysis/engine/section.h"
+
+enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
+
+struct memory_key {
+    int64_t source;   /* enum memory_source */
+    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
+    int64_t device;   /* FIELD_ABSENT: the host's, or not known */
+    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
+};
+
+struct memory_use {
+    bool counted;          /* peak and end are known */
+    bool stepped;          /* allocations and releases are */
+    bool shown;            /* with another one, as one row */
+    int64_t peak, peak_at; /* bytes, ns */
+    int64_t end, end_at;
+    bool earlier; /* the level before what the report is about is known … */
+    int64_t earlier_level, earlier_at;
+    int64_t allocations, releases, failures;
+    int64_t doubles;       /* releases of what was released before */
+    int64_t unknown;       /* releases of what was not allocated, as far as is known */
+    struct levels *levels; /* NULL: they are not kept */
+};
+
+#define COUNTER_PREFIX "Memory in use: "
+
+/* Of memory that is not known yet, whose row is the last of COUNT. Without memory for them there are no levels. */
+static void make_levels(struct memory_use *use, const struct trace *trace, size_t count)
+{
+    if (trace->options->format == REPORT_HTML && !use->counted && count <= MEMORY_LEVELS)
+        use->levels = calloc(1, sizeof(*use->levels));
+}
+
+/* Counters need not come in order of time. */
+static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (use->levels)
+        levels_set(use->levels, time, bytes);
+    if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
+        use->peak = bytes;
+        use->peak_at = time;
+    }
+    if (!use->counted || time >= use->end_at) {
+        use->end = bytes;
+        use->end_at = time;
+    }
+    use->counted = true;
+}
+
+/* The kind of memory that a counter called NAME is about; NULL: it is another counter. */
+static const char *counted_kind(const char *name)
+{
+    if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
+        return name + strlen(COUNTER_PREFIX);
+    return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
+}
+
+static void count_step(struct memory_use *use, bool allocation, bool failed)
+{
+    use->stepped = true;
+    use->allocations += allocation && !failed;
+    use->releases += !allocation && !failed;
+    use->failures += failed;
+}
+
+static int add_instant(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    const char *name = trace_text(trace, event->name);
+    if (!use)
+        return -1;
+    bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
+    bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
+    if (event->fault != EVENT_NO_TEXT) {
+        /* CUDA may have refused the release, or done it. */
+        use->stepped = true;
+        if (strcmp(interned(&trace->strings, event->fault), "double free") == 0)
+            use->doubles++;
+        else
+            use->unknown++;
+    } else
+        count_step(use, allocation, failed);
+    /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
+    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == FIELD_ABSENT;
+    return 0;
+}
+
+/* PyTorch's allocator has so many bytes after EVENT. Of what comes before the report's window the last level counts, at
+ * its start. */
+static int add_level(struct tally *uses, const struct trace *trace, const struct event_fields *event,
+                     enum memory_source source, int64_t bytes)
+{
+    struct memory_key key = {source, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = bytes == FIELD_ABSENT ? NULL : tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return bytes == FIELD_ABSENT ? 0 : -1;
+    if (event->phase == HEAP_OUTSIDE) {
+        bool later = !use->earlier || event->start >= use->earlier_at;
+        use->earlier_level = later ? bytes : use->earlier_level;
+        use->earlier_at = later ? event->start : use->earlier_at;
+        use->earlier = true;
+        return 0;
+    }
+    make_levels(use, trace, uses->count);
+    /* Until the first release, as much more was allocated. */
+    if (source == MEMORY_PYTORCH && !use->counted && event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX &&
+        bytes <= HEAP_SIZE_MAX)
+        set_level(use, bytes - event->bytes, event->start);
+    set_level(use, bytes, event->start);
+    return 0;
+}
+
+/* What is allocated, and what the allocator holds of CUDA's memory, which it does not report of the host's. */
+static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    int64_t reserved = event->device_type == HEAP_PYTORCH_CPU ? FIELD_ABSENT : event->total_reserved;
+    return add_level(uses, trace, event, MEMORY_PYTORCH, event->total_allocated)
+               ?: add_level(uses, trace, event, MEMORY_PYTORCH_RESERVED, reserved);
+}
+
+static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
+    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
+    return add_levels(uses, trace, event);
+}
+
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct tally *uses = state;
+    bool pytorch = heap_is_pytorch(&trace->strings, event);
+    if (event->phase == HEAP_OUTSIDE)
+        return pytorch && event->start < trace->window.first ? add_levels(uses, trace, event) : 0;
+    if (event->phase == 'C') {
+        if (event->name == EVENT_NO_TEXT || event->bytes == FIELD_ABSENT)
+            return 0;
+        if (!counted_kind(interned(&trace->strings, event->name)))
+            return 0;
+        struct memory_key key = {MEMORY_COUNTER, event->name, FIELD_ABSENT, event->process};
+        struct memory_use *use = tally_item(uses, &key, struct memory_use);
+        if (!use)
+            return -1;
+        make_levels(use, trace, uses->count);
+        set_level(use, event->bytes, event->start);
+        return 0;
+    }
+    if (event->phase != 'i' && event->phase != 'I')
+        return 0;
+    if (event->category == CATEGORY_MEMORY)
+        return add_instant(uses, trace, event);
+    return pytorch ? add_pytorch(uses, trace, event) : 0;
+}
+
+/* --- the table --- */
+
+static const char *kind_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source == MEMORY_PYTORCH_RESERVED)
+        return "PyTorch's allocator, reserved";
+    if (key->source == MEMORY_PYTORCH)
+        return heap_pytorch_name(key->text);
+    if (key->text == EVENT_NO_TEXT)
+        return "not known";
+    const char *text = interned(&trace->strings, (uint32_t)key->text);
+    return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
+}
+
+/* The owner and the place of memory: rows differ in these, and both views have them. */
+struct place {
+    int64_t device; /* FIELD_ABSENT: the host's memory, or not known */
+    bool owned;     /* the process is known */
+    event_id process;
+};
+
+/* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
+static struct place place_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source != MEMORY_COUNTER)
+        return (struct place){key->device < 0 ? FIELD_ABSENT : key->device, true, key->process};
+    const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
+    if (row)
+        return (struct place){row->device, true, row->process};
+    const struct trace_process *process = trace_process(trace, key->process);
+    if (process && process->host)
+        return (struct place){FIELD_ABSENT, true, key->process};
+    struct event_fields counter = {.device = FIELD_ABSENT, .process = key->process};
+    return (struct place){trace_event_device(&counter), false, 0};
+}
+
+/* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
+ * least as much as the largest pool's most. When that was is not known. */
+static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
+{
+    bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
+    struct place place = place_of(trace, key);
+    if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+        return;
+    int64_t most = 0;
+    for (size_t i = 0; i < trace->pools.count; i++) {
+        const struct trace_pool *pool = &trace->pools.items[i];
+        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+        if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
+            most = peak;
+    }
+    if (most <= use->peak)
+        return;
+    use->peak = most;
+    use->peak_at = FIELD_ABSENT;
+}
+
+/* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
+ * memory. */
+static void unite(struct tally *memory, const struct trace *trace, size_t instants)
+{
+    const struct memory_key *key = dense_map_row(&memory->keys, instants);
+    struct memory_use *uses = memory->items, *use = &uses[instants], *partner = NULL;
+    struct place place = place_of(trace, key);
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_key *other = dense_map_row(&memory->keys, i);
+        struct place beside = place_of(trace, other);
+        if (other->source != MEMORY_COUNTER || place.device != beside.device ||
+            (place.owned && beside.owned && place.process != beside.process) ||
+            strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
+            continue;
+        if (partner)
+            return;
+        partner = &uses[i];
+    }
+    if (!partner)
+        return;
+    partner->stepped = true;
+    partner->allocations += use->allocations;
+    partner->releases += use->releases;
+    partner->failures += use->failures;
+    partner->doubles += use->doubles;
+    partner->unknown += use->unknown;
+    use->shown = true;
+}
+
+struct memory_row {
+    struct cell peak, peak_at, end;              /* empty where they are not known, as are */
+    struct cell allocations, releases, failures; /* these */
+    int64_t doubles, unknown;
+    struct cell device, process, kind;
+};
+
+static const struct column columns[] = {
+    {"peak", "Peak", TYPE_BYTES, 0, fill_cell, FROM_ITEM(memory_row, peak)},
+    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_cell, FROM_ITEM(memory_row, peak_at)},
+    {"end", "At the end", TYPE_BYTES, 0, fill_cell, FROM_ITEM(memory_row, end)},
+    {"allocations", "Allocations", TYPE_COUNT, 0, fill_cell, FROM_ITEM(memory_row, allocations)},
+    {"releases", "Releases", TYPE_COUNT, 0, fill_cell, FROM_ITEM(memory_row, releases)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_cell, FROM_ITEM(memory_row, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_row, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_row, unknown)},
+    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(memory_row, device)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(memory_row, process)},
+    {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(memory_row, kind)},
+};
+
+static void write_row(struct report_row *row, const struct memory_key *key, const struct memory_use *use)
+{
+    const struct place place = place_of(row->trace, key);
+    struct memory_row item = {
+        .doubles = use->doubles,
+        .unknown = use->unknown,
+        .device = cell_integer(place.device),
+        .kind = table_text(row->table, kind_of(row->trace, key)),
+    };
+    if (use->counted) {
+        item.peak = cell_integer(use->peak);
+        item.peak_at = cell_integer(use->peak_at == FIELD_ABSENT ? FIELD_ABSENT : use->peak_at - row->trace->start);
+        item.end = cell_integer(use->end);
+    }
+    if (use->stepped) {
+        item.allocations = cell_integer(use->allocations);
+        item.releases = cell_integer(use->releases);
+        item.failures = cell_integer(use->failures);
+    }
+    if (place.owned && row->trace->host_processes > 1)
+        item.process = trace_process_cell(row->trace, row->table, place.process);
+    section_row(row, NULL, &item);
+}
+
+static void finish(struct report_row *row)
+{
+    struct tally *memory = row->state;
+    struct memory_use *uses = memory->items;
+    for (size_t i = 0; i < memory->count; i++)
+        if (((const struct memory_key *)dense_map_row(&memory->keys, i))->source == MEMORY_INSTANT)
+            unite(memory, row->trace, i);
+    for (size_t i = 0; i < memory->count; i++)
+        if (uses[i].earlier)
+            set_level(&uses[i], uses[i].earlier_level, row->trace->start);
+    for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
+        raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
+    for (size_t i = 0; i < memory->count; i++)
+        if (!uses[i].shown)
+            write_row(row, dense_map_row(&memory->keys, i), &uses[i]);
+}
+
+const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
+{
+    /* With --snapshot another section is in this one's place. */
+    const struct tally *memory = trace->options->has_snapshot ? NULL : section_state(trace, REPORT_MEMORY);
+    const struct memory_use *uses = memory ? memory->items : NULL;
+    for (size_t i = 0; memory && i < memory->count; i++) {
+        const struct memory_key *key = dense_map_row(&memory->keys, i);
+        struct place place = place_of(trace, key);
+        if (!uses[i].levels || number-- > 0)
+            continue;
+        buffer_text(name, kind_of(trace, key));
+        if (place.device == FIELD_ABSENT)
+            buffer_text(name, ", host");
+        else
+            buffer_format(name, ", GPU %lld", (long long)place.device);
+        if (place.owned && trace->host_processes > 1 && !event_id_is_text(place.process))
+            buffer_format(name, ", process %lld", (long long)event_id_value(place.process));
+        *peak = uses[i].peak;
+        return uses[i].levels;
+    }
+    return NULL;
+}
+
+static void release(void *state)
+{
+    const struct tally *memory = state;
+    for (size_t i = 0; i < memory->count; i++)
+        free(((struct memory_use *)memory->items)[i].levels);
+}
+
+const struct section section_memory = {
+    SECTION_COLUMNS(columns),
+    SECTION_PLAIN_TALLY(struct memory_use),
+    .sources = {TRACE_MEMORY},
+    .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_SIZE},
+    .sort = "peak",
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

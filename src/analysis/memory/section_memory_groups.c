@@ -1,0 +1,244 @@
+/*
+ * The sections about single allocations, by groups of those that are alike: memory-peak, memory-leaks, memory-churn and
+ * memory-failures, and what --snapshot shows in place of the section memory.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/buffer.h"
+#include "common/lookup.h"
+#include "analysis/engine/heap.h"
+#include "analysis/engine/section.h"
+
+static struct cell fill_kind(struct report_row *row, const struct column *column)
+{
+    const struct heap_group_id *id = row->key;
+    if (id->stack == HEAP_BEFORE)
+        return table_format(row->table, "%s, from before the trace", heap_pytorch_name(id->kind));
+    if (id->source == HEAP_OF_PYTORCH)
+        return table_text(row->table, heap_pytorch_name(id->kind));
+    return id->kind == EVENT_NO_TEXT ? table_text(row->table, "not known")
+                                     : trace_text_cell(row->trace, row->table, (uint32_t)id->kind);
+}
+
+static struct cell fill_size(struct report_row *row, const struct column *column)
+{
+    bool before = ((const struct heap_group_id *)row->key)->stack == HEAP_BEFORE;
+    return before ? (struct cell){0} : fill_number(row, column);
+}
+
+/* The last columns of all these tables: what allocations of a group have in common. */
+#define COLUMN_SIZE(word, title) {word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size)}
+#define GROUP_COLUMNS                                                                                       \
+    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
+        {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_KEY(heap_group_id, process)}, \
+        {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind, .importance = 85},                                \
+        {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_place, FROM_KEY(heap_group_id, stack)},         \
+        {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
+
+/*
+ * What the most memory that was allocated at one time was made of: of each device, and of the host's memory, by groups
+ * of allocations that are alike.
+ */
+
+struct peak_row {
+    int64_t bytes, count, at, peak;
+};
+
+static struct cell fill_peak_share(struct report_row *row, const struct column *column)
+{
+    const struct peak_row *group = row->item;
+    return cell_share(group->bytes, group->peak);
+}
+
+static const struct column peak_columns[] = {
+    {"total", "Bytes", TYPE_BYTES, 0, fill_number, FROM_ITEM(peak_row, bytes)},
+    {"share", "Of the peak", TYPE_PERCENT, 0, .fill = fill_peak_share},
+    {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(peak_row, count)},
+    {"at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(peak_row, at)},
+    COLUMN_SIZE("size", "Size"),
+    GROUP_COLUMNS};
+
+static void finish_peak(struct report_row *row)
+{
+    const struct heap *heap = row->trace->heap;
+    for (size_t i = 0; i < heap->groups.count; i++) {
+        const struct heap_place *place = &heap->places.items[heap->groups.items[i].place];
+        struct peak_row group = {.count = heap_group_at_peak(heap, i), .at = place->peak_at, .peak = place->peak};
+        group.bytes = heap_group_bytes(heap_group_id(heap, i), group.count);
+        group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? FIELD_ABSENT : group.count;
+        if (group.bytes > 0)
+            section_row(row, heap_group_id(heap, i), &group);
+    }
+}
+
+const struct section section_memory_peak = {
+    SECTION_COLUMNS(peak_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_peak,
+};
+
+/*
+ * What was allocated at a time, by groups of allocations that are alike: at the end (memory-leaks), and at the time
+ * that --snapshot names, then in place of the section memory.
+ */
+
+struct live_row {
+    int64_t bytes, count, first, last;
+    const struct heap_live *lives;
+};
+
+static struct cell fill_addresses(struct report_row *row, const struct column *column)
+{
+    const struct live_row *group = row->item;
+    struct buffer text;
+    buffer_init_memory(&text);
+    for (int64_t i = 0; i < group->count; i++)
+        buffer_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", group->lives[i].address);
+    return table_sink(row->table, &text);
+}
+
+static const struct column live_columns[] = {
+    {"total", "Bytes", TYPE_BYTES, COLUMN_SUM, fill_number, FROM_ITEM(live_row, bytes)},
+    {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(live_row, count)},
+    {"first", "First at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(live_row, first)},
+    {"last", "Last at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(live_row, last)},
+    COLUMN_SIZE("size", "Size"),
+    GROUP_COLUMNS{"addresses", "Addresses", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_addresses},
+};
+
+ORDER_BY(by_group, struct heap_live, group, time, address)
+
+/* Sorts LIVES, and adds a row for each of their groups. */
+static void write_groups(struct report_row *row, struct heap_live *lives, size_t count)
+{
+    if (count > 1)
+        qsort(lives, count, sizeof(*lives), by_group);
+    for (size_t first = 0, next = 0; first < count; first = next) {
+        while (next < count && lives[next].group == lives[first].group)
+            next++;
+        const struct heap_group_id *id = heap_group_id(row->trace->heap, lives[first].group);
+        struct live_row group = {.count = (int64_t)(next - first),
+                                 .first = lives[first].time,
+                                 .last = lives[next - 1].time,
+                                 .lives = lives + first};
+        group.bytes = heap_group_bytes(id, group.count);
+        section_row(row, id, &group);
+    }
+}
+
+/* Of what was allocated before the trace, the bytes alone are known. */
+static void write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
+{
+    const struct heap *heap = row->trace->heap;
+    struct heap_live *copy = calloc(count + 1, sizeof(*copy));
+    size_t used = 0;
+    row->table->no_memory |= !copy;
+    for (size_t i = 0; i < heap->groups.count; i++) {
+        const struct heap_group *group = &heap->groups.items[i];
+        const struct live_row before = {at_end ? group->live : group->live_asked, FIELD_ABSENT, FIELD_ABSENT,
+                                        FIELD_ABSENT, NULL};
+        if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0)
+            section_row(row, heap_group_id(heap, i), &before);
+    }
+    for (size_t i = 0; copy && i < count; i++)
+        if (lives[i].used)
+            copy[used++] = lives[i];
+    write_groups(row, copy, used);
+    free(copy);
+}
+
+static void finish_at_end(struct report_row *row)
+{
+    write_live(row, true, row->trace->heap->lives.items, row->trace->heap->lives.count);
+}
+
+static void finish_at_time(struct report_row *row)
+{
+    write_live(row, false, row->trace->heap->then.items, row->trace->heap->then.count);
+}
+
+const struct section section_memory_leaks = {
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_at_end,
+};
+
+const struct section section_memory_snapshot = {
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    .finish = finish_at_time,
+};
+
+/*
+ * Short-lived allocations, by groups of those that are alike: how many lived for less than a millisecond, how much
+ * memory went through them, and how long they lived.
+ */
+
+static struct cell fill_churned(struct report_row *row, const struct column *column)
+{
+    return cell_integer(heap_group_bytes(row->key, row_integer(row, column)));
+}
+
+static struct cell fill_rate(struct report_row *row, const struct column *column)
+{
+    double bytes = (double)heap_group_bytes(row->key, row_integer(row, column)), span = (double)trace_span(row->trace);
+    return span > 0 ? cell_real(bytes * (double)NS_PER_S / span) : (struct cell){0};
+}
+
+static struct cell fill_life(struct report_row *row, const struct column *column)
+{
+    const struct heap_group *group = row->item;
+    return cell_real((double)row_integer(row, column) / (double)group->brief.count);
+}
+
+static const struct column churn_columns[] = {
+    {"total", "Bytes", TYPE_BYTES, COLUMN_SUM, fill_churned, FROM_ITEM(heap_group, brief.count)},
+    {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(heap_group, brief.count)},
+    {"allocations", "Of all", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(heap_group, allocations)},
+    {"per_second", "Per second", TYPE_BYTES, 0, fill_rate, FROM_ITEM(heap_group, brief.count)},
+    {"avg", "Avg life", TYPE_NS, 0, fill_life, FROM_ITEM(heap_group, brief.time)},
+    {"min", "Min life", TYPE_NS, 0, fill_number, FROM_ITEM(heap_group, brief.shortest)},
+    {"max", "Max life", TYPE_NS, 0, fill_number, FROM_ITEM(heap_group, brief.longest)},
+    COLUMN_SIZE("size", "Size"),
+    GROUP_COLUMNS};
+
+static void finish_churn(struct report_row *row)
+{
+    const struct heap *heap = row->trace->heap;
+    for (size_t i = 0; i < heap->groups.count; i++)
+        if (heap->groups.items[i].brief.count > 0)
+            section_row(row, heap_group_id(heap, i), &heap->groups.items[i]);
+}
+
+const struct section section_memory_churn = {
+    SECTION_COLUMNS(churn_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "count",
+    .finish = finish_churn,
+};
+
+/*
+ * Allocations that failed, one by one: how much was asked for, and what was held at that time on the device, or on the
+ * host if host memory was asked for.
+ */
+
+static const struct column failure_columns[] = {
+    {"at", "At", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(heap_failure, time)},
+    COLUMN_SIZE("asked", "Bytes asked for"),
+    {"held", "Held", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_ITEM(heap_failure, held)},
+    {"held_by_kind", "Held by kind", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(heap_failure, held_by_kind)},
+    {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(heap_failure, result)},
+    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(heap_failure, result)},
+    GROUP_COLUMNS};
+
+static void finish_failures(struct report_row *row)
+{
+    for (size_t i = 0; i < row->trace->heap->failures.count; i++) {
+        const struct heap_failure *failure = &row->trace->heap->failures.items[i];
+        section_row(row, &failure->asked, failure);
+    }
+}
+
+const struct section section_memory_failures = {
+    SECTION_COLUMNS(failure_columns),
+    .sources = {TRACE_MEMORY},
+    .looks_at = {.heap = true},
+    .finish = finish_failures,
+};

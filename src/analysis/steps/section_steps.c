@@ -1,0 +1,135 @@
+/*
+ * The steps of the program, one row for each process that has some; and what differs in the slowest of them.
+ */
+#include "common/lookup.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/section.h"
+#include "analysis/steps/steps.h"
+
+static int gather(void *state, const struct trace *trace)
+{
+    return steps_gather(state, trace);
+}
+
+static void release(void *state)
+{
+    steps_release(state);
+}
+
+struct step_row {
+    struct series times;
+    struct cell name, thread, process, gpu, launches, number;
+    int64_t slowest_at;
+};
+
+static struct cell name_of(struct report_row *row, const struct steps *steps, const struct steps_process *process)
+{
+    if (process->name == EVENT_NO_TEXT)
+        return table_text(row->table, STEPS_OF_OPERATIONS);
+    const char *name = interned(&steps->names, process->name);
+    return process->to_next ? table_format(row->table, "%s (to the next)", name) : table_text(row->table, name);
+}
+
+static void finish(struct report_row *row)
+{
+    const struct steps *steps = row->state;
+    for (size_t i = 0; i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
+        int64_t gpu = 0, launches = 0, count = (int64_t)process->items.count;
+        for (size_t k = 0; k < process->items.count; k++) {
+            sum_add(&gpu, process->items.items[k].gpu);
+            launches += process->items.items[k].launches;
+        }
+        const struct step_row item = {
+            .times = process->times,
+            .name = name_of(row, steps, process),
+            .thread = trace_thread_cell(row->trace, row->table, process->thread),
+            .process =
+                row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
+            .gpu = count ? cell_real((double)gpu / (double)count) : (struct cell){0},
+            .launches = count ? cell_real((double)launches / (double)count) : (struct cell){0},
+            .number = count ? cell_integer(process->items.items[process->slowest].number) : (struct cell){0},
+            .slowest_at = count ? process->items.items[process->slowest].start : FIELD_ABSENT,
+        };
+        section_row(row, NULL, &item);
+    }
+}
+
+static const struct column columns[] = {
+    {"count", "Count", TYPE_COUNT, 0, fill_count, FROM_ITEM(step_row, times)},
+    COLUMNS_SUMMARY("", TYPE_NS, step_row, times),
+    {"gpu", "GPU avg", TYPE_NS, 0, fill_cell, FROM_ITEM(step_row, gpu)},
+    {"launches", "Launches avg", TYPE_NUMBER, 0, fill_cell, FROM_ITEM(step_row, launches)},
+    {"slowest", "Slowest", TYPE_COUNT, 0, fill_cell, FROM_ITEM(step_row, number)},
+    {"slowest_at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(step_row, slowest_at)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(step_row, process)},
+    {"thread", "Thread", TYPE_TEXT, 0, fill_cell, FROM_ITEM(step_row, thread)},
+    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(step_row, name)},
+};
+
+const struct section section_steps = {
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct steps),
+    .looks_at = {.calls = true, .ranges = true, .launched_ops = true, .host_calls = true},
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
+
+/* --- what differs in the slowest --- */
+
+struct part_row {
+    int64_t difference, average, slowest, average_count, slowest_count;
+    struct cell what, name, process;
+};
+
+static void add_part(struct report_row *row, const struct steps *steps, size_t number)
+{
+    static const char *const words[] = {
+        [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
+    const struct step_part_key *key = dense_map_row(&steps->part_keys, number);
+    const struct step_part *part = &steps->parts.items[number];
+    const struct steps_process *process = &steps->processes.items[key->process];
+    int64_t difference = step_part_difference(process, part), others = (int64_t)process->items.count - 1;
+    if (difference == 0 || others < 1)
+        return;
+    const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
+    const struct part_row item = {
+        .difference = difference,
+        .average = (part->total - part->slowest) / others,
+        .slowest = part->slowest,
+        .average_count = (part->count - part->slowest_count) / others,
+        .slowest_count = key->kind == STEP_OUTSIDE ? 1 : part->slowest_count,
+        .what = table_text(row->table, words[key->kind]),
+        .name = key->kind == STEP_OUTSIDE ? table_text(row->table, "(outside API calls)")
+                                          : trace_text_cell(row->trace, row->table, (uint32_t)key->name),
+        .process = row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
+    };
+    section_row(row, NULL, &item);
+}
+
+static void finish_parts(struct report_row *row)
+{
+    const struct steps *steps = section_state(row->trace, REPORT_STEPS);
+    for (size_t i = 0; i < steps->parts.count; i++)
+        add_part(row, steps, i);
+}
+
+static const struct column part_columns[] = {
+    {"difference", "Difference", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, difference)},
+    {"slowest", "Slowest", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, slowest)},
+    {"average", "Others avg", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, average)},
+    {"slowest_count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(part_row, slowest_count)},
+    {"average_count", "Others avg", TYPE_COUNT, 0, fill_number, FROM_ITEM(part_row, average_count)},
+    {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part_row, what)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(part_row, process)},
+    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part_row, name)},
+};
+
+const struct section section_step_parts = {
+    SECTION_COLUMNS(part_columns),
+    .sort = "difference",
+    .needs = REPORT_BIT(REPORT_STEPS),
+    .finish = finish_parts,
+};

@@ -1,0 +1,158 @@
+/* Steps by the sequence of GPU operations that a thread launches: the longest periods that repeat regularly. */
+#include "analysis/steps/steps.h"
+
+#include "common/lookup.h"
+
+#define SEQUENCE_MOST (1u << 20) /* operations that are looked at */
+#define CANDIDATES 8             /* operations that may begin a period */
+#define PERIOD_LEAST 3           /* operations of a period */
+#define PERIODS_EQUAL 0.8        /* so many of all periods are equal */
+
+struct sequence {
+    ARRAY(struct launch) items;
+    ARRAY(uint32_t) counts; /* by name */
+};
+struct launch {
+    int64_t called, start;
+    uint32_t name;
+};
+
+static uint64_t hash_between(const struct launch *first, const struct launch *last)
+{
+    uint64_t hash = 0;
+    for (; first < last; first++)
+        hash = (hash ^ hash >> 29 ^ first->name) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+/* Periods that begin with the same name: how many there are, and how many are equal to the usual one. */
+struct periods {
+    uint64_t usual; /* its hash */
+    size_t length;  /* its operations */
+    size_t count, equal;
+    int64_t votes;
+};
+
+/* The usual period is the one that more than half of them are equal to, wherever the others are: the first ones load
+ * code and allocate, and DistributedDataParallel makes other buckets in the second. A vote finds it in one pass. */
+static void vote(struct periods *periods, uint64_t hash, size_t length)
+{
+    if (periods->votes == 0) {
+        periods->usual = hash;
+        periods->length = length;
+    }
+    periods->votes += periods->usual == hash ? 1 : -1;
+}
+
+static void count_period(struct periods *periods, uint64_t hash, size_t length)
+{
+    periods->count++;
+    periods->equal += periods->usual == hash;
+}
+
+static void each_period(const struct sequence *sequence, uint32_t name, struct periods *periods,
+                        void (*each)(struct periods *periods, uint64_t hash, size_t length))
+{
+    const struct launch *items = sequence->items.items, *from = NULL;
+    for (const struct launch *at = items; at < items + sequence->items.count; at++) {
+        if (at->name != name)
+            continue;
+        if (from)
+            each(periods, hash_between(from, at), (size_t)(at - from));
+        from = at;
+    }
+}
+
+/* The kernel that begins the longest periods: the rarest that repeats regularly. EVENT_NO_TEXT: there is none. */
+static uint32_t anchor_of(const struct sequence *sequence)
+{
+    uint32_t best = EVENT_NO_TEXT, below = 0;
+    size_t best_regular = 0;
+    for (unsigned tried = 0; tried < CANDIDATES; tried++) {
+        uint32_t rarest = UINT32_MAX;
+        for (size_t i = 0; i < sequence->items.count; i++) {
+            uint32_t count = sequence->counts.items[sequence->items.items[i].name];
+            rarest = count > below && count >= STEPS_LEAST && count < rarest ? count : rarest;
+        }
+        if (rarest == UINT32_MAX)
+            return best;
+        for (const struct launch *at = sequence->items.items; at < sequence->items.items + sequence->items.count; at++)
+            if (sequence->counts.items[at->name] == rarest) { /* the first of them in the program's order */
+                /* How many operations are in the usual periods that begin with this kernel; 0: they are not regular. */
+                struct periods periods = {0};
+                each_period(sequence, at->name, &periods, vote);
+                each_period(sequence, at->name, &periods, count_period);
+                bool is_period = periods.length >= PERIOD_LEAST && periods.count + 1 >= STEPS_LEAST &&
+                                 (double)periods.equal >= PERIODS_EQUAL * (double)(periods.count - 1);
+                size_t found = is_period ? periods.equal * periods.length : 0;
+                if (found > best_regular) {
+                    best = at->name;
+                    best_regular = found;
+                }
+                break;
+            }
+        below = rarest;
+    }
+    return best_regular * 2 >= sequence->items.count ? best : EVENT_NO_TEXT;
+}
+
+static int add_launch(struct sequence *sequence, const struct launched_op *op)
+{
+    uint32_t *count = array_at(&sequence->counts, op->name);
+    if (!count)
+        return -1;
+    ++*count;
+    return ADD(array_push, &sequence->items, (struct launch){op->called, op->start, op->name}) ? 0 : -1;
+}
+
+static int add_periods(struct steps *steps, const struct trace *trace, const struct sequence *sequence, uint32_t thread)
+{
+    uint32_t anchor = anchor_of(sequence), process = trace->threads.items[thread].process;
+    const struct launch *from = NULL;
+    struct steps_process *steps_in = NULL;
+    if (anchor == EVENT_NO_TEXT || steps_process(steps, process))
+        return 0;
+    for (size_t i = 0; i < sequence->items.count; i++) {
+        const struct launch *at = &sequence->items.items[i];
+        if (at->name != anchor)
+            continue;
+        if (from && at->start > from->start) {
+            const struct step step = {from->start, at->start, from->called, at->called, FIELD_ABSENT, 0, 0};
+            if (!steps_in) { /* a process has at least one step */
+                if (!(steps_in = steps_process_new(steps, process)))
+                    return -1;
+                steps_in->thread = thread;
+                steps_in->name = EVENT_NO_TEXT;
+            }
+            if (steps_add(steps_in, &step) < 0)
+                return -1;
+        }
+        from = at;
+    }
+    return 0;
+}
+
+int steps_find_periods(struct steps *steps, const struct trace *trace, const struct sorter *launched)
+{
+    struct sequence sequence = {0};
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    uint32_t thread = LAUNCHED_NO_THREAD;
+    int status = 0;
+    sorter_walk_begin(&walk, launched);
+    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
+        if (op->thread != thread && thread != LAUNCHED_NO_THREAD) {
+            status = add_periods(steps, trace, &sequence, thread);
+            while (sequence.items.count > 0)
+                sequence.counts.items[sequence.items.items[--sequence.items.count].name] = 0;
+        }
+        thread = op->thread;
+        if (status == 0 && sequence.items.count < SEQUENCE_MOST)
+            status = add_launch(&sequence, op);
+    }
+    if (status == 0 && thread != LAUNCHED_NO_THREAD)
+        status = add_periods(steps, trace, &sequence, thread);
+    array_release(&sequence.counts);
+    array_release(&sequence.items);
+    return sorter_walk_end(&walk) ?: status;
+}

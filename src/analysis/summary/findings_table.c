@@ -1,0 +1,311 @@
+/* The table of findings: a row for each, for people as paragraphs. */
+#include "analysis/summary/findings_table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/text.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/idle/idle.h"
+#include "analysis/selection/filter.h"
+
+#define KINDS_SHOWN 8 /* of events, where none is a GPU's */
+
+enum column_number {
+    ID,
+    TEXT,
+    COST,
+    SHARE,
+    GAIN,
+    GAIN_SHARE,
+    COUNT,
+    ADVICE,
+    WHERE,
+    MORE,
+    AT,
+    GPU,
+    STREAM,
+    THREAD,
+    RANGE,
+    OPERATOR,
+    STACK
+};
+
+const struct column findings_columns[FINDINGS_COLUMNS] = {
+    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
+    [TEXT] = {"finding", "Finding", TYPE_TEXT},
+    [COST] = {"time", "Time", TYPE_NS, COLUMN_MACHINE},
+    [SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_MACHINE},
+    [GAIN] = {"gain", "Gain", TYPE_NS, COLUMN_MACHINE},
+    [GAIN_SHARE] = {"gain_share", "Gain share", TYPE_PERCENT, COLUMN_MACHINE},
+    [COUNT] = {"count", "Count", TYPE_COUNT, COLUMN_MACHINE},
+    [ADVICE] = {"advice", "Do", TYPE_TEXT},
+    [WHERE] = {"where", "At", TYPE_TEXT, COLUMN_OPTIONAL},
+    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
+    [AT] = {"start", "Start", TYPE_NS, COLUMN_MACHINE},
+    [GPU] = {"gpu", "GPU", TYPE_NUMBER, COLUMN_MACHINE},
+    [STREAM] = {"stream", "Stream", TYPE_NUMBER, COLUMN_MACHINE},
+    [THREAD] = {"thread", "Thread", TYPE_TEXT, COLUMN_MACHINE},
+    [RANGE] = {"range", "Range", TYPE_TEXT, COLUMN_MACHINE},
+    [OPERATOR] = {"operator", "Operator", TYPE_TEXT, COLUMN_MACHINE},
+    [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
+};
+
+/* Findings that say more behind a colon have it on a line of its own, and the time behind their first words, which are
+ * not many. */
+#define TITLE_MOST 64
+
+/* For people: of what is idle in steps, the time of one step. */
+static struct cell heading_of(struct table *table, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = findings->trace;
+    int64_t steps = finding->rule->of_idle ? findings->window.steps : 0, parts = steps > 0 ? steps : 1;
+    int64_t whole = steps > 0 ? findings->window.to - findings->window.from : trace_span(trace);
+    struct amount time = amount_part(finding->cost / parts, whole / parts);
+    struct amount gain = amount_time(finding->gain / parts);
+    bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
+    const char *colon = strstr(finding->text, ": "), *of = steps > 0 ? " of a step" : "";
+    char more[96] = "";
+    if (finding->cost <= 0)
+        return table_text(table, finding->text);
+    size_t length = gains ? (size_t)snprintf(more, sizeof(more), "; up to %s can be gained", gain.text) : 0;
+    if (finding->same_as)
+        snprintf(more + length, sizeof(more) - length, "; %sthe same time as %zu", gains ? "else " : "",
+                 finding->same_as);
+    if (!colon || colon - finding->text > TITLE_MOST)
+        return table_format(table, "%s (%s%s%s)", finding->text, time.text, of, more);
+    bool word = strcspn(colon + 2, " ,") == strspn(colon + 2, "abcdefghijklmnopqrstuvwxyz");
+    return table_format(table, "%.*s: %s%s%s\n%c%s", (int)(colon - finding->text), finding->text, time.text, of, more,
+                        word ? toupper(colon[2]) : colon[2], colon + 3);
+}
+
+static struct cell title_of(struct table *table, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = findings->trace;
+    int64_t run = trace_span(trace);
+    if (trace->options->format == REPORT_TABLE || trace->options->format == REPORT_MARKDOWN)
+        return heading_of(table, findings, finding);
+    if (finding->cost <= 0)
+        return table_text(table, finding->text);
+    struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
+    if (finding->gain <= 0)
+        return table_format(table, "%s (%s, %s of the run)", finding->text, cost.text, share.text);
+    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", finding->text, cost.text, share.text,
+                        amount_time(finding->gain).text);
+}
+
+/* PLACE: the program's line; "": not known. Then stream and thread are of no use. */
+static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
+                        const char *program, const char *thread)
+{
+    const struct finding_place *place = &finding->place;
+    const char *gap = *program ? ", " : "";
+    buffer_text(out, program);
+    if (finding->range != EVENT_NO_TEXT) {
+        buffer_format(out, "%srange %s", gap, finding_name(trace, finding->range).text);
+        gap = ", ";
+    }
+    if (finding->operation != EVENT_NO_TEXT) {
+        buffer_format(out, "%soperator %s", gap, finding_name(trace, finding->operation).text);
+        gap = ", ";
+    }
+    if (place->time != FIELD_ABSENT) {
+        buffer_format(out, "%s%s%s", gap, *gap ? "at " : "", amount_time(place->time - trace->start).text);
+        gap = ", ";
+    }
+    int64_t device = place->device == FIELD_ABSENT ? FIELD_ABSENT : trace_device_id(trace, (size_t)place->device);
+    int64_t stream =
+        place->stream == FIELD_ABSENT ? FIELD_ABSENT : trace_stream_id(trace, (size_t)place->stream)->stream;
+    if (device != FIELD_ABSENT) {
+        buffer_format(out, "%sGPU %lld", gap, (long long)device);
+        gap = ", ";
+    }
+    if (stream != FIELD_ABSENT && !*program) {
+        buffer_format(out, "%sstream %lld", gap, (long long)stream);
+        gap = ", ";
+    }
+    if (*thread && !*program)
+        buffer_format(out, "%s%s", gap, thread);
+}
+
+int findings_show(struct report_row *row, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
+    const struct finding_place *place = &finding->place;
+    struct cell *cells = table_row(table);
+    struct buffer where;
+    if (!cells)
+        return -1;
+    cells[ID] = table_text(table, finding->rule->id);
+    cells[TEXT] = title_of(table, findings, finding);
+    cells[COST] = cell_integer(finding->cost);
+    cells[SHARE] = cell_share(finding->cost, trace_span(findings->trace));
+    if (finding->gain > 0) {
+        cells[GAIN] = cell_integer(finding->gain);
+        cells[GAIN_SHARE] = cell_share(finding->gain, trace_span(findings->trace));
+    }
+    cells[COUNT] = cell_integer(finding->count);
+    const char *advice = finding->rule->advice ? finding->rule->advice : "";
+    cells[ADVICE] = table_text(table, trace_said(trace, *finding->advice ? finding->advice : advice).text);
+    cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
+    cells[AT] = cell_integer(place->time == FIELD_ABSENT ? FIELD_ABSENT : place->time - trace->start);
+    if (place->device != FIELD_ABSENT)
+        cells[GPU] = cell_integer(trace_device_id(trace, (size_t)place->device));
+    if (place->stream != FIELD_ABSENT)
+        cells[STREAM] = cell_integer(trace_stream_id(trace, (size_t)place->stream)->stream);
+    if (place->thread != LAUNCHED_NO_THREAD)
+        cells[THREAD] = trace_thread_cell(trace, table, place->thread);
+    cells[RANGE] = trace_text_cell(trace, table, finding->range);
+    cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
+    if (!trace->options->usual) /* the first screen has the place alone */
+        cells[STACK] = trace_callers_cell(trace, table, place->stack);
+    buffer_init_memory(&where);
+    struct cell program = trace_place_cell(trace, table, place->stack);
+    write_where(&where, trace, finding, program.kind == CELL_TEXT ? table_cell_text(table, &program) : "",
+                cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
+    cells[WHERE] = table_sink(table, &where);
+    return 0;
+}
+
+bool findings_is_blind(const struct rule *rule, const struct trace *trace)
+{
+    bool blind = false;
+    for (size_t i = 0; i < sizeof(rule->sources) / sizeof(*rule->sources); i++)
+        blind |= rule->sources[i] && !(rule->sources[i] & ~trace->unrecorded);
+    return blind;
+}
+
+/* "Not checked: small-copies (memcpy was not recorded)". A trace without GPU operations has no use for that. */
+int findings_show_blind(struct report_row *row)
+{
+    struct buffer text;
+    uint64_t missing = 0;
+    size_t count = 0;
+    char words[TABLE_MISSING];
+    buffer_init_memory(&text);
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        if (!findings_is_blind(finding_rules[i], row->trace))
+            continue;
+        buffer_format(&text, "%s%s", count++ ? ", " : "Not enough data for ", finding_rules[i]->id);
+        missing |= finding_rules[i]->sources[0] | finding_rules[i]->sources[1];
+    }
+    trace_bit_words(missing & row->trace->unrecorded, words, sizeof(words));
+    buffer_format(&text, ": %s %s not recorded", words, strchr(words, ',') ? "were" : "was");
+    struct cell *cells = count > 0 ? table_row(row->table) : NULL;
+    if (cells) {
+        cells[ID] = table_text(row->table, "not-checked");
+        cells[TEXT] = table_sink(row->table, &text);
+        cells[ADVICE] = table_text(row->table, "Record it with --trace to have it checked.");
+    } else
+        buffer_release(&text);
+    return count > 0 && !cells ? -1 : 0;
+}
+
+/* A trace of another profiler of which nothing is known to be a GPU's: who looks at it should not think that GPUs were
+ * idle. */
+int findings_show_unknown(struct report_row *row)
+{
+    const struct trace *trace = row->trace;
+    struct buffer text;
+    if (trace->version != EVENT_NO_TEXT || trace->streams.count > 0 || trace->events == 0 ||
+        filter_wanted(&trace->options->filter))
+        return 0;
+    struct cell *cells = table_row(row->table);
+    if (!cells)
+        return -1;
+    buffer_init_memory(&text);
+    buffer_format(&text, "%s, none known as GPU work; kinds found: ", text_count(trace->events, "event").text);
+    /* What slices there are: "python_function (12), other (3)". */
+    const char *gap = "";
+    for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {
+        if (trace->counts[i] == 0)
+            continue;
+        buffer_format(&text, "%s%s (%s)", gap, category_words[i].text, amount_count((int64_t)trace->counts[i]).text);
+        gap = ", ";
+    }
+    for (size_t i = 0; i < trace->kinds.count && i < KINDS_SHOWN; i++) {
+        uint32_t kind = (uint32_t)*(const uint64_t *)dense_map_row(&trace->kind_ids, i);
+        const char *word = kind == EVENT_NO_TEXT ? "without a category" : finding_name(trace, kind).text;
+        buffer_format(&text, "%s%s (%s)", gap, word, amount_count((int64_t)trace->kinds.items[i]).text);
+        gap = ", ";
+    }
+    if (trace->kinds.count > KINDS_SHOWN)
+        buffer_format(&text, ", and %zu more", trace->kinds.count - KINDS_SHOWN);
+    else if (!*gap)
+        buffer_text(&text, "none that takes time");
+    cells[ID] = table_text(row->table, "no-gpu-work");
+    cells[TEXT] = table_sink(row->table, &text);
+    cells[ADVICE] = table_text(row->table, "Kernels, copies and sets are known by their categories, kernel, gpu_memcpy "
+                                           "and gpu_memset, or by the names of GPU rows: gputrace-findings(7).");
+    return 0;
+}
+
+/* The GPU that works most; SIZE_MAX: nothing ran on one. */
+static size_t busiest(const struct trace *trace)
+{
+    size_t most = SIZE_MAX;
+    for (size_t i = 0; i < trace->devices.count; i++)
+        if (trace->devices.items[i].used &&
+            (most == SIZE_MAX || trace->devices.items[i].busy.total > trace->devices.items[most].busy.total))
+            most = i;
+    return most;
+}
+
+/* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range that most of it is in. */
+static void write_longest(struct buffer *out, const struct trace *trace, const struct idle *idle, size_t device)
+{
+    const struct idle_sum *causes = idle->devices.items[device].causes;
+    const struct idle_row *most = NULL;
+    unsigned cause = 0;
+    for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
+        cause = causes[i].total > causes[cause].total ? i : cause;
+    for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
+        if (one->what.cause == cause && (!most || one->sum.total > most->sum.total))
+            most = one;
+    if (causes[cause].total > 0 && cause == IDLE_UNKNOWN)
+        buffer_text(out, "; no calls are recorded, so why it is idle is not known");
+    else if (causes[cause].total > 0)
+        buffer_format(out, "; idle longest: %s, %s", amount_part(causes[cause].total, trace_span(trace)).text,
+                      trace_said(trace, idle_cause_words[cause].text).text);
+    if (most && cause == IDLE_OUTSIDE && most->what.range != EVENT_NO_TEXT)
+        buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
+}
+
+/* Where no rule speaks: what the GPU that works most was idle for longest. */
+/* Appends how long threads were in calls, and in which one most. */
+static void write_called(struct buffer *text, const struct trace *trace, const struct called *called)
+{
+    int64_t total = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < called->by_name.count; i++) {
+        sum_add(&total, called->by_name.items[i]);
+        most = called->by_name.items[i] > called->by_name.items[most] ? i : most;
+    }
+    buffer_format(text, "; threads were in %s for %s", trace_said(trace, "CUDA calls").text, amount_time(total).text);
+    if (total > 0)
+        buffer_format(text, ", %s of it in %s()", amount_time(called->by_name.items[most]).text,
+                      interned(&trace->strings, (uint32_t)most));
+}
+
+void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called)
+{
+    const struct trace *trace = row->trace;
+    size_t device = busiest(trace);
+    struct buffer text;
+    buffer_init_memory(&text);
+    if (device == SIZE_MAX) {
+        buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU in %s", amount_time(trace_span(trace)).text);
+        write_called(&text, trace, called);
+    } else
+        buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
+                      amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);
+    if (idle && device < idle->devices.count)
+        write_longest(&text, trace, idle, device);
+    buffer_char(&text, '.');
+    struct cell cell = table_sink(row->table, &text);
+    if (cell.kind == CELL_TEXT)
+        row->table->none = table_cell_text(row->table, &cell);
+}

@@ -1,0 +1,35 @@
+/*
+ * The table of findings: section_findings.c finds them and puts them in order, this writes their rows.
+ */
+#ifndef GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
+#define GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
+
+#include <stdbool.h>
+
+#include "common/array.h"
+#include "analysis/engine/findings.h"
+#include "analysis/engine/section.h"
+
+struct idle;
+
+#define FINDINGS_COLUMNS 17
+extern const struct column findings_columns[FINDINGS_COLUMNS];
+
+/* Whether --trace left out what the rule looks at. */
+bool findings_is_blind(const struct rule *rule, const struct trace *trace);
+
+/* Add a row: of a finding; of the rules that could not look; of a trace without GPU work, what its events are. Each
+ * returns 0, or -1: no memory. */
+int findings_show(struct report_row *row, const struct findings *findings, const struct finding *finding);
+int findings_show_blind(struct report_row *row);
+int findings_show_unknown(struct report_row *row);
+
+/* How long threads were in calls. */
+struct called {
+    ARRAY(int64_t) by_name; /* ns, by index in trace.strings */
+};
+
+/* Where no rule speaks: what people read instead. IDLE: why GPUs did nothing. */
+void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
+
+#endif

@@ -1,0 +1,248 @@
+/* The first look: how long, how busy, how much of what, and what is missing. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/buffer.h"
+#include "analysis/engine/errors.h"
+#include "analysis/selection/filter.h"
+#include "analysis/engine/section.h"
+
+enum { ITEM, VALUE, UNIT, DETAIL };
+static const struct column columns[] = {
+    [ITEM] = {"item", "Item", TYPE_TEXT, 0, .fill = NULL},
+    [VALUE] = {"value", "Value", TYPE_ANY, 0, .fill = NULL},
+    [UNIT] = {"unit", "Unit", TYPE_TEXT, COLUMN_MACHINE, .fill = NULL},
+    [DETAIL] = {"detail", "", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+};
+
+static const struct cell none;
+
+/* If memory for a row is exhausted, the table remembers that. */
+static void put(struct table *table, struct cell item, struct cell value, enum column_type type, struct cell detail)
+{
+    const char *unit = type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
+    struct cell *row = table_row(table);
+    if (!row)
+        return;
+    row[ITEM] = item;
+    row[VALUE] = cell_typed(value, type);
+    row[UNIT] = table_text(table, unit);
+    row[DETAIL] = detail;
+}
+
+/* The value of the last row says that something went wrong. */
+static void mark_bad(struct table *table)
+{
+    if (table->rows > 0)
+        table->cells.items[(table->rows - 1) * table->column_count + VALUE].bad = true;
+}
+
+static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
+{
+    if (text != EVENT_NO_TEXT)
+        put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT, none);
+}
+
+/* COUNT of what --trace names by SOURCES, 0: of what is always recorded. */
+static void write_count(struct table *table, const struct trace *trace, uint64_t sources, const char *item,
+                        uint64_t count, struct cell detail)
+{
+    const struct cell said = table_text(table, trace_said(trace, item).text);
+    if (sources && !(sources & ~trace->unrecorded))
+        put(table, said, table_text(table, "not recorded"), TYPE_TEXT, none);
+    else
+        put(table, said, cell_integer((int64_t)count), TYPE_COUNT, detail);
+}
+
+/* "without kernel, memset" where only some of SOURCES were recorded. */
+static struct cell without_cell(struct table *table, const struct trace *trace, uint64_t sources)
+{
+    char words[TABLE_MISSING];
+    trace_bit_words(sources & trace->unrecorded, words, sizeof(words));
+    return *words ? table_format(table, "without %s", words) : none;
+}
+
+static void write_devices(struct table *table, const struct trace *trace)
+{
+    struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
+    for (size_t i = 0; i < trace->devices.count; i++) {
+        const struct trace_device *device = &trace->devices.items[i];
+        char words[TRACE_STREAM_WORDS];
+        trace_stream_words(words, trace_device_id(trace, i), FIELD_ABSENT);
+        const char *gpu = *words ? words : "GPU";
+        if (!device->used)
+            continue;
+        put(table, table_format(table, "%s busy", gpu), cell_share(device->busy.total, trace_span(trace)), TYPE_PERCENT,
+            table_text(table, trace_text(trace, device->name)));
+        put(table, table_format(table, "%s busy time", gpu), cell_integer(device->busy.total), TYPE_NS, without);
+    }
+    if (!(TRACE_GPU_WORK & ~trace->unrecorded))
+        write_count(table, trace, TRACE_GPU_WORK, "GPU busy", 0, none);
+}
+
+static void write_compilation(struct table *table, const struct trace *trace)
+{
+    struct cell share = cell_share(trace->compiled.total, trace_span(trace));
+    if (!(TRACE_COMPILE & ~trace->unrecorded))
+        write_count(table, trace, TRACE_COMPILE, "Compiling", 0, none);
+    if (trace->counts[CATEGORY_COMPILATION] == 0)
+        return;
+    put(table, table_text(table, "Compiling"), share, TYPE_PERCENT, none);
+    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS, none);
+}
+
+static void write_counts(struct table *table, const struct trace *trace)
+{
+    const uint64_t *counts = trace->counts;
+    struct cell queries =
+        trace->without_queries ? table_text(table, "without queries (recorded by --trace=api-all)") : none;
+    struct cell without = TRACE_API & trace->unrecorded ? without_cell(table, trace, TRACE_API) : queries;
+    write_count(table, trace, TRACE_KERNEL, "Kernels", counts[CATEGORY_KERNEL], none);
+    write_count(table, trace, TRACE_MEMCPY, "Memory copies", counts[CATEGORY_GPU_MEMCPY], none);
+    write_count(table, trace, TRACE_MEMSET, "Memory sets", counts[CATEGORY_GPU_MEMSET], none);
+    if (counts[CATEGORY_GPU_GRAPH])
+        write_count(table, trace, 0, "Graph launches", counts[CATEGORY_GPU_GRAPH], none);
+    write_count(table, trace, TRACE_API, "API calls", counts[CATEGORY_CUDA_RUNTIME] + counts[CATEGORY_CUDA_DRIVER],
+                without);
+    write_count(table, trace, TRACE_API, "Failed API calls", trace->failed_calls.count,
+                errors_cell(&trace->failed_calls, table));
+    if (trace->failed_calls.count > 0)
+        mark_bad(table);
+    write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[CATEGORY_USER_ANNOTATION] + trace->async_ranges, none);
+    if (trace->marks)
+        write_count(table, trace, 0, "NVTX marks", trace->marks, none);
+    if (counts[CATEGORY_CPU_OP])
+        write_count(table, trace, 0, "CPU operators", counts[CATEGORY_CPU_OP], none);
+}
+
+/* "python3 (583)", one after another. */
+static struct cell process_names(const struct trace *trace, struct table *table)
+{
+    char names[512] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < trace->processes.count; i++) {
+        const struct trace_process *process = &trace->processes.items[i];
+        event_id id = *(const event_id *)dense_map_row(&trace->process_ids, i);
+        if (!process->host || process->name == EVENT_NO_TEXT || event_id_is_text(id))
+            continue;
+        int size = snprintf(names + length, sizeof(names) - length, "%s%s (%" PRId64 ")", length ? ", " : "",
+                            interned(&trace->strings, process->name), event_id_value(id));
+        if (size < 0 || (size_t)size >= sizeof(names) - length) {
+            names[length] = '\0';
+            break;
+        }
+        length += (size_t)size;
+    }
+    return length ? table_text(table, names) : (struct cell){0};
+}
+
+/* The words for a loss are its key's. */
+static void write_losses(struct table *table, const struct trace *trace)
+{
+    if (trace->losses_known && trace->losses.count == 0)
+        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT, none);
+    for (size_t i = 0; i < trace->losses.count; i++) {
+        char words[64];
+        snprintf(words, sizeof(words), "%s", trace_text(trace, trace->losses.items[i].name));
+        for (char *at = words; *at; at++)
+            *at = *at == '_' ? ' ' : *at;
+        put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
+            TYPE_COUNT, none);
+        mark_bad(table);
+    }
+    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
+        write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
+}
+
+static void finish(struct report_row *row)
+{
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
+    write_text(table, trace, "Program", trace->program);
+    write_text(table, trace, "Host", trace->host);
+    /* With the line of the program that a thread was in when it got its signal. */
+    const struct trace_crash *crash = NULL;
+    for (size_t i = trace->crashes.count; i-- > 0;)
+        if (trace->crashes.items[i].place != EVENT_NO_TEXT)
+            crash = &trace->crashes.items[i];
+    if (trace->ending != EVENT_NO_TEXT || crash)
+        put(table, table_text(table, "Ended with"),
+            table_text(table, trace_text(trace, trace->ending != EVENT_NO_TEXT ? trace->ending : crash->words)),
+            TYPE_TEXT, crash ? table_format(table, "in %s", trace_text(trace, crash->place)) : none);
+    write_text(table, trace, "Warning", trace->missed);
+    if (trace->missed != EVENT_NO_TEXT)
+        mark_bad(table);
+    if (filter_wanted(&trace->options->filter)) {
+        struct buffer words;
+        buffer_init_memory(&words);
+        filter_write(&words, &trace->options->filter);
+        put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
+    }
+    put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
+    write_devices(table, trace);
+    write_compilation(table, trace);
+    write_counts(table, trace);
+    uint64_t processes = 0, threads = 0;
+    for (size_t i = 0; i < trace->processes.count; i++)
+        processes += trace->processes.items[i].host;
+    for (size_t i = 0; i < trace->threads.count; i++)
+        threads += trace->threads.items[i].host;
+    write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
+    write_count(table, trace, 0, "Threads", threads, none);
+    write_losses(table, trace);
+}
+
+const struct section section_overview = {
+    SECTION_COLUMNS(columns),
+    .listing = true,
+    .finish = finish,
+};
+
+/* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
+
+struct plugin_row {
+    uint32_t name, text, stack;
+    struct cell process;
+    int64_t calls, ns;
+};
+
+static const struct column plugin_columns[] = {
+    {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name), .importance = 90},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(plugin_row, process)},
+    {"calls", "Calls", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, calls)},
+    {"time", "Time", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, ns)},
+    {"line", "Line", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(plugin_row, text)},
+    {"stack", "Stack", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(plugin_row, stack)},
+};
+
+/* FIRST is the number of its first line. */
+static void write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
+{
+    struct plugin_row item = {
+        .name = plugin->name, .calls = plugin->calls, .ns = plugin->ns, .text = EVENT_NO_TEXT, .stack = EVENT_NO_TEXT};
+    if (plugin->pid != FIELD_ABSENT && row->trace->host_processes > 1)
+        item.process = trace_process_cell(row->trace, row->table, event_id_number(plugin->pid));
+    for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
+        if (i < plugin->lines) {
+            item.text = row->trace->plugin_lines.items[first + i].text;
+            item.stack = row->trace->plugin_lines.items[first + i].stack;
+        }
+        section_row(row, NULL, &item);
+        item.calls = item.ns = FIELD_ABSENT;
+    }
+}
+
+static void finish_plugins(struct report_row *row)
+{
+    size_t line = 0;
+    for (size_t i = 0; i < row->trace->plugins.count; i++) {
+        const struct trace_plugin *plugin = &row->trace->plugins.items[i];
+        write_plugin(row, plugin, line);
+        line += plugin->lines;
+    }
+}
+
+const struct section section_plugins = {
+    SECTION_COLUMNS(plugin_columns),
+    .finish = finish_plugins,
+};

@@ -1,0 +1,316 @@
+/*
+ * PyTorch's operators by name: how long the host was in them, and the GPU operations that they launched. The figures
+ * are those of torch.profiler's own table: of an operator's own host time, operators and API calls within it are taken
+ * off; its own GPU time is of what it launched itself; times of GPU operations are added up, also where they overlap.
+ * What CUDA graphs replay, which that table lacks, has a column apart: it counts for the innermost operator that it was
+ * captured in.
+ */
+#include "common/buffer.h"
+#include "common/lookup.h"
+#include "common/map.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/section.h"
+
+/* By shapes alone, else the key ends before them. */
+struct operator_key {
+    uint64_t name, shapes; /* of trace.strings; EVENT_NO_TEXT: the shapes were not recorded */
+};
+
+struct operator_row {
+    int64_t calls, host, own_host, gpu, own_gpu, launches, replayed;
+};
+
+struct operators {
+    struct tally rows; /* struct operator_row by struct operator_key */
+    bool by_shape;
+    struct sorter launched;
+    ARRAY(struct open_operator) open; /* the outermost first */
+};
+
+struct open_operator {
+    struct range range;
+    int64_t within; /* ns of what is directly in it */
+    int64_t gpu, own_gpu, launches;
+    uint32_t children;        /* operators and API calls directly in it */
+    struct operator_row same; /* of a first child of its own name, until it is known whether that is the only one */
+    uint32_t same_shapes;     /* of that child */
+};
+
+/* What comes next by thread and time, of three walks. */
+struct next {
+    const struct range *range;
+    const struct host_call *call;
+    const struct launched_op *op;
+};
+
+static void init(void *state, const struct trace *trace)
+{
+    struct operators *operators = state;
+    operators->by_shape = trace->options->by_shape;
+    launched_ops_init(&operators->launched, trace->space);
+}
+
+static int add_figures(struct operators *operators, uint32_t name, uint32_t shapes, const struct operator_row *figures)
+{
+    struct operator_key key = {name, shapes};
+    struct operator_row *row = operators->by_shape ? tally_item(&operators->rows, &key, struct operator_row)
+                                                   : tally_item(&operators->rows, &key.name, struct operator_row);
+    if (row) {
+        row->calls += figures->calls;
+        sum_add(&row->host, figures->host);
+        sum_add(&row->own_host, figures->own_host);
+        sum_add(&row->gpu, figures->gpu);
+        sum_add(&row->own_gpu, figures->own_gpu);
+        row->launches += figures->launches;
+    }
+    return row ? 0 : -1;
+}
+
+static struct open_operator *innermost(struct operators *operators)
+{
+    return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
+}
+
+static int close_one(struct operators *operators)
+{
+    const struct open_operator *closed = &operators->open.items[--operators->open.count];
+    struct open_operator *outer = innermost(operators);
+    /* An operator whose only child has its own name is one call with it. */
+    int64_t host = closed->range.end - closed->range.start;
+    struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
+    figures.own_host = host > closed->within ? host - closed->within : 0;
+    figures.own_gpu = closed->own_gpu;
+    figures.launches = closed->launches;
+    if (closed->children == 1) {
+        sum_add(&figures.own_host, closed->same.own_host);
+        sum_add(&figures.own_gpu, closed->same.own_gpu);
+        figures.launches += closed->same.launches;
+    }
+    if (outer) {
+        outer->children++;
+        sum_add(&outer->within, closed->range.end - closed->range.start);
+        sum_add(&outer->gpu, closed->gpu);
+    }
+    uint32_t name = closed->range.name;
+    if (closed->same.calls > 0 && closed->children > 1 &&
+        add_figures(operators, name, closed->same_shapes, &closed->same) < 0)
+        return -1;
+    if (outer && outer->range.name == name && outer->children == 1) {
+        outer->same = figures;
+        outer->same_shapes = closed->range.shapes;
+        return 0;
+    }
+    return add_figures(operators, name, closed->range.shapes, &figures);
+}
+
+/* Closes what has ended by TIME on THREAD, and all of other threads. */
+static int close_ended(struct operators *operators, uint32_t thread, int64_t time)
+{
+    while (operators->open.count > 0) {
+        const struct range *last = &operators->open.items[operators->open.count - 1].range;
+        if (last->thread == thread && last->end > time)
+            return 0;
+        if (close_one(operators) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int64_t other_time)
+{
+    return thread != other_thread ? thread < other_thread : time <= other_time;
+}
+
+/* Of what begins at one time on a thread, the operator is around the call, and that around the operation. */
+static bool range_is_first(const struct next *next)
+{
+    const struct range *range = next->range;
+    return range && (!next->call || is_before(range->thread, range->start, next->call->thread, next->call->start)) &&
+           (!next->op || is_before(range->thread, range->start, next->op->thread, next->op->called));
+}
+
+static bool call_is_first(const struct next *next)
+{
+    const struct host_call *call = next->call;
+    return call && (!next->op || is_before(call->thread, call->start, next->op->thread, next->op->called));
+}
+
+static int add_all(struct operators *operators, const struct trace *trace)
+{
+    struct sorter_walk ranges, ops;
+    struct host_calls_walk calls;
+    int status = 0;
+    sorter_walk_begin(&ranges, &trace->operators.sorter);
+    sorter_walk_begin(&ops, &operators->launched);
+    host_calls_walk_begin(&calls, &trace->host_calls);
+    struct next next = {sorter_next(&ranges), host_calls_next(&calls), sorter_next(&ops)};
+    while (status == 0 && (next.range || operators->open.count > 0) && (next.range || next.call || next.op)) {
+        if (range_is_first(&next)) {
+            status = close_ended(operators, next.range->thread, next.range->start);
+            struct open_operator *opened = status == 0 ? array_push(&operators->open) : NULL;
+            if (opened)
+                opened->range = *next.range;
+            status = opened ? 0 : -1;
+            next.range = sorter_next(&ranges);
+        } else if (call_is_first(&next)) {
+            status = close_ended(operators, next.call->thread, next.call->start);
+            struct open_operator *around = innermost(operators);
+            if (around) {
+                sum_add(&around->within, next.call->end - next.call->start);
+                around->children++;
+            }
+            next.call = host_calls_next(&calls);
+        } else {
+            status = close_ended(operators, next.op->thread, next.op->called);
+            struct open_operator *around = innermost(operators);
+            if (around) {
+                sum_add(&around->gpu, next.op->duration);
+                sum_add(&around->own_gpu, next.op->duration);
+                around->launches++;
+            }
+            next.op = sorter_next(&ops);
+        }
+    }
+    status = status ?: close_ended(operators, LAUNCHED_NO_THREAD, INT64_MAX);
+    int walked_ranges = sorter_walk_end(&ranges), walked_ops = sorter_walk_end(&ops);
+    int walked_calls = host_calls_walk_end(&calls);
+    return status ? status : walked_ranges ? walked_ranges : walked_ops ? walked_ops : walked_calls;
+}
+
+/* The row of the innermost operator of a path; NULL: none of the names is an operator. */
+static struct operator_row *row_of_path(struct operators *operators, const struct trace *trace, uint32_t number)
+{
+    const struct captured_path *path = captured_path(&trace->captured, number);
+    for (uint32_t i = path->count; i-- > 0;) {
+        const uint64_t name = trace->captured.names.items[path->first + i];
+        uint32_t row = dense_map_lookup(&operators->rows.keys, &name, sizeof(name));
+        if (row != DENSE_MAP_NONE)
+            return (struct operator_row *)operators->rows.items + row;
+    }
+    return NULL;
+}
+
+/* Shapes are not known of what was captured. */
+static int add_replayed(struct operators *operators, const struct trace *trace)
+{
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    if (operators->by_shape || trace->captured.paths.count == 0)
+        return 0;
+    sorter_walk_begin(&walk, &operators->launched);
+    while ((op = sorter_next(&walk))) {
+        struct operator_row *row = op->captured != 0 ? row_of_path(operators, trace, op->captured) : NULL;
+        if (row)
+            sum_add(&row->replayed, op->duration);
+    }
+    return sorter_walk_end(&walk);
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct operators *operators = state;
+    if (trace->operators.count == 0)
+        return 0;
+    int status = launched_ops_gather(&operators->launched, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
+    return status ?: add_all(operators, trace) ?: add_replayed(operators, trace);
+}
+
+/* --- */
+
+static struct cell fill_own_share(struct report_row *row, const struct column *column)
+{
+    return cell_share(row_integer(row, column), row->table->whole);
+}
+
+/* What is nearly all replayed comes first too. */
+static struct cell fill_all_gpu(struct report_row *row, const struct column *column)
+{
+    const struct operator_row *item = row->item;
+    return cell_integer(item->own_gpu + item->replayed);
+}
+
+static struct cell fill_average_host(struct report_row *row, const struct column *column)
+{
+    const struct operator_row *item = row->item;
+    return cell_real((double)item->host / (double)item->calls);
+}
+
+static struct cell fill_shapes(struct report_row *row, const struct column *column)
+{
+    const struct report_options *options = row->trace->options;
+    uint64_t shapes = options->by_shape ? *(const uint64_t *)row_field(row, column) : EVENT_NO_TEXT;
+    if (shapes == EVENT_NO_TEXT)
+        return (struct cell){0};
+    const struct interned *text = interner_at(&row->trace->strings, (uint32_t)shapes);
+    if (text->length < 2 || *text->text != '[')
+        return (struct cell){0};
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    bool whole = text->text[text->length - 1] == ']'; /* it was not cut */
+    /* "8×128, 50257×768"; of an input without dimensions "-"; of a list of tensors "[8, 4×2]". The first and the last
+     * byte of the text stand outside. */
+    for (const char *at = text->text + 1; at < text->text + text->length - whole; at++) {
+        char c = *at, before = at[-1], next = at[1];
+        if (c == '[' && next == ']')
+            buffer_char(&buffer, '-');
+        else if (c == '[' ? next == '[' : c == ']' && before == ']')
+            buffer_char(&buffer, c);
+        else if (c == ',')
+            buffer_text(&buffer, before == ']' || next == '[' ? ", " : options->ascii ? "x" : "×");
+        else if (c != '[' && c != ']')
+            buffer_char(&buffer, c);
+    }
+    return table_sink(row->table, &buffer);
+}
+
+static const struct column columns[] = {
+    {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_own_share, FROM_ITEM(operator_row, own_host)},
+    {"self_host", "Self host", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_host)},
+    {"host", "Host", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, host)},
+    {"avg", "Avg host", TYPE_NS, 0, .fill = fill_average_host},
+    {"self_gpu", "Self GPU", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_gpu)},
+    {"gpu", "GPU", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, gpu)},
+    {"replayed", "Replayed", TYPE_NS, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(operator_row, replayed)},
+    {"all_gpu", "Self GPU and replayed", TYPE_NS, COLUMN_MACHINE, .fill = fill_all_gpu},
+    {"calls", "Calls", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, calls)},
+    {"launches", "Launches", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, launches)},
+    {"shapes", "Input shapes", TYPE_TEXT, COLUMN_OPTIONAL, fill_shapes, FROM_KEY(operator_key, shapes)},
+    COLUMN_NAME,
+};
+
+static int longest_first(const void *left, const void *right)
+{
+    const struct operator_row *a = left, *b = right;
+    return ORDER(b->own_host, a->own_host);
+}
+
+/* Those that are equal by the column that sorts are in the order of their time on the host. */
+static void finish(struct report_row *row)
+{
+    const struct operators *operators = row->state;
+    const struct operator_row *items = operators->rows.items;
+    for (size_t i = 0; i < operators->rows.count; i++)
+        sum_add(&row->table->whole, items[i].own_host);
+    section_rows_ordered(row, &operators->rows.keys, items, operators->rows.count, sizeof(*items), longest_first);
+}
+
+static void release(void *state)
+{
+    struct operators *operators = state;
+    sorter_release(&operators->launched);
+    array_release(&operators->open);
+}
+
+const struct section section_operators = {
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct operators),
+    SECTION_STATE_PLAIN_TALLY(struct operator_row),
+    .comparable =
+        {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = FLOOR_OPERATOR},
+    .sort = "all_gpu",
+    .looks_at = {.calls = true, .operators = true, .host_calls = true, .timeline = true},
+    .init = init,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
