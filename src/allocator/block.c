@@ -1,3 +1,7 @@
+/*
+ * Blocks of memory and the table that finds them by address, and the accounts: every change of a block updates the
+ * counters of the heap and its stream and, if wanted, records an event.
+ */
 #include <stdlib.h>
 
 #include "allocator/heap.h"

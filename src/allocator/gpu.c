@@ -1,3 +1,7 @@
+/*
+ * Finds the driver's functions, enters a device's context, asks whether a stream is being captured, and orders one
+ * stream after another by an event.
+ */
 #include "allocator/gpu.h"
 
 #include <dlfcn.h>

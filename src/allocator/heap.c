@@ -1,3 +1,7 @@
+/*
+ * Heaps by device and their private pools: they are made at first use, found by pointer, and a pool is destroyed with
+ * its last block.
+ */
 #include "allocator/heap.h"
 
 #include <stdlib.h>

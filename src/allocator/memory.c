@@ -1,3 +1,7 @@
+/*
+ * Allocates and frees blocks. Within a capture a freed block is used again for the same graph, and returns to its pool
+ * when the last graph that refers to it is gone.
+ */
 #include "allocator/heap.h"
 
 #include <stdlib.h>

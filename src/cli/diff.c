@@ -1,3 +1,7 @@
+/*
+ * `gputrace diff`: its options, the words --before and --after with the traces that follow them, and the conditions of
+ * --fail-on.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

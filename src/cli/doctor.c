@@ -1,3 +1,4 @@
+/* `gputrace doctor`: its options; the checks are in doctor/. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>

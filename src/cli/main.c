@@ -1,3 +1,4 @@
+/* The table of commands, `gputrace help`, and what is printed for a word that is not a command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

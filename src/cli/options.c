@@ -1,3 +1,4 @@
+/* Makes getopt_long()'s table of the rows, stores each value by the type of its row, and prints --help. */
 #include "cli/options.h"
 
 #include <errno.h>

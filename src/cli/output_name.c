@@ -1,3 +1,7 @@
+/*
+ * Expands patterns such as %p and %r in names of traces, checks that the name can be written, and moves the finished
+ * trace into its place. A file that is not a trace is never replaced.
+ */
 #include "cli/output_name.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/*
+ * Writes a report to a file, which appears under its name when it is complete, or to standard output through a pager.
+ */
 #include "cli/page_file.h"
 
 #include <stdint.h>

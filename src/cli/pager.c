@@ -1,3 +1,4 @@
+/* Starts the pager as a child with a pipe at the first output, and waits for it at the end. */
 #include "cli/pager.h"
 
 #include <errno.h>

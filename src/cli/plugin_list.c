@@ -1,3 +1,7 @@
+/*
+ * Finds the file of each plugin in the folders of plugins, and checks its settings against those that the plugin
+ * names.
+ */
 #include "cli/plugin_list.h"
 
 #include <dirent.h>

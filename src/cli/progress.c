@@ -1,3 +1,7 @@
+/*
+ * A thread shows how far the writing is when it takes long. The line of `run --live` is written here too, and a signal
+ * that ends the tool removes the unfinished trace.
+ */
 #include "cli/progress.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* `gputrace report`: its options, and the choice between a report of each file and one of a whole job. */
 #include <limits.h>
 #include <errno.h>
 #include <stdatomic.h>

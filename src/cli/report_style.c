@@ -1,3 +1,4 @@
+/* Chooses width, colours and symbols by the terminal, the locale and the options. */
 #include "cli/report_style.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Parses --cpu, starts the recorder of CPU samples and warns about what this user may not record. */
 #include "cli/run_cpu.h"
 
 #include <inttypes.h>

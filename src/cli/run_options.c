@@ -1,3 +1,4 @@
+/* The rows of `gputrace run`'s options, and functions for the values that are more than a number or a word. */
 #include "cli/run_options.h"
 
 #include <stdbool.h>

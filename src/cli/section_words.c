@@ -1,3 +1,4 @@
+/* Finds the section of a word of -r, with words of earlier versions, and lists all words where one is unknown. */
 #include "cli/section_words.h"
 
 #include <stdio.h>

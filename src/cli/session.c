@@ -1,3 +1,4 @@
+/* Writes session.json before the program starts, and reads it again when a trace is recovered after a kill. */
 #include "cli/session.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Prints the last line of `gputrace run`, the lines of plugins, and, for an empty trace, the likely cause by the
+ * command line and the notes of its processes.
+ */
 #include "cli/summary.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+/*
+ * Accepts connections on 127.0.0.1, reads a request, writes the reply and the file, and ends when the file was taken
+ * or nobody came in time.
+ */
 #include "cli/trace_server.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* Parses the request line and the headers of one HTTP request, and decides what it gets. */
 #include "cli/view_request.h"
 
 #include <string.h>

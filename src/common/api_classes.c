@@ -1,3 +1,4 @@
+/* The classes of the API functions as two arrays by CUPTI's number of the function, made of api_classes.list. */
 #include "common/api_classes.h"
 
 #include "common/settings.h"

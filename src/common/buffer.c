@@ -1,3 +1,7 @@
+/*
+ * Buffers grow in memory, or are drained when they are full. Numbers are written without printf(), which traces of
+ * millions of events would wait for.
+ */
 #include "common/buffer.h"
 
 #include <errno.h>

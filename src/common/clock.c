@@ -1,3 +1,4 @@
+/* How far this process's time namespace moves CLOCK_MONOTONIC away from the host's; the clocks are in the header. */
 #include "common/clock.h"
 
 #include <fcntl.h>

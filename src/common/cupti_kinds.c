@@ -1,3 +1,4 @@
+/* The table of CUPTI's kinds with the sizes of their records by CUPTI's version. */
 #include "common/cupti_kinds.h"
 
 const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT] = {

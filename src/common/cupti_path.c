@@ -1,3 +1,7 @@
+/*
+ * Tries, in order, the path that the user gives, LD_LIBRARY_PATH, the toolkits of CUDA_HOME, CUDA_PATH and
+ * /usr/local/cuda, and the names that the dynamic loader finds by itself.
+ */
 #include "common/cupti_path.h"
 
 #include <limits.h>

@@ -1,3 +1,7 @@
+/*
+ * The slots of the hash table and the rows that they lead to. Lookups of the usual key lengths are inlined in the
+ * header; here is what grows, adds and removes.
+ */
 #include "common/dense_map.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * The points are sorted by line and time and linked to the next of their track, with longer links (as in a skip list)
+ * that hold the sum of the points between. One walk from the last point to the first then finds each interval's
+ * tracks.
+ */
 #include "common/extents.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * Memory that starts as an ordinary allocation and moves to an unlinked temporary file, mapped, when it becomes large.
+ * What lies in a file is sorted through a sorter and copied back in order, so that pages are touched one after another.
+ */
 #include "common/file_vector.h"
 
 #include <stdint.h>

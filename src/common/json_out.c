@@ -1,3 +1,7 @@
+/*
+ * Writes JSON into a buffer. A stack of levels knows whether the next value needs a comma. Text is escaped in steps as
+ * long as nothing in it needs escaping.
+ */
 #include "common/json_out.h"
 
 #include <math.h>

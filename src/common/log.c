@@ -1,3 +1,7 @@
+/*
+ * Each message is formatted on the stack and written with one write(2), while the signals that a failed write raises
+ * are blocked. Where the descriptor of stderr has become another file, nothing is written.
+ */
 #include "common/log.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * The hash functions, the map of 64-bit keys (a dense_map whose rows hold key and value), and the interner, whose
+ * texts lie in blocks that never move.
+ */
 #include "common/map.h"
 
 #include <stdlib.h>

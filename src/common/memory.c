@@ -1,3 +1,4 @@
+/* Whole reads and writes of files, unlinked temporary files, and memory on huge pages. */
 #include "common/memory.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * Walks over the bytes of a payload by its schema. An entry's place follows from the entries before it, or is given;
+ * its length is fixed, stands in another field, or ends with a zero. Everything read is checked against the payload's
+ * size.
+ */
 #include "common/payload.h"
 
 #include <string.h>

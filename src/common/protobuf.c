@@ -1,3 +1,4 @@
+/* Writes and reads fields by number and wire type. The length of a nested message is written when the message ends. */
 #include "common/protobuf.h"
 
 #include "common/memory.h"

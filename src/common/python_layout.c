@@ -1,3 +1,7 @@
+/*
+ * A row of offsets for each version of CPython, and for 3.13 and later the places in _PyRuntime's table that replace
+ * them.
+ */
 #include "common/python_layout.h"
 
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * Decodes CPython's strings, and its three formats of line tables: that of 3.8 and 3.9, that of 3.10, and that of 3.11
+ * and later.
+ */
 #include "common/python_lines.h"
 
 #include <stdbool.h>

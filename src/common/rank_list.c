@@ -1,3 +1,4 @@
+/* Parses lists of ranks. A list is walked anew for each question, because it is short. */
 #include "common/rank_list.h"
 
 #include <string.h>

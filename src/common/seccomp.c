@@ -1,3 +1,4 @@
+/* Reads the mode of seccomp and the number of filters from the text of /proc/PID/status. */
 #include "common/seccomp.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Reads and exports the settings by the lists of common/settings.h, and finds this process's rank in the variables
+ * that job starters set.
+ */
 #include "common/settings.h"
 
 #include <errno.h>

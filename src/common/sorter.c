@@ -1,3 +1,7 @@
+/*
+ * Records fill a buffer, which is sorted and, where there are more, written to the file as a sorted run. A walk merges
+ * the runs through a heap of cursors, or reads one after another where each begins after the end of the one before.
+ */
 #include "common/sorter.h"
 
 #include <errno.h>

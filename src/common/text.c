@@ -1,3 +1,7 @@
+/*
+ * UTF-8 is checked and made of wide characters; names are cut to a length with a hash; the nearest known word is found
+ * by edit distance; quantities are read with their units.
+ */
 #include "common/text.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * Worker threads, which take no signals but their own faults, and the ordered loop: workers make pieces in any order,
+ * and the caller receives them in the order of their numbers. A worker waits if it is too far ahead.
+ */
 #include "common/threads.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Follows the path from the file up to the root, with symbolic links resolved, and looks at each directory's mode. */
 #include "common/world_writable.h"
 
 #include <stdlib.h>

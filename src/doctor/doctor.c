@@ -1,3 +1,7 @@
+/*
+ * The checks of `gputrace doctor`, one function each, in the order in which they are printed. Each writes what it
+ * found and, where something is missing, how to repair it.
+ */
 #include "doctor/doctor.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Forks a child for each library, which loads it, asks its functions, and leaves the answer in shared memory. */
 #include "doctor/libraries.h"
 
 #include <dlfcn.h>

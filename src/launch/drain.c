@@ -1,3 +1,7 @@
+/*
+ * The thread that packs spools while the program runs. It looks for new spools, gives each a round when it is due (the
+ * more rarely, the less it wrote) and slows down so that the program keeps its processors.
+ */
 #include "launch/drain.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Reads adjtimex(2) and writes what it says as JSON. */
 #include "launch/host_clock.h"
 
 #include "common/json_out.h"

@@ -1,3 +1,7 @@
+/*
+ * Forks and executes the program and waits for it. The child waits on a pipe until the launcher is ready and reports
+ * through another one if exec failed. Signals that arrive meanwhile are passed on or end the run.
+ */
 #include "launch/launch.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * The figures of `gputrace run --live`: how busy each GPU was, in slots of a millisecond, and how much memory is
+ * allocated. They come from chunks as these are drained.
+ */
 #include "launch/drain.h"
 
 #include "common/clock.h"

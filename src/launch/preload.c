@@ -1,3 +1,7 @@
+/*
+ * Finds the libraries to preload and puts them into LD_PRELOAD, behind a sanitizer's library if one is there, which
+ * must be first.
+ */
 #include "launch/preload.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Finds the program as execvp(3) would, and reads in its ELF file what matters before the run: whether it is static,
+ * for musl, or holds kernels. Finds our own library and compares its version.
+ */
 #include "launch/program.h"
 
 #include <elf.h>

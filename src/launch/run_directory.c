@@ -1,3 +1,7 @@
+/*
+ * Makes, locks, inspects and removes run directories, and finds those that killed launchers left behind. Only files
+ * with our names are removed.
+ */
 #include "launch/run_directory.h"
 
 #include <dirent.h>

@@ -1,3 +1,8 @@
+/*
+ * Packs one spool: each round reads the headers of its chunks, appends complete chunks to the packed file, marks them
+ * as drained, and punches holes where they were. When the process has ended, what it left in open chunks is packed
+ * too.
+ */
 #include "launch/drain.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Listens on an abstract socket for processes whose sandbox hides the spool directory, makes their file and sends its
+ * descriptor back.
+ */
 #include "launch/spool_server.h"
 
 #include <errno.h>

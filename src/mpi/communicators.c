@@ -1,3 +1,7 @@
+/*
+ * The table of communicators by handle, under one lock: each gets its name and number when the call that made it
+ * returns.
+ */
 #include "mpi/communicators.h"
 
 #include <inttypes.h>

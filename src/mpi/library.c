@@ -1,3 +1,7 @@
+/*
+ * Looks up MPI's functions in the program, recognises Open MPI or MPICH's ABI by what they export, and asks MPI for
+ * ranks, groups, sizes and statuses.
+ */
 #include "mpi/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,7 @@
+/*
+ * Pushes and pops the ranges through NVTX. A payload's schema is registered once for each set of facts that a call
+ * has.
+ */
 #include "mpi/ranges.h"
 
 #include <pthread.h>

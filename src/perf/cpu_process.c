@@ -1,3 +1,7 @@
+/*
+ * Finds and describes processes and threads by /proc, opens a file for each process, reads its Python functions at
+ * every tick, and writes what is left of a process at its end.
+ */
 #include "perf/cpu_process.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Keeps, for one process, the code objects and lines seen so far, the stacks made of them, and for each thread the
+ * latest stacks with their times. All have bounded space.
+ */
 #include "perf/python_process.h"
 
 #include <errno.h>

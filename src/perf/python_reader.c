@@ -1,3 +1,7 @@
+/*
+ * Reads interpreter, thread states, frames and code objects with process_vm_readv(2) at the offsets of
+ * common/python_layout.h. Each read is checked, since the process changes its memory meanwhile.
+ */
 #include "perf/python_reader.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * The recorder's thread: it waits for the rings, passes each record to the file of its process, and lets the processes
+ * tick and write at intervals.
+ */
 #include "perf/recorder.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Reads the dynamic symbol table of an ELF file for the names that are asked for. */
 #include "symbols/exports.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+/*
+ * Parses the lines of /proc/PID/maps, opens the file of each mapping once (object.c), and names the frames of stacks
+ * by them. It is the frame_namer that the tool passes to the reader of spools.
+ */
 #include "symbols/symbols.h"
 
 #include <ctype.h>

@@ -1,3 +1,8 @@
+/*
+ * CUPTI asks for a buffer, writes activity records into it and returns it. The records stay where CUPTI wrote them;
+ * this file walks over them for what the reader of the spool cannot get later: the size of each kind of record, the
+ * names that records point to, and records that are still being written when the process dies.
+ */
 #include "agent/cupti/activity_buffers.h"
 
 #include <assert.h>

@@ -1,3 +1,8 @@
+/*
+ * Switches the kinds of CUPTI's activity records on and off. Most kinds follow the table of common/cupti_kinds.h;
+ * those with several users, with settings of their own or with rows per API function (calls of the runtime and the
+ * driver) are switched by functions below.
+ */
 #include "agent/cupti/activity_kinds.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Keeps CUPTI's callbacks equal to what subscribers of the registry want: whenever that changes, each function of the
+ * driver and each resource is compared with its wish, and only the differences are switched.
+ */
 #include "agent/cupti/callback_switches.h"
 
 #include <pthread.h>

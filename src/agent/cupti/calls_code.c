@@ -1,3 +1,7 @@
+/*
+ * The driver's functions that load, unload and link code, or look up functions in it. Loading and linking are
+ * published as phases of compilation; functions that were looked up are named for their first launch.
+ */
 #include "agent/cupti/driver_calls.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* The driver's functions for streams and CUDA events: those that make, record, query, wait for and destroy them. */
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"

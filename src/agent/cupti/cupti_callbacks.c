@@ -1,3 +1,8 @@
+/*
+ * The function that CUPTI calls back: it finds the row of the driver's function (driver_calls.h), remembers the call
+ * until it returns, and lets the row publish what it did. Changes of contexts, streams, modules and graph nodes come
+ * here as resources. It runs at every launch while anybody wants launches, so its common path is short.
+ */
 #include "agent/cupti/callback_switches.h"
 
 #include <errno.h>

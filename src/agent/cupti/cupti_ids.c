@@ -1,3 +1,7 @@
+/*
+ * Asks CUPTI for the numbers of contexts, devices and streams, and remembers the answers for each thread. A counter of
+ * destroyed streams says when a remembered stream may be another one.
+ */
 #include "agent/cupti/cupti_ids.h"
 
 #include <pthread.h>

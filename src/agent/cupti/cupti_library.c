@@ -1,3 +1,7 @@
+/*
+ * Finds and loads libcupti and libcuda and resolves their functions. Nothing is linked: a program without CUDA runs
+ * without them, and the CUPTI of the process's own CUDA version is taken where there is one.
+ */
 #include "agent/cupti/cupti_library.h"
 
 #include <dlfcn.h>

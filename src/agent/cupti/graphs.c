@@ -1,3 +1,8 @@
+/*
+ * CUDA graphs: publishes which function each kernel node launches and which node a copied node comes from, finds the
+ * first launch of each executable graph, and counts open captures. The rows of the driver's functions for graphs are
+ * at the end.
+ */
 #include "agent/cupti/graphs.h"
 
 #include <pthread.h>

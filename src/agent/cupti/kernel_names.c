@@ -1,3 +1,8 @@
+/*
+ * Names of kernels reach the spool in three ways, so that a killed process loses none: by the pointers in CUPTI's
+ * records, by the first launch of each kernel, and by the functions that the program looks up. Each part below keeps
+ * what it has already written, because the same name comes many times.
+ */
 #include "agent/cupti/kernel_names.h"
 
 #include <linux/futex.h>

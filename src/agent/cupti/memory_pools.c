@@ -1,3 +1,7 @@
+/*
+ * Lists the memory pools that the program uses and asks the driver, in rounds of the service thread, how much each has
+ * reserved and lent out. No callback of CUPTI reports that.
+ */
 #include "agent/cupti/memory_pools.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Notices children that no fork handler announces (`_Fork()`, `clone()`): a page is marked so that the kernel clears
+ * it in every child. Such a child records nothing and is counted. The number of the calling thread is kept here too.
+ */
 #include "agent/dispatch/fork_watch.h"
 
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * Keeps the list of open phases of compilation, and publishes each start and end and the moments when the first begins
+ * and the last ends. A phase ends with its call; a capture ends with its stream, context or thread.
+ */
 #include "agent/dispatch/phases.h"
 
 #include <pthread.h>

@@ -1,3 +1,8 @@
+/*
+ * The lists of subscribers, how they are replaced while threads walk over them, and how a client's callback is run.
+ * Memory of a replaced list is freed when each thread has left the dispatch that it was in: each thread counts its
+ * rounds (epochs), and only the writer waits.
+ */
 #include "agent/dispatch/registry.h"
 
 #include <linux/membarrier.h>

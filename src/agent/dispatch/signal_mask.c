@@ -1,3 +1,4 @@
+/* Tries rt_sigprocmask() in a child process, because a seccomp filter may kill a process for it. */
 #include "agent/dispatch/signal_mask.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * Decides when recording is on: from the start, between cudaProfilerStart and Stop, in an NVTX range, in an interval
+ * of time, or as plugins and the program ask. Switches CUPTI and the recorder at each change, and notes why nothing
+ * was recorded where the asked-for range never came.
+ */
 #include "agent/main/library.h"
 
 #include <pthread.h>

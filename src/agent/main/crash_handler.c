@@ -1,3 +1,8 @@
+/*
+ * The handler of fatal signals: it saves names of kernels, the signal and the stack in the spool, and lets the signal
+ * do what it would have done. It also handles SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
+ * seccomp, which takes the processor's clock away. Everything here must be safe in a signal handler.
+ */
 #include "agent/main/library.h"
 
 #include <errno.h>

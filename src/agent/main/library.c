@@ -1,3 +1,8 @@
+/*
+ * Starts the library on the first call of CUDA, NVTX, NCCL, PyTorch or gputrace.h: reads the settings, opens the
+ * spool, loads plugins and installs subscribers. Handles forked children and the end of the process, and lends CUPTI
+ * chunks of the spool as buffers.
+ */
 #include "agent/main/library.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Loads plugins, gives each a `struct gputrace_host` with the functions that it may call, and records how long their
+ * callbacks take. The program itself is one more client, with the host of gputrace.h.
+ */
 #include "agent/main/library.h"
 
 #include <dlfcn.h>

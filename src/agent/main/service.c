@@ -1,3 +1,8 @@
+/*
+ * The service thread: it flushes CUPTI at intervals, reads names out of records that are being written, asks for the
+ * levels of memory pools, and looks for libraries that came. At exit it waits, up to a limit, for GPU work whose times
+ * CUPTI has not delivered.
+ */
 #include "agent/main/library.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * What the profiler plugin does with NCCL's calls, operations and proxies: each has a place in a table of fixed size,
+ * used in turn, and is written as a record when it is complete.
+ */
 #include "agent/nccl/operations.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,7 @@
+/*
+ * NVTX's functions that name threads, objects of CUDA and OpenCL, categories and domains, and those of resources and
+ * synchronisation objects, whose state changes are published too.
+ */
 #include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtSync.h>

@@ -1,3 +1,7 @@
+/*
+ * Fills NVTX's tables of functions with ours, for each module of the program that asks, and the segments of its
+ * extensions likewise.
+ */
 #include "agent/nvtx/nvtx.h"
 
 struct table {

@@ -1,3 +1,7 @@
+/*
+ * Copies the payloads of an NVTX event byte for byte into the spool, and follows their pointers by the registered
+ * schemas to copy what they point to. Memory is read only where it can be read, within limits on size and depth.
+ */
 #include "agent/nvtx/nvtx.h"
 #include "common/text.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Walks the Python frames of the calling thread and turns each place (code object and instruction) into a number, with
+ * a cache for each thread. A fault while memory is read leaves by siglongjmp() and counts as no frames.
+ */
 #include "agent/python/frames.h"
 
 #include <pthread.h>

@@ -1,3 +1,8 @@
+/*
+ * Finds CPython in the process, its version and the layout of its structs (common/python_layout.h), and the state of
+ * the calling thread. Before any frame is believed, the layout is proved against real frames of the thread. Reads
+ * names and lines of code objects.
+ */
 #include "agent/python/interpreter.h"
 
 #include <dlfcn.h>

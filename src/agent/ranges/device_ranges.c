@@ -1,3 +1,7 @@
+/*
+ * Starts and ends device ranges: records a CUDA event of the cache in the program's stream and writes a record with
+ * its correlation id. Where the GPU's times cannot be had, the user reads why, once for each cause.
+ */
 #include "agent/ranges/device_ranges.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * CUDA events that are kept for use again, for each thread and context, because creating one takes longer than
+ * recording it. A context takes its events with it when it goes.
+ */
 #include "agent/ranges/device_ranges.h"
 
 #include <pthread.h>

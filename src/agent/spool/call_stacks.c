@@ -1,3 +1,7 @@
+/*
+ * Takes call stacks of launches, copies, waits and graph nodes, and writes for each a record that ties the stack to the
+ * call's correlation id. Of launches of one kernel and grid the first gets a stack, later ones by chance.
+ */
 #include "agent/spool/recorder.h"
 
 #include <pthread.h>

@@ -1,3 +1,8 @@
+/*
+ * Chunks that are ready for use, on shelves by size. Threads take them; a thread of ours makes the file grow before it
+ * is needed, and segments that the launcher has drained are used again. When the disk is full, growing is tried again
+ * at longer and longer intervals.
+ */
 #include "agent/spool/spool_file.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Facts of this process for the spool's header, threads of the library's own, which block all signals, and a guard
+ * that holds back signals and cancellation while a record is written.
+ */
 #include "agent/spool/process.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Subscribers that write records of CUDA: memory, contexts, streams, phases of compilation, waits, CUDA events, names
+ * of kernels and nodes of graphs. Each function turns one kind of event into one record.
+ */
 #include "agent/spool/recorder.h"
 
 #include <assert.h>

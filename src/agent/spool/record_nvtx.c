@@ -1,3 +1,7 @@
+/*
+ * Subscribers that write records of NVTX: ranges and marks (a small record where all fits), names, and the parts of
+ * its extensions. A CUDA event that gets a name is followed from then on.
+ */
 #include "agent/spool/recorder.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Writes records that belong to no single API: texts, notes for the user, switches of recording, records of plugins,
+ * and the calls that each thread is in, which a crash needs.
+ */
 #include "agent/spool/recorder.h"
 
 #include <stdarg.h>

@@ -1,3 +1,8 @@
+/*
+ * The spool file: it is opened and locked, its header mapped, and it grows by segments whose space on disk is
+ * allocated first, so that a store into the mapping cannot fail. Pages that are lost all the same are replaced with
+ * memory (spool_file_rescue()).
+ */
 #include "agent/spool/spool_file.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * Where the spool file comes from: the run's directory, or the launcher, asked through a socket where a sandbox hides
+ * the directory. Its descriptor is kept at a high number and checked before use, because programs close descriptors
+ * that they do not know.
+ */
 #include "agent/spool/spool_file.h"
 
 #include <errno.h>

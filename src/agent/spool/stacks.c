@@ -1,3 +1,7 @@
+/*
+ * Makes one call stack of the native frames and the Python frames of the calling thread, without frames of gputrace,
+ * CUPTI and the interpreter, and gives each different stack a number. A stack that was seen before costs a lookup.
+ */
 #include "agent/spool/recorder.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Finds libtorch_cpu.so and its functions in the process, and finds out by comparison with known operators where this
+ * version keeps the fields of an operator's record. A layout that does not fit is refused.
+ */
 #include "agent/torch/libtorch.h"
 
 #include <dlfcn.h>

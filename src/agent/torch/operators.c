@@ -1,3 +1,7 @@
+/*
+ * The callbacks that PyTorch runs at the start and end of each operator. They run millions of times, so they touch as
+ * few cache lines as possible; texts are written once and known by their hash.
+ */
 #include "agent/torch/operators.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Asks PyTorch's profilerEnabled() after waits for the device and at some operators, and writes the note once. */
 #include "agent/torch/profiler.h"
 
 #include <dlfcn.h>

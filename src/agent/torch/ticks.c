@@ -1,3 +1,6 @@
+/*
+ * Measures the rate of the time stamp counter against the system's clock, and renews the base of each thread's times.
+ */
 #include "agent/torch/ticks.h"
 
 #include <errno.h>
