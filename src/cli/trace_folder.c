@@ -19,7 +19,8 @@
 #include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
 
-bool trace_folder_is(const char *path)
+/* Whether PATH is a directory, and not of spools, which are one trace. */
+static bool trace_folder_is(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && !spool_directory_is(path);

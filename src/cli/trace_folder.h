@@ -9,9 +9,6 @@
 
 #include "analysis/base/options.h"
 
-/* Whether PATH is a directory, and not of spools, which are one trace. */
-bool trace_folder_is(const char *path);
-
 /* For commands that read one trace: PATH, or the only trace or spool in it if it is such a directory. NULL after
  * error(). The name lasts until the process ends. */
 const char *trace_folder_only(const char *path);

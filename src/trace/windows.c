@@ -179,7 +179,8 @@ int filter_found_check(const struct filter_found *found, const struct filter_opt
 
 /* --- times --- */
 
-int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end)
+/* Where it is in a trace from START to END. */
+static int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end)
 {
     int64_t since = bound->ns, at;
     if (bound->is_share)

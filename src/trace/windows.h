@@ -81,9 +81,6 @@ int filter_missing(bool several, const char *format, ...) __attribute__((format(
 /* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
 void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 
-/* Where it is in a trace from START to END. */
-int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end);
-
 /* The times [*from, *to] that two bounds name in a trace from START to END, within it. FROM or TO may not be given.
  * Returns 0, or -1 after error(), which names the trace PATH: nothing of the trace is left. */
 int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path, int64_t start,

@@ -10,7 +10,8 @@ struct cut {
     size_t head, from, middle, tail;
 };
 
-size_t shorten_bytes(const char *text, size_t length, size_t count)
+/* Bytes of the first COUNT characters. */
+static size_t shorten_bytes(const char *text, size_t length, size_t count)
 {
     size_t at = 0;
     while (at < length) {

@@ -18,7 +18,4 @@ struct shorten_text {
  * 0, or -1: no memory. */
 int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool ascii);
 
-/* Bytes of the first COUNT characters. */
-size_t shorten_bytes(const char *text, size_t length, size_t count);
-
 #endif

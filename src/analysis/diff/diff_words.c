@@ -64,7 +64,8 @@ static int decimals_for(double value, int digits)
 #define DIGITS 3
 #define DIGITS_MOST 5
 
-void diff_write_amount(struct buffer *out, double value, enum column_type type)
+/* "1.84 s", "3.5 MiB", "300": TYPE_NS, TYPE_BYTES or a count. */
+static void diff_write_amount(struct buffer *out, double value, enum column_type type)
 {
     struct scale scale = scale_of(value, type);
     double shown = value / scale.size;

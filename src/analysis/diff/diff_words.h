@@ -15,8 +15,6 @@ const char *diff_change_word(enum diff_change change);
 /* The growth of a figure in per cent. */
 double diff_percent(double log_value);
 
-/* "1.84 s", "3.5 MiB", "300": TYPE_NS, TYPE_BYTES or a count. */
-void diff_write_amount(struct buffer *out, double value, enum column_type type);
 /* "2.1 → 2.4 ms", with digits enough to tell them apart. */
 void diff_write_change(struct buffer *out, double before, double after, enum column_type type);
 

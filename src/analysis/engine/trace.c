@@ -451,7 +451,8 @@ static int gather_launched_ops(void *context)
     return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
-void trace_sum_times(struct trace *trace)
+/* Sets the start and the end of the trace. */
+static void sum_times(struct trace *trace)
 {
     struct trace_times all = trace->times;
     if (trace->gpu_op_times.any)
@@ -476,7 +477,7 @@ int trace_finish(struct trace *trace, unsigned workers)
                                  {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
                                  {make_ready, &trace->host_calls}, {finish_samples, trace}};
     const struct task joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
-    trace_sum_times(trace);
+    sum_times(trace);
     for (size_t i = 0; i < trace->streams.count; i++)
         for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];

@@ -84,7 +84,7 @@ struct trace {
 
     struct trace_wanted wanted;
     int64_t base;              /* of its times: ns since 1970; 0: not known */
-    int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
+    int64_t start, end;        /* of all events that take or mark time; after trace_finish() */
     bool any;                  /* there was one */
     struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
 
@@ -289,12 +289,10 @@ int trace_take_event(void *trace, struct event_fields *event);
 int trace_take_metadata(void *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
-/* After the last event: sets its start and end. */
-void trace_sum_times(struct trace *trace);
 /* Part of trace_finish(): sets stream_owners. Returns 0, or -1: no memory. */
 int trace_own_streams(struct trace *trace);
-/* The same as trace_sum_times(), and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or
- * -1: no memory. */
+/* After the last event: sets the trace's start and end, and, in so many threads, makes calls, GPU operations and ranges
+ * ready. Returns 0, or -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_TASKS 2
 /* Lists what is left to do after that, while others look at what is ready. Returns the number of tasks. */

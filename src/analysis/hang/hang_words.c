@@ -95,7 +95,8 @@ static size_t end_of_run(const struct hangs *hangs, const struct hang *hang, enu
 
 #define RANKS_SHOWN 16u
 
-void hang_write_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role)
+/* The ranks of ROLE: "0, 1 and 3", or "0 to 61 and 63". Of processes without a rank their pids. */
+static void write_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role)
 {
     const struct hang_part *parts = hang_parts(hangs, hang);
     size_t at = next_of(hangs, hang, role, 0), shown = 0;
@@ -121,7 +122,7 @@ static void write_named_ranks(struct buffer *out, const struct hangs *hangs, con
     const struct hang_part *first = hang_parts(hangs, hang) + next_of(hangs, hang, role, 0);
     bool ranks = hangs->fronts.members.items[first->member].rank != FIELD_ABSENT, several = hang->counts[role] > 1;
     buffer_text(out, ranks ? several ? "ranks " : "rank " : several ? "processes " : "process ");
-    hang_write_ranks(out, hangs, hang, role);
+    write_ranks(out, hangs, hang, role);
 }
 
 /* The operation that stands still. */

@@ -12,9 +12,6 @@ struct buffer;
 /* The verdict. */
 void hang_write_verdict(struct buffer *out, const struct hangs *hangs, const struct hang *hang);
 
-/* The ranks of ROLE: "0, 1 and 3", or "0 to 61 and 63". Of processes without a rank their pids. */
-void hang_write_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role);
-
 /* "AllReduce #412 (4 MiB)"; of sends and receives with the other rank. */
 void hang_write_operation(struct buffer *out, const struct hangs *hangs, const struct collective *own);
 

@@ -14,7 +14,8 @@
 /* Piles that one unusual piece made are not kept for the usual ones. */
 #define EVENTS_KEPT 8192
 
-void batch_release(struct batch *batch)
+/* All zero is empty. */
+static void batch_release(struct batch *batch)
 {
     array_release(&batch->events);
     array_release(&batch->texts);
@@ -72,7 +73,10 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
     return result == PARSE_NOT_AN_EVENT || result == PARSE_NOTHING;
 }
 
-void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length)
+/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is not a whole
+ * element followed by ',': that is left to the reader, who says what is wrong with it. The parser's texts are
+ * then the batch's. */
+static void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length)
 {
     clear(batch);
     parser->strings = &batch->strings;

@@ -36,14 +36,6 @@ static inline bool batch_is_half(const struct event_fields *event)
     return event->phase == 'B' || event->phase == 'E' || event->phase == PHASE_OPEN;
 }
 
-/* All zero is empty. */
-void batch_release(struct batch *batch);
-
-/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is not a whole
- * element followed by ',': that is left to the reader, who says what is wrong with it. The parser's texts are
- * then the batch's. */
-void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length);
-
 /* Text of a block at most. Its events should stay in a core's cache until the reader takes them. */
 #define BLOCK_BYTES ((size_t)320 * 1024)
 

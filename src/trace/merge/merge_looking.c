@@ -32,7 +32,8 @@ struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_
     return FIND_ITEM(&trace->processes, &trace->process_of_pid, pid);
 }
 
-struct merge_process *merge_process_put(struct merge_trace *trace, uint32_t pid)
+/* The process of a trace, made when it is new; NULL: no memory. */
+static struct merge_process *merge_process_put(struct merge_trace *trace, uint32_t pid)
 {
     size_t known = trace->processes.count;
     struct merge_process *process = PUT_ITEM(&trace->processes, &trace->process_of_pid, pid);

@@ -121,8 +121,6 @@ static inline bool merge_is_program(const struct merge_process *process)
     return !process->gpu && process->pid < JSON_WORD_ROWS;
 }
 
-/* The process of a trace, made when it is new; NULL: no memory. */
-struct merge_process *merge_process_put(struct merge_trace *trace, uint32_t pid);
 /* NULL: there is none. */
 struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_t pid);
 struct merge_device *merge_device_put(struct merge_trace *trace, int64_t id);

@@ -61,7 +61,9 @@ bool pftrace_is_flow_number(const struct pftrace_pending *pending)
            pending->flows.items[0] == pending->put.correlation;
 }
 
-struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows)
+/* The state of SINK, with the ROWS of the whole; NULL: its own. NULL without memory: then the sink's buffer has
+ * failed. */
+static struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows)
 {
     struct pftrace_state *state = calloc(1, sizeof(*state));
     sink->state = state;
@@ -77,7 +79,8 @@ struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_
     return state;
 }
 
-void pftrace_state_release(struct sink *sink)
+/* Writes what was held back, and frees it. */
+static void pftrace_state_release(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
     if (!state)

@@ -228,11 +228,6 @@ void pftrace_write_instant(struct sink *sink, const struct slice *instant);
 void pftrace_write_async(struct sink *sink, const struct async_slice *slice);
 void pftrace_write_counter(struct sink *sink, const struct counter *counter);
 
-/* The state of SINK, with the ROWS of the whole; NULL: its own. NULL without memory: then the sink's buffer has
- * failed. */
-struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows);
-/* Writes what was held back, and frees it. */
-void pftrace_state_release(struct sink *sink);
 /* There was no memory. */
 void pftrace_fail(struct sink *sink);
 

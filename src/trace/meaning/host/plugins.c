@@ -95,7 +95,8 @@ ORDER_BY(by_number, struct plugin, number)
     if ((array)->count > 1) \
     qsort((array)->items, (array)->count, sizeof(*(array)->items), order)
 
-int plugins_close(struct plugins *plugins)
+/* After the last: puts all in order. Returns 0, or -1 after error(). */
+static int plugins_close(struct plugins *plugins)
 {
     if (file_vector_sort(&plugins->slices, outer_first) != 0)
         return error_no_memory("slices of plugins");
@@ -106,7 +107,8 @@ int plugins_close(struct plugins *plugins)
     return 0;
 }
 
-const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
+/* NULL: nothing was seen of it. */
+static const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
 {
     return FIND_ITEM(&plugins->items, &plugins->by_number, number);
 }

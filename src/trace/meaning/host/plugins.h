@@ -44,12 +44,6 @@ struct plugins {
     ARRAY(struct plugin_line) lines;         /* once closed: by time */
 };
 
-/* After the last: puts all in order. Returns 0, or -1 after error(). */
-int plugins_close(struct plugins *plugins);
-
-/* NULL: nothing was seen of it. */
-const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number);
-
 struct conversion;
 struct convert_plugins;
 struct json_out;

@@ -24,7 +24,8 @@ static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t de
     return peak;
 }
 
-int pools_collect(struct pools *pools, const struct event *event)
+/* Remembers an EVENT_POOL. Returns 0, or -1 after error(). */
+static int pools_collect(struct pools *pools, const struct event *event)
 {
     const struct spool_pool_level *level = event->record;
     struct pool_step *step = file_vector_push(&pools->steps);
@@ -60,7 +61,8 @@ static struct pool_level *level_of(struct pools *pools, uint32_t device)
     return level;
 }
 
-struct pool_level *pools_apply(struct pools *pools, size_t index)
+/* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
+static struct pool_level *pools_apply(struct pools *pools, size_t index)
 {
     const struct pool_step *step = &pools->steps.items[index];
     struct pool_level *level = level_of(pools, step->device);

@@ -44,12 +44,8 @@ struct pools {
     ARRAY(struct pool_level) levels; /* few */
 };
 
-/* Remembers an EVENT_POOL; and after the last. Return 0, or -1 after error(). */
-int pools_collect(struct pools *pools, const struct event *event);
+/* After the last EVENT_POOL. Returns 0, or -1 after error(). */
 int pools_sort(struct pools *pools);
-
-/* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
-struct pool_level *pools_apply(struct pools *pools, size_t index);
 
 struct piece_writer;
 struct json_out;
