@@ -38,11 +38,12 @@ static int check_readable_twice(const struct report_options *options, const char
     return 0;
 }
 
-/* Reads the trace at PATH once, quietly, as warnings come with the second time. Returns 0, or -1 after error(). */
-static int read_first(const struct report_options *options, const char *path, struct trace *first)
+/* Reads the trace at PATH once, quietly, as warnings come with the second time. TAKE gets FIRST and each event. Returns
+ * 0, or -1 after error(). */
+static int read_first(const struct report_options *options, const char *path, struct trace *first,
+                      int (*take)(void *first, struct event_fields *event))
 {
-    const struct fields_receiver receiver = {
-        .context = first, .event = trace_take_event, .metadata = trace_take_metadata};
+    const struct fields_receiver receiver = {.context = first, .event = take, .metadata = trace_take_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
     enum log_level level = log_level();
     if (check_readable_twice(options, path) < 0)
@@ -55,11 +56,31 @@ static int read_first(const struct report_options *options, const char *path, st
     return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
 }
 
+static bool has_event(const struct trace *first)
+{
+    return first->times.any || first->gpu_op_times.any;
+}
+
+static int take_one_event(void *first, struct event_fields *event)
+{
+    return trace_take_event(first, event) < 0 || has_event(first) ? -1 : 0;
+}
+
+bool report_can_read(const char *path)
+{
+    const struct report_options options = {.workers = 1};
+    struct trace first;
+    trace_init(&first, &options);
+    bool can = read_first(&options, path, &first, take_one_event) == 0 || has_event(&first);
+    trace_release(&first);
+    return can;
+}
+
 int report_has_rank(const struct report_options *options, const char *path, struct filter_found *found)
 {
     struct trace first;
     trace_init(&first, options);
-    int status = read_first(options, path, &first), has = 0;
+    int status = read_first(options, path, &first, trace_take_event), has = 0;
     for (size_t i = 0; i < first.ranks.count && status == 0; i++) {
         has |= first.ranks.items[i].rank == options->filter.rank.number;
         status = filter_found_note(found, &options->filter, FILTER_RANK, first.ranks.items[i].rank);
@@ -77,7 +98,7 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     struct trace first;
     trace_init(&first, &options);
     filter_want(filter, &first);
-    int status = ranged ? read_first(&options, input, &first) : 0;
+    int status = ranged ? read_first(&options, input, &first, trace_take_event) : 0;
     if (status == 0 && ranged)
         status = filter_windows(filter, &first, input, several, &times);
     for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
@@ -101,7 +122,7 @@ static int learn(struct filter *filter, struct sections *sections, const char *p
         return 0;
     trace_init(&first, options);
     filter_want(&options->filter, &first);
-    int status = read_first(options, path, &first);
+    int status = read_first(options, path, &first, trace_take_event);
     status = status ?: filter_learn(filter, &first, path);
     int64_t start = trace->window.any ? trace->window.first : first.start;
     if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))

@@ -14,6 +14,7 @@
 #include "analysis/job/job_part.h"
 #include "analysis/report.h"
 #include "common/array.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "launch/program.h"
 #include "trace/meaning/sources.h"
@@ -37,17 +38,14 @@ const char *trace_folder_newest(void)
 {
     static const char *const names[] = {"trace.json", "trace.json.gz", "trace.pftrace", "trace.pftrace.gz"};
     const char *newest = NULL;
-    struct timespec since = {0};
+    uint64_t since = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct stat status;
         if (stat(names[i], &status) != 0)
             continue;
-        const struct timespec *time = &status.st_mtim;
-        bool newer = time->tv_sec != since.tv_sec ? time->tv_sec > since.tv_sec : time->tv_nsec > since.tv_nsec;
-        if (newest && !newer)
-            continue;
-        newest = names[i];
-        since = *time;
+        uint64_t time = (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+        if (!newest || time > since)
+            newest = names[i], since = time;
     }
     return newest;
 }
@@ -94,8 +92,12 @@ int trace_folder_each(const char *path, const char *except, bool parts,
         bool spools = there && S_ISDIR(status.st_mode) && spool_directory_is(name);
         bool other = there && (!S_ISREG(status.st_mode) || (except && trace_folder_same_file(name, except)));
         bool trace = there && !other && (sources_seems_trace(name) || (parts && job_part_is(name)));
-        if (!other && !trace)
+        if (!other && !trace) {
             warn_of_left_out(name, status.st_size);
+        } else if (trace && !job_part_is(name) && !report_can_read(name)) {
+            warning("'%s' is left out: it cannot be read", name);
+            trace = false;
+        }
         any |= spools || trace;
         if (result == 0 && (spools || trace))
             result = take(context, name, spools);

@@ -262,11 +262,3 @@ char quantity_read(const char *text, double *value)
     }
     return *end ? 0 : '1';
 }
-
-void quantity_unit_words(char kind, char *text, size_t size)
-{
-    *text = '\0';
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-        if (units[i].kind == kind || units[i].kind == '%')
-            text_list_add(text, size, units[i].word);
-}

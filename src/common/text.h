@@ -39,8 +39,6 @@ size_t utf8_from_units(char *out, size_t space, const void *units, size_t count,
 /* Reads a quantity of the command line, "7", "1.5s", "200 us", "2GiB" or "40%", into *VALUE: times in ns, sizes in
  * bytes. Returns the kind of its unit: 't' of time, 'b' of bytes, '%', '1' if it has none; 0: it is not a quantity. */
 char quantity_read(const char *text, double *value);
-/* Writes "%" and the words of the units of KIND, separated by commas, into SIZE bytes at TEXT. */
-void quantity_unit_words(char kind, char *text, size_t size);
 
 /*
  * Texts that are recorded are cut at this many bytes. At the cut stands a hash of the whole text, so that two texts

@@ -454,6 +454,12 @@ END
         run -0 "$gputrace" report -r overview job
         assert_line "gputrace: warning: 'job/rank1.json' is left out: it is not a trace"
     done
+    head -c 90 job/rank0.json >job/rank1.json
+    run -0 "$gputrace" report -r overview job
+    assert_line "gputrace: warning: 'job/rank1.json' is left out: it cannot be read"
+    assert_line --regexp '^  Ranks +2 of 3'
+    run -0 "$gputrace" report -r overview --rank=2 job
+    assert_line "gputrace: warning: 'job/rank1.json' is left out: it cannot be read"
     echo '{"no": "trace"}' >job/rank1.json
     run -0 "$gputrace" report -r overview job
     refute_output --partial 'left out'
@@ -464,6 +470,31 @@ END
     cp job/rank0.json job/rank0.again.json
     run -0 "$gputrace" report -r overview job
     assert_line --regexp "gputrace: each trace has its own report: 'job/rank0.*json' is not of the job of 'job/rank0.*json': it has no ranks, or a rank that is there already"
+}
+
+@test "a file of a directory that is cut off before its first event is left out of what report, diff and merge read" {
+    mkdir all good bad
+    kineto >good/a.json
+    kineto 'map(if .cat == "kernel" then .dur *= 2 else . end)' >good/c.json
+    head -c 300 good/a.json >bad/b.json
+    gzip -c good/a.json | head -c 100 >bad/d.json.gz
+    cp good/* bad/* all/
+    local file left=
+    for file in b.json d.json.gz; do
+        run -1 "$gputrace" report -r kernels bad/$file
+        left+="$output"$'\n'"gputrace: warning: 'bad/$file' is left out: it cannot be read"$'\n'
+    done
+    run -0 --separate-stderr "$gputrace" report -r kernels -f json all
+    assert_equal "$stderr"$'\n' "${left//bad/all}"
+    assert_equal "${output//\"all/\"good}" "$("$gputrace" report -r kernels -f json good)"
+    run -0 --separate-stderr "$gputrace" diff -f json good all
+    assert_equal "$stderr"$'\n' "${left//bad/all}"
+    assert_equal "${output//\"all/\"good}" "$("$gputrace" diff -f json good good)"
+    run -0 --separate-stderr "$gputrace" merge -q -o all.json all
+    for file in 'report bad' 'diff good bad' 'merge -o none.json bad'; do
+        run -1 --separate-stderr "$gputrace" $file
+        assert_equal "$stderr" "${left}gputrace: 'bad' has no traces and no spools"
+    done
 }
 
 @test "kernels of one stream that overlap get a row each, with their flows" {

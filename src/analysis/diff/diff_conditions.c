@@ -30,19 +30,20 @@ static const char *noun_at(size_t i)
     return section_list[i - WHOLES].section->comparable.noun; /* NULL: it is not compared */
 }
 
-static bool is_whole(const char *noun)
+/* Returns WHOLES if it is a section's. */
+static size_t find_whole(const char *noun)
 {
-    for (size_t i = 0; i < WHOLES; i++)
-        if (strcmp(wholes[i].noun, noun) == 0)
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < WHOLES && strcmp(wholes[i].noun, noun) != 0)
+        i++;
+    return i;
 }
 
 void diff_condition_words(char *text, size_t size)
 {
     *text = '\0';
     for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++)
-        if (noun_at(i) && (i < WHOLES || !is_whole(noun_at(i))))
+        if (noun_at(i) && (i < WHOLES || find_whole(noun_at(i)) == WHOLES))
             text_list_add(text, size, noun_at(i));
 }
 
@@ -50,12 +51,12 @@ void diff_condition_words(char *text, size_t size)
 static int check_unit(const struct diff_condition *condition, size_t number)
 {
     enum column_type type = number < WHOLES ? TYPE_NS : diff_type((unsigned)(number - WHOLES));
-    char kind = type == TYPE_NS ? 't' : type == TYPE_BYTES ? 'b' : '%', units[80];
-    if (condition->of_percent || condition->unit == kind)
+    if (condition->of_percent || type == (condition->unit == 't' ? TYPE_NS : TYPE_BYTES))
         return 0;
-    quantity_unit_words(kind, units, sizeof(units));
-    return error("--fail-on: '%s': a limit of '%s' cannot have this unit: use %s", condition->text, condition->noun,
-                 units);
+    return error("--fail-on: '%s': a limit of '%s' cannot have this unit: use %%%s", condition->text, condition->noun,
+                 type == TYPE_NS      ? ", s, ms, us or ns"
+                 : type == TYPE_BYTES ? ", B, KiB, MiB, GiB, KB, MB or GB"
+                                      : "");
 }
 
 static int check_noun(const struct diff_condition *condition)
@@ -130,10 +131,8 @@ static bool is_beyond(const struct diff_condition *condition, const struct growt
 
 static const struct diff_test *whole_test(const struct diff *diff, const struct diff_condition *condition)
 {
-    for (size_t i = 0; i < WHOLES; i++)
-        if (strcmp(wholes[i].noun, condition->noun) == 0 && !condition->name)
-            return (const void *)((const char *)diff + wholes[i].at);
-    return NULL;
+    size_t i = condition->name ? WHOLES : find_whole(condition->noun);
+    return i < WHOLES ? (const void *)((const char *)diff + wholes[i].at) : NULL;
 }
 
 static const struct diff_test *row_test(const struct diff_row *row)
