@@ -16,6 +16,7 @@
 #include "cli/output_name.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/spool_dump.h"
 #include "cli/summary.h"
 #include "trace/meaning/passes/passes.h"
 #include "launch/drain.h"
@@ -25,7 +26,7 @@
 struct recover_options {
     const char *output;       /* NULL: the name given to the run */
     const char *spool_parent; /* NULL: the default place */
-    bool keep, force, quiet, verbose;
+    bool keep, force, dump, quiet, verbose;
 };
 
 /* --- the list --- */
@@ -153,6 +154,7 @@ static const struct option_row rows[] = {
              "format, .gz compresses it"},
     {.word = "force", .offset = FIELD(force), .help = "move a FILE that is not a trace to FILE.old, which it replaces"},
     {.word = "keep", .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
+    {.word = "dump", .offset = FIELD(dump), .help = "print what was recorded, record by record, and write no trace"},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,
@@ -171,10 +173,14 @@ static int recover_command(int argc, char **argv)
         return error_usage("'recover' takes one directory: '%s' is one too many", argv[first + 1]);
     if (options.output && output_name_check_ending(options.output) < 0)
         return EXIT_USAGE;
-    if (first == argc && (options.output || options.keep))
-        return error_usage("-o and --keep need a directory: 'gputrace recover' lists them");
+    if (first == argc && (options.output || options.keep || options.dump))
+        return error_usage("-o, --keep and --dump need a directory: 'gputrace recover' lists them");
+    if (options.dump && options.output)
+        return error_usage("--dump writes no trace: -o does not go with it");
     options_set_log_level(options.quiet, options.verbose);
-    int result = first == argc ? list_all(&options) : recover(&options, argv[first]);
+    int result = first == argc  ? list_all(&options)
+                 : options.dump ? spool_dump(argv[first])
+                                : recover(&options, argv[first]);
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

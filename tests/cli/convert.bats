@@ -408,3 +408,21 @@ END
     run -0 "$gputrace" convert empty.json made.json
     assert_equal "$(jq -c '.traceEvents[] | select(.name == "a") | [.dur + 0, .args]' made.json)" '[4,{"open at end":true}]'
 }
+
+@test "recover --dump prints each record of a spool, and the spool stays" {
+    mkdir spool
+    tar -C spool -xzf "$root/tests/data/planted/copies-blocking.tar.gz"
+    run -0 "$gputrace" recover --dump spool
+    assert_line --partial '"planted_copies", CUPTI 130001'
+    assert_line --regexp '^    type 2   \+0 +THREAD_NAME .* "planted_copies"$'
+    assert_equal "$(grep -c ' KERNEL .* device 0 context 1 stream ' <<<"$output")" 101
+    assert_equal "$(grep -c ' MEMCPY ' <<<"$output")" 100
+    refute_output --partial damaged
+    assert_equal "$(ls spool)" "ended.packed
+session.json"
+    # A chunk whose end was cut off.
+    truncate -s -100 spool/ended.packed
+    run -0 "$gputrace" recover --dump spool
+    run -2 "$gputrace" recover --dump
+    run -2 "$gputrace" recover --dump -o trace.json spool
+}
