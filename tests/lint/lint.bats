@@ -24,7 +24,7 @@ tree() { # FILE TEXT...
     cp "$root/src/LAYERS" tree/src
 }
 
-@test "layers: every include is allowed" { clean layers; }
+@test "layers: every include and call is allowed" { clean layers; }
 @test "headers: each compiles alone" { clean headers; }
 @test "exports: the library's symbols are those of its list" { clean exports; }
 @test "calls: the library neither exits nor prints" { clean calls; }
@@ -47,6 +47,18 @@ tree() { # FILE TEXT...
     run check layers tree
     assert_failure
     assert_output --partial 'src/agent/spool/a.c:2: agent/spool may not include trace'
+}
+
+@test "layers finds calls that no include shows, but none through a pointer" {
+    tree src/trace/tracks.c 'int look(void);' 'extern int (*const merge)(void);' 'int tracks(void) { return look() + merge(); }'
+    tree src/trace/merge/merge.c 'int look(void) { return 1; }' 'int (*const merge)(void) = look;'
+    for name in tracks merge/merge; do
+        mkdir -p "tree/build/obj/src/trace/$(dirname "$name")"
+        gcc -c "tree/src/trace/$name.c" -o "tree/build/obj/src/trace/$name.o"
+    done
+    run check layers tree
+    assert_failure
+    assert_output 'src/trace/tracks.c: trace may not call trace/merge (look)'
 }
 
 @test "layers finds CUDA's headers out of their folders" {

@@ -126,29 +126,6 @@ static void release_hang(void *context)
     hangs_release(&state->hangs);
 }
 
-const struct hangs *hangs_found(const struct trace *trace)
-{
-    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish one by one */
-    struct hangs *hangs = &state->hangs;
-    if (state->found)
-        return hangs;
-    hangs_init(hangs, &trace->strings);
-    hangs->origin = trace->start;
-    state->found = true;
-    int status = hang_facts_add_ranks(trace, &hangs->fronts);
-    if (status == 0) {
-        struct collectives_walk walk;
-        const struct collective *ranks;
-        collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
-        for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
-            status = hang_fronts_operation(&hangs->fronts, ranks, count);
-        status = collectives_walk_end(&walk) ?: status;
-    }
-    status = status ?: hang_facts_tell(&state->facts, trace, &hangs->fronts);
-    status = status ?: hangs_finish(hangs);
-    return status == 0 ? hangs : NULL;
-}
-
 static void finish_hang(struct report_row *row)
 {
     const struct hangs *hangs = hangs_found(row->trace);

@@ -2,7 +2,7 @@
 
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 
 void capture_intervals_release(struct capture_intervals *capture_intervals)

@@ -8,7 +8,7 @@
 #include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
 {

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/settings.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/nvtx/nvtx.h"

@@ -4,11 +4,13 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/text.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
+#include "trace/meaning/gpu/open_ranges.h"
 #include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/torch/operators.h"
 
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
@@ -23,26 +25,6 @@ static int no_memory(void)
 
 /* --- the path --- */
 
-/* What is full loses its outermost name. */
-bool capture_names_add(struct capture_names *names, uint64_t start, struct name name)
-{
-    size_t place = 0;
-    while (place < names->count && names->items[place].start < start)
-        place++;
-    if (names->count == CAPTURE_NAMES) {
-        names->left_out = true;
-        if (place == 0)
-            return false;
-        place--;
-        memmove(names->items, names->items + 1, place * sizeof(*names->items));
-    } else {
-        memmove(names->items + place + 1, names->items + place, (names->count - place) * sizeof(*names->items));
-        names->count++;
-    }
-    names->items[place] = (struct capture_name){start, name};
-    return true;
-}
-
 /* Of a text that is longer, the bytes of whole characters. */
 static size_t cut(const struct name *name, size_t most)
 {
@@ -53,7 +35,7 @@ static size_t cut(const struct name *name, size_t most)
 }
 
 /* The index of the outermost name that is still shown. */
-static size_t first_shown(const struct capture_names *names)
+static size_t first_shown(const struct open_names *names)
 {
     size_t first = names->count, bytes = 0;
     while (first > 0) {
@@ -65,7 +47,7 @@ static size_t first_shown(const struct capture_names *names)
     return first;
 }
 
-static void put_path(struct buffer *path, const struct capture_names *names)
+static void put_path(struct buffer *path, const struct open_names *names)
 {
     size_t first = first_shown(names);
     if (first > 0 || names->left_out)
@@ -106,7 +88,7 @@ static uint32_t context_of_path(struct process *process, const char *path, size_
     return (uint32_t)*index;
 }
 
-static uint32_t find_context(struct process *process, const struct capture_names *names)
+static uint32_t find_context(struct process *process, const struct open_names *names)
 {
     struct buffer path;
     if (names->count == 0)
@@ -127,14 +109,14 @@ static uint32_t context_at(struct process *process, uint32_t thread, uint32_t ot
     struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
     if (answer->until == 0 || answer->thread != thread || answer->other != other || time < answer->from ||
         time >= answer->until) {
-        struct capture_names names;
+        struct open_names names;
         names.count = 0;
         names.left_out = false;
         names.from = 0;
         names.until = UINT64_MAX;
-        nvtx_open_at(process, thread, time, &names);
+        open_ranges_at(process, thread, time, &names);
         if (other != 0 && (names.count == 0 || process_is_of_autograd(process, thread)))
-            nvtx_open_at(process, other, time, &names);
+            open_ranges_at(process, other, time, &names);
         uint32_t context = find_context(process, &names);
         *answer = (struct capture_answer){names.from, names.until, thread, other, context};
     }
@@ -204,17 +186,50 @@ int captures_resolve(struct process *process)
         return 0;
     if (file_vector_sort(&captures->stacks, by_node) != 0)
         return no_memory();
-    if (inner_nodes_make(&captures->inner, nodes) != 0 || nvtx_open_begin(process->nvtx) != 0)
+    if (inner_nodes_make(&captures->inner, nodes) != 0 || open_ranges_begin(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
         result = resolve_change(process, i);
         if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
             process_evict(process);
     }
-    nvtx_open_end(process->nvtx);
+    open_ranges_end(process->nvtx);
     number_lists(process);
     return result;
 }
+
+/* --- lines in the backward pass --- */
+
+static int add_forward_stacks(struct process *process, struct nvtx_places *places)
+{
+    const struct captures *captures = process->captures;
+    int result = forward_stacks_add_calls(process, places);
+    for (size_t i = 0; i < captures->stacks.count && result == 0; i++) {
+        const struct node_stack *node = &captures->stacks.items[i];
+        const struct launch_site site = {node->thread, node->stack, node->time};
+        result = forward_stacks_add(process, places, &site);
+    }
+    return result ?: forward_stacks_sort(process);
+}
+
+int captures_find_lines(struct process *process)
+{
+    struct captures *captures = process->captures;
+    struct nvtx_places places = {0};
+    if (process->operators->flows > 0 && add_forward_stacks(process, &places) != 0)
+        return -1;
+    for (size_t i = 0; i < captures->of_changes.count; i++) {
+        const struct graph_node_change *made = graph_nodes_origin(&process->kernel_names->nodes, i);
+        struct capture *capture = &captures->of_changes.items[i];
+        if (made) {
+            const struct launch_site site = {made->thread, capture->stack, made->time};
+            capture->line = launch_line(process, &places, &site, &capture->line_kind);
+        }
+    }
+    return 0;
+}
+
+/* --- what is asked for in the write pass --- */
 
 /* An operation of a body belongs to no known call where that was not recorded: then to any. */
 static uint32_t call_of(uint32_t correlation)

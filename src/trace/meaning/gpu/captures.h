@@ -3,7 +3,7 @@
  * operation shows it as the argument "captured in", a path of names; and the call stack of that thread, where it was
  * recorded, or the line of the program that stands for it in the backward pass.
  *
- * The path is found once for each node, in the resolve pass. nvtx_open.c adds the names.
+ * The path is found once for each node, in the resolve pass. open_ranges.h finds the names.
  */
 #ifndef GPUTRACE_TRACE_MEANING_GPU_CAPTURES_H
 #define GPUTRACE_TRACE_MEANING_GPU_CAPTURES_H
@@ -18,7 +18,6 @@
 #include "trace/event.h"
 #include "trace/meaning/launches/inner_nodes.h"
 
-#define CAPTURE_NAMES 32u /* of a path: the innermost; "…" stands for those around them */
 #define CAPTURE_PATH 1024 /* bytes, about */
 #define CAPTURE_RECENT 16u
 
@@ -26,7 +25,7 @@ struct captures {
     FILE_VECTOR(struct capture {
         uint32_t context; /* index + 1; 0: none */
         uint32_t stack;   /* number within the process; 0: none */
-        /* In the backward pass, the line of the program that stands for it: forward_stacks.c. */
+        /* In the backward pass, the line of the program that stands for it: torch/forward_stacks.c. */
         uint32_t line;          /* index + 1 in conversion.stacks.places; 0: none is known */
         enum arg_key line_kind; /* ARG_FORWARD_AT or ARG_BACKWARD_AT */
     })
@@ -58,34 +57,15 @@ struct event;
  */
 int captures_resolve(struct process *process);
 
+/* Once stacks have their lines: finds those of the operators of the forward pass, by launches and nodes, and the line
+ * that stands for each node. Returns 0, or -1 after error(). */
+int captures_find_lines(struct process *process);
+
 /* Looks at a GPU operation, before captures_find() is asked about any. Any number of threads may. */
 void captures_look(const struct process *process, const struct event *event);
 
 /* What is known of what NODE does in a graph that is launched by the call CORRELATION. NULL: nothing. Any number of
  * threads may ask. */
 const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
-
-/* --- names of what is open --- */
-
-/* What is open, outermost first, and for how long that is so. */
-struct capture_names {
-    uint64_t from, until;
-    struct capture_name {
-        uint64_t start;
-        struct name name; /* its text lives as long as the spool is open */
-    } items[CAPTURE_NAMES];
-    size_t count;
-    bool left_out; /* there are more around them */
-};
-
-/* Adds what is open since START, the innermost first. False: what is around it need not be added. */
-bool capture_names_add(struct capture_names *names, uint64_t start, struct name name);
-
-/* The same names are open from FROM until UNTIL. */
-static inline void capture_names_bound(struct capture_names *names, uint64_t from, uint64_t until)
-{
-    names->from = from > names->from ? from : names->from;
-    names->until = until < names->until ? until : names->until;
-}
 
 #endif

@@ -7,7 +7,7 @@
 #include "common/lookup.h"
 #include "common/settings.h"
 #include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/gpu/gpu_ops.h"
 #include "trace/meaning/launches/launches.h"

@@ -131,7 +131,7 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
 /*
  * Device ranges: their times are found in the walk over all records that comes before the index pass, and put where the
  * work before them is done in the index pass; their rows are found in the resolve pass. They are written among the
- * other ranges on the GPU.
+ * other ranges on the GPU (write/ranges.c).
  */
 
 #define EVICT_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
@@ -187,65 +187,4 @@ void resolve_device_gpu_op(struct process *process, const struct event *event)
     struct track *track = tracks_get(&process->tracks, TRACK_ANNOTATION, event->device, event->context, event->stream);
     if (track)
         track->apart = true;
-}
-
-static void write_device_range(struct piece_writer *out, struct process *process, const struct device_range *range)
-{
-    struct track *track =
-        piece_writer_track(out, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
-    struct args args = {0};
-    if (!track)
-        return;
-    const struct event event = agent_read(range->record, range->thread);
-    args_u64(&args, ARG_RANGE, range->number);
-    args_u64(&args, ARG_THREAD, range->thread);
-    if (range->end_stream != range->stream)
-        args_u64(&args, ARG_END_STREAM, range->end_stream);
-    if (range->open_at_end)
-        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
-    args_words(&args, ARG_FROM, "gputrace_device_range");
-    struct name name = nvtx_message_name(nvtx_text_of(event.text, event.text_length));
-    struct row row = track_row(track, range->start, range->end);
-    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, range->start, range->end, &args);
-}
-
-/* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */
-
-static bool device_range_is_first(const struct device_range *range, const struct projection *projection)
-{
-    return range->start < projection->start || (range->start == projection->start && range->end >= projection->end);
-}
-
-/* How many device ranges are among the first NUMBER of all. */
-static size_t device_ranges_among(const struct process *process, size_t number)
-{
-    size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
-    size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
-    /* I device ranges and NUMBER - I projections, of which the last comes after them? */
-    return COUNT_BEFORE_BETWEEN(low, high, i,
-                                device_range_is_first(&process->device_ranges->items.items[i],
-                                                      &process->nvtx->projections.items.items[number - i - 1]));
-}
-
-size_t gpu_range_count(const struct process *process)
-{
-    return process->nvtx->projections.items.count + process->device_ranges->items.count;
-}
-
-int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
-{
-    const struct projection *projections = process->nvtx->projections.items.items;
-    const struct device_range *ranges = process->device_ranges->items.items;
-    size_t range = device_ranges_among(process, first);
-    for (size_t i = first; i < end; i++) {
-        size_t projection = i - range;
-        bool of_device = range < process->device_ranges->items.count &&
-                         (projection == process->nvtx->projections.items.count ||
-                          device_range_is_first(&ranges[range], &projections[projection]));
-        if (of_device)
-            write_device_range(out, process, &ranges[range++]);
-        else
-            write_projection(out, process, &projections[projection]);
-    }
-    return 0;
 }

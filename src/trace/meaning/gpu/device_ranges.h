@@ -53,7 +53,6 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
 /* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
 bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
 
-struct piece_writer;
 struct process;
 
 /* device_ranges.c. An EVENT_DEVICE_RANGE, and CUPTI's record of a CUDA event; then, once all were seen, their times. */
@@ -63,7 +62,5 @@ void index_device_times(struct process *process);
 /* Their rows, before GPU work is matched with them. Returns 0, or -1 after error(). */
 int resolve_device_ranges(struct process *process);
 void resolve_device_gpu_op(struct process *process, const struct event *event);
-int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
-size_t gpu_range_count(const struct process *process);
 
 #endif

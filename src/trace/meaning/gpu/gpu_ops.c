@@ -6,7 +6,7 @@
 
 #include "common/multiprocessor.h"
 #include "common/settings.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/collectives/collectives.h"

@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/session.h"
 #include "trace/meaning/base/stacks.h"

@@ -10,7 +10,7 @@
 #include "common/lookup.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"

@@ -11,7 +11,7 @@
 #include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/spool/agent_records.h"

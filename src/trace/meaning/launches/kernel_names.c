@@ -10,7 +10,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 
 /* Names as Nsight Systems has them; and the words for `flags`, from 1, in the order of CUPTI's enumerations. */

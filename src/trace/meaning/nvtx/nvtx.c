@@ -2,7 +2,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 
 #define FITS_TRACKS 64u                /* of a thread are looked at for each slice */
@@ -23,6 +23,8 @@
     X(deferred.events)      \
     X(heaps.steps)          \
     X(projections.items)    \
+    X(started_spans.items)  \
+    X(started_spans.latest) \
     X(projections.of_two)
 #define ARRAYS(X)         \
     X(tracks)             \
@@ -94,7 +96,6 @@ void nvtx_release(struct nvtx *nvtx)
     for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
         RELEASE_VECTOR(projections.pieces.items[i].starts)
     extents_release(&nvtx->projections.extents);
-    nvtx_open_end(nvtx);
     for (size_t i = 0; i < nvtx->heaps.items.count; i++)
         RELEASE_ARRAY(heaps.items.items[i].members)
     for (size_t i = 0; i < nvtx->schemas.items.count; i++) {

@@ -460,17 +460,7 @@ void projections_found_release(struct projections_found *found);
 /* After the last: makes the items, in order of their start, outer ones first. Returns 0, or -1 after error(). */
 int projections_finish(struct nvtx *nvtx);
 
-/* --- ranges that are open at a time: nvtx_open.c --- */
-
-struct capture_names;
-
-/* Before the first time is asked for, once projections_begin() was called. Returns 0, or -1 after error(). */
-int nvtx_open_begin(struct nvtx *nvtx);
-/* Adds the ranges of THREAD that are open at TIME. */
-void nvtx_open_at(const struct process *process, uint32_t thread, uint64_t time, struct capture_names *names);
-void nvtx_open_end(struct nvtx *nvtx);
-
-/* --- writing: nvtx_write.c --- */
+/* --- what is written: nvtx_describe.c --- */
 
 /* The domain's name. False: it has none. */
 bool describe_nvtx_domain(struct args *args, const struct nvtx *nvtx, uint32_t domain);
@@ -481,6 +471,11 @@ void describe_nvtx_category(struct args *args, const struct nvtx *nvtx, uint32_t
 void describe_nvtx_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key,
                            const struct arg_json *payload);
 struct name nvtx_message_name(struct nvtx_text message);
+/* Adds what an EVENT_NVTX says. */
+void describe_nvtx_event(struct args *args, const struct nvtx *nvtx, const struct event *event);
+/* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are
+ * an argument of their own where they are SHOWN. */
+struct name describe_nvtx_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range, bool shown);
 struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *range);
 /* Writes KEY and an array, with what PUT writes for item I of COUNT(process) of each process, when there are any. */
 void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
@@ -488,11 +483,6 @@ void put_nvtx_items(const struct conversion *conversion, struct json_out *json, 
                     void (*put)(struct json_out *json, const struct conversion *conversion,
                                 const struct process *process, size_t i));
 
-int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event);
-/* Those of the numbers FIRST to END, without END itself. */
-int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
-int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end);
-void write_projection(struct piece_writer *out, struct process *process, const struct projection *projection);
 /* The row of a thread for what is not a slice. */
 struct row nvtx_thread_row(struct process *process, uint32_t thread);
 

@@ -3,7 +3,8 @@
  */
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/plugins.h"

@@ -5,7 +5,8 @@
 #include "common/lookup.h"
 #include "common/settings.h"
 #include "common/threads.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/launches/graphs.h"
@@ -284,26 +285,4 @@ uint64_t part_walk_end(const struct part_walk *walk)
 {
     spool_part_evict(walk->part);
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
-}
-
-int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded)
-{
-    const struct spool_file *file = &process->file;
-    uint64_t lost = 0, walked = 0;
-    int result = 0;
-    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
-        const struct spool_part *part = &file->parts.items[i];
-        struct part_walk walk;
-        struct event event;
-        if (part->type != SPOOL_RECORDS)
-            continue;
-        part_walk_begin(&walk, process, part, part->data, false);
-        while (result == 0 && part_walk_next(&walk, &event))
-            result = visit(process, &event);
-        lost += part_walk_end(&walk);
-        process_walked(process, part, &walked);
-    }
-    if (undecoded)
-        *undecoded += lost;
-    return result;
 }

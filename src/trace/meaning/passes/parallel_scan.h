@@ -14,6 +14,7 @@
 
 #include "trace/meaning/base/clocks.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/base/record_walk.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
 
@@ -40,12 +41,6 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
 bool part_walk_next(struct part_walk *walk, struct event *event);
 /* Returns how many records could not be read. */
 uint64_t part_walk_end(const struct part_walk *walk);
-
-typedef int (*event_function)(struct process *process, const struct event *event);
-
-/* Calls VISIT for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
- * counts what cannot be read. */
-int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded);
 
 #define SCAN_DEFER 1 /* of look(): this event is to be seen */
 

@@ -25,6 +25,7 @@
 #include "trace/meaning/memory/pools.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/torch/operators.h"
+#include "trace/meaning/write/metadata.h"
 #include "trace/meaning/write/missed.h"
 #include "trace/output.h"
 #include "trace/spool/cupti.h"
@@ -317,7 +318,7 @@ static int learn(struct conversion *conversion)
     if (distributed_resolve(conversion) != 0 || gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (forward_stacks_gather(conversion_process(conversion, i)) != 0)
+        if (captures_find_lines(conversion_process(conversion, i)) != 0)
             return -1;
     sum_losses(conversion);
     return find_missed(conversion);

@@ -59,9 +59,4 @@ int index_process(struct process *process);
 int resolve_process(struct process *process);
 int write_events(struct conversion *conversion, struct output *output);
 
-/* Before the events: the trace's metadata, and the names and order of a process's rows. Return 0, or -1 after error().
- */
-int write_metadata(struct conversion *conversion);
-int write_rows(struct conversion *conversion, struct process *process);
-
 #endif

@@ -3,7 +3,8 @@
  */
 #include "common/log.h"
 #include "common/settings.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/gpu/captures.h"
 #include "trace/meaning/gpu/cuda_events.h"

@@ -6,7 +6,8 @@
 #include "common/lookup.h"
 #include "common/spool_records.h"
 #include "common/threads.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/gpu/cuda_events.h"
 #include "trace/meaning/gpu/device_ranges.h"
@@ -18,6 +19,8 @@
 #include "trace/meaning/passes/parallel_scan.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/torch/operators.h"
+#include "trace/meaning/write/ranges.h"
+#include "trace/meaning/write/rows.h"
 #include "trace/output.h"
 
 /* --- the sink of a piece --- */

@@ -16,8 +16,6 @@
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
-#include "trace/meaning/gpu/captures.h"
-#include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/torch/operators.h"
@@ -45,12 +43,6 @@ static enum frame_owner line_owner(const struct process *process, uint32_t numbe
 
 /* --- operators of the forward pass --- */
 
-/* Something was launched, or captured in a graph. */
-struct launch_site {
-    uint32_t thread, stack; /* stack 0: it has none */
-    uint64_t time;
-};
-
 static bool site_of_call(const struct process *process, uint32_t correlation, uint32_t stack, struct launch_site *site)
 {
     const struct launch *launch = correlation ? launches_get(process->launches, correlation) : NULL;
@@ -60,7 +52,7 @@ static bool site_of_call(const struct process *process, uint32_t correlation, ui
     return true;
 }
 
-static int gather_site(struct process *process, struct nvtx_places *places, const struct launch_site *site)
+int forward_stacks_add(struct process *process, struct nvtx_places *places, const struct launch_site *site)
 {
     struct operators *operators = process->operators;
     enum frame_owner owner = line_owner(process, site->stack);
@@ -82,22 +74,20 @@ static int by_range(const void *left, const void *right)
     return ORDER(a->range, b->range) ?: ORDER(b->owner, a->owner) ?: ORDER(a->stack, b->stack);
 }
 
-static int gather_sites(struct process *process, struct nvtx_places *places)
+int forward_stacks_add_calls(struct process *process, struct nvtx_places *places)
 {
     struct launch_site site;
     int result = 0;
     for (size_t i = 0; i < process->stacks->calls.count && result == 0; i++) {
         const struct call_stack *call = &process->stacks->calls.items[i];
         if (site_of_call(process, call->correlation, call->stack, &site))
-            result = gather_site(process, places, &site);
+            result = forward_stacks_add(process, places, &site);
     }
-    for (size_t i = 0; i < process->captures->stacks.count && result == 0; i++) {
-        const struct node_stack *node = &process->captures->stacks.items[i];
-        site = (struct launch_site){node->thread, node->stack, node->time};
-        result = gather_site(process, places, &site);
-    }
-    if (result != 0)
-        return result;
+    return result;
+}
+
+int forward_stacks_sort(struct process *process)
+{
     return file_vector_sort(&process->operators->forward_stacks, by_range) == 0 ? 0 : error_no_memory("operators");
 }
 
@@ -138,34 +128,19 @@ static uint32_t backward_line(const struct process *process, const struct launch
     return known ? line->place + 1 : 0;
 }
 
-/* --- graphs --- */
-
-static void find_line(struct process *process, struct nvtx_places *places, size_t change)
+uint32_t launch_line(const struct process *process, struct nvtx_places *places, const struct launch_site *site,
+                     enum arg_key *kind)
 {
-    struct capture *capture = &process->captures->of_changes.items[change];
-    const struct graph_node_change *made = graph_nodes_origin(&process->kernel_names->nodes, change);
-    if (!made)
-        return;
-    const struct launch_site site = {made->thread, capture->stack, made->time};
+    uint32_t line = 0;
     if (process->operators->any) {
-        uint32_t range = nvtx_innermost(process->nvtx, places, site.thread, OPERATORS, site.time);
-        capture->line_kind = ARG_FORWARD_AT;
-        capture->line = forward_line(process, &site, range);
+        *kind = ARG_FORWARD_AT;
+        line = forward_line(process, site, nvtx_innermost(process->nvtx, places, site->thread, OPERATORS, site->time));
     }
-    if (capture->line == 0) {
-        capture->line_kind = ARG_BACKWARD_AT;
-        capture->line = backward_line(process, &site);
+    if (line == 0) {
+        *kind = ARG_BACKWARD_AT;
+        line = backward_line(process, site);
     }
-}
-
-int forward_stacks_gather(struct process *process)
-{
-    struct nvtx_places places = {0};
-    if (process->operators->flows > 0 && gather_sites(process, &places) != 0)
-        return -1;
-    for (size_t i = 0; i < process->captures->of_changes.count; i++)
-        find_line(process, &places, i);
-    return 0;
+    return line;
 }
 
 /* --- GPU operations --- */

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx.h"

@@ -83,8 +83,22 @@ void add_operator_around(struct piece_writer *out, struct args *args, const stru
 
 /* --- lines of GPU operations without one: forward_stacks.c --- */
 
-/* Once stacks have their lines: finds those of operators of the forward pass. Returns 0, or -1 after error(). */
-int forward_stacks_gather(struct process *process);
+/* Something was launched, or captured in a graph. */
+struct launch_site {
+    uint32_t thread, stack; /* stack 0: it has none */
+    uint64_t time;
+};
+
+/* Once stacks have their lines: adds those of all launches, or of one site, to the lines of operators of the forward
+ * pass; and after the last. Return 0, or -1 after error(). */
+int forward_stacks_add_calls(struct process *process, struct nvtx_places *places);
+int forward_stacks_add(struct process *process, struct nvtx_places *places, const struct launch_site *site);
+int forward_stacks_sort(struct process *process);
+
+/* The line that stands for a site: that of its forward operator, else the one that called the backward pass, by KIND
+ * (ARG_FORWARD_AT, ARG_BACKWARD_AT): index + 1 in conversion.stacks.places; 0: none is known. */
+uint32_t launch_line(const struct process *process, struct nvtx_places *places, const struct launch_site *site,
+                     enum arg_key *kind);
 /* Of a GPU operation that a call of THREAD, which began at TIME, launched, with the call stack NUMBER (0: none): adds
  * the line of its forward operator; else, where the stack has no line, the operator around the launch. */
 void add_forward_line(struct piece_writer *out, struct args *args, const struct process *process,

@@ -1,17 +1,13 @@
 /*
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
-#include "trace/meaning/passes/passes.h"
-#include "trace/meaning/write/missed.h"
-#include "trace/meaning/write/pci_address.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "trace/meaning/write/metadata.h"
 
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/meaning/base/record_walk.h"
 #include "trace/meaning/base/session.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/collectives/collectives.h"
@@ -21,7 +17,11 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/pools.h"
 #include "trace/meaning/nvtx/nvtx.h"
-#include "trace/meaning/passes/parallel_scan.h"
+#include "trace/meaning/write/missed.h"
+#include "trace/meaning/write/pci_address.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define SCHEMA_VERSION 1
 

@@ -10,7 +10,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/session.h"
 #include "trace/meaning/nvtx/nvtx.h"

@@ -1,7 +1,8 @@
 /*
  * Names and order of processes, threads and streams.
  */
-#include "trace/meaning/passes/passes.h"
+
+#include "trace/meaning/write/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 /*
  * What the passes do with each event: the rows of trace/spool/record_table.h, CUPTI's and the agent's apart, as some
- * events come from both. The functions that the rows name are declared here, and each is in the file of its topic.
+ * events come from both.
  */
-#ifndef GPUTRACE_TRACE_MEANING_BASE_EVENT_PASSES_H
-#define GPUTRACE_TRACE_MEANING_BASE_EVENT_PASSES_H
+#ifndef GPUTRACE_TRACE_MEANING_PASSES_EVENT_PASSES_H
+#define GPUTRACE_TRACE_MEANING_PASSES_EVENT_PASSES_H
 
 #include "trace/spool/event_record.h"
-#include "trace/spool/record_table.h"
 
 struct piece_writer;
 struct process;
@@ -28,19 +27,5 @@ struct event_passes {
 };
 
 extern const struct event_passes cupti_passes[EVENT_TYPE_COUNT], agent_passes[EVENT_TYPE_COUNT]; /* by type */
-
-#define FUNCTIONS(index, resolve, write)                             \
-    int index(struct process *process, const struct event *event);   \
-    int resolve(struct process *process, const struct event *event); \
-    int write(struct piece_writer *out, struct process *process, const struct event *event);
-#define CUPTI_ROW(kind, event, decode, type, last, index, resolve, write, cause) FUNCTIONS(index, resolve, write)
-#define AGENT_ROW(record, event, decode, index, resolve, write) FUNCTIONS(index, resolve, write)
-#define ALSO(...)
-CUPTI_RECORDS(CUPTI_ROW, ALSO)
-AGENT_RECORDS(AGENT_ROW, ALSO)
-#undef ALSO
-#undef AGENT_ROW
-#undef CUPTI_ROW
-#undef FUNCTIONS
 
 #endif

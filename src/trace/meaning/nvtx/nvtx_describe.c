@@ -1,18 +1,12 @@
 /*
- * NVTX in the trace: ranges on their threads and on the GPU's streams, started ranges, marks; and what topics of NVTX
- * have in common where they are written.
+ * Names and arguments of NVTX's events, and what topics of NVTX have in common where they are written.
  */
-#include <string.h>
+#include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/json_out.h"
 #include "common/memory.h"
-#include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/nvtx/nvtx.h"
-#include "trace/meaning/torch/operators.h"
+#include "trace/meaning/base/process.h"
 #include "trace/spool/agent_records.h"
-
-/* --- in common --- */
 
 bool describe_nvtx_domain(struct args *args, const struct nvtx *nvtx, uint32_t domain)
 {
@@ -115,7 +109,7 @@ static void describe_payload(struct args *args, const struct nvtx *nvtx, enum ar
 
 /* --- events --- */
 
-static void describe(struct args *args, const struct nvtx *nvtx, const struct event *event)
+void describe_nvtx_event(struct args *args, const struct nvtx *nvtx, const struct event *event)
 {
     uint32_t domain = event->nvtx.domain, category = event->nvtx.category;
     if (!describe_nvtx_domain(args, nvtx, domain) && domain != 0)
@@ -153,92 +147,15 @@ struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *ra
     return nvtx_message_name(nvtx_message(nvtx, &event));
 }
 
-/* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are
- * an argument of their own where they are SHOWN. */
-static struct name describe_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range,
-                                  bool shown)
+struct name describe_nvtx_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range, bool shown)
 {
     struct event event, end;
     args->count = 0;
     read_range(&event, &end, range);
-    describe(args, nvtx, &event);
+    describe_nvtx_event(args, nvtx, &event);
     if (range->end_record && shown)
         describe_payload(args, nvtx, ARG_END_PAYLOAD, &end);
     if (range->open_at_end && shown)
         args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     return nvtx_message_name(nvtx_message(nvtx, &event));
-}
-
-/* In order of push: what encloses comes first. */
-int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) {
-        const struct nvtx_range *range = &process->nvtx->ranges.items[i];
-        struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
-        struct collective_args collective;
-        struct args args;
-        if (!thread)
-            continue;
-        bool is_nvtx = range->kind == NVTX_RANGE;
-        struct name name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
-                                   : describe_operator(&args, process, (uint32_t)i, true);
-        struct row row = track_row(thread, range->start, range->end);
-        if (row.tid != range->thread) /* a further row of the thread */
-            args_u64(&args, ARG_THREAD, range->thread);
-        if (is_nvtx && process->collectives->calls.count > 0)
-            collectives_describe_range(&args, process, (uint32_t)i, &collective);
-        piece_writer_slice(out, range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION, name, row,
-                           range->start, range->end, &args);
-        if (range->kind == NVTX_OPERATOR)
-            write_operator_flow(out, process, (uint32_t)i, row);
-    }
-    return 0;
-}
-
-int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) {
-        const struct nvtx_range *range = &process->nvtx->started.items[i];
-        struct args args;
-        struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                                    .name = describe_range(&args, process->nvtx, range, true),
-                                    .begin = nvtx_thread_row(process, range->thread),
-                                    .end_row = nvtx_thread_row(process, range->end_thread),
-                                    .start = range->start,
-                                    .end = range->end,
-                                    .id = process->async_before + i + 1,
-                                    .args = &args};
-        out->sink.format->async(&out->sink, &slice);
-    }
-    return 0;
-}
-
-void write_projection(struct piece_writer *out, struct process *process, const struct projection *projection)
-{
-    const struct nvtx_range *range = nvtx_range(process->nvtx, projection->range);
-    const struct track *stream = process->tracks.items.items[projection->track];
-    struct track *track =
-        piece_writer_track(out, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
-    struct args args;
-    if (!track)
-        return;
-    struct name name = range->kind == NVTX_RANGE ? describe_range(&args, process->nvtx, range, false)
-                                                 : describe_operator(&args, process, projection->range, false);
-    struct row row = track_row(track, projection->start, projection->end);
-    args_u64(&args, ARG_THREAD, range->thread);
-    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, projection->start, projection->end, &args);
-}
-
-int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    struct args args;
-    args.count = 0;
-    describe(&args, process->nvtx, event);
-    struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                          .name = nvtx_message_name(nvtx_message(process->nvtx, event)),
-                          .row = nvtx_thread_row(process, event->thread),
-                          .start = event->start,
-                          .args = &args};
-    out->sink.format->instant(&out->sink, &slice);
-    return 0;
 }

@@ -5,12 +5,42 @@
  * and end any may be open: a tree over their ends leads to the open one that started last, then to the one before it.
  * So a question takes O(log n) steps for each name that is kept, however many ranges are open.
  */
+#include "trace/meaning/gpu/open_ranges.h"
+
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/gpu/captures.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/torch/operators.h"
+
+/* --- names of what is open --- */
+
+/* What is full loses its outermost name. */
+static bool add_name(struct open_names *names, uint64_t start, struct name name)
+{
+    size_t place = 0;
+    while (place < names->count && names->items[place].start < start)
+        place++;
+    if (names->count == OPEN_NAMES) {
+        names->left_out = true;
+        if (place == 0)
+            return false;
+        place--;
+        memmove(names->items, names->items + 1, place * sizeof(*names->items));
+    } else {
+        memmove(names->items + place + 1, names->items + place, (names->count - place) * sizeof(*names->items));
+        names->count++;
+    }
+    names->items[place] = (struct open_name){start, name};
+    return true;
+}
+
+/* The same names are open from FROM until UNTIL. */
+static void bound_time(struct open_names *names, uint64_t from, uint64_t until)
+{
+    names->from = from > names->from ? from : names->from;
+    names->until = until < names->until ? until : names->until;
+}
 
 /* --- started ranges --- */
 
@@ -39,11 +69,10 @@ static int grow_tree(struct nvtx_started_spans *spans)
     return 0;
 }
 
-int nvtx_open_begin(struct nvtx *nvtx)
+int open_ranges_begin(struct nvtx *nvtx)
 {
     struct nvtx_started_spans *spans = &nvtx->started_spans;
     int result = 0;
-    spans->items.memory.directory = spans->latest.memory.directory = nvtx->directory;
     for (size_t i = 0; i < nvtx->started.count && result == 0; i++) {
         const struct nvtx_range *range = &nvtx->started.items[i];
         uint32_t number = (uint32_t)(nvtx->ranges.count + i);
@@ -56,7 +85,7 @@ int nvtx_open_begin(struct nvtx *nvtx)
     return result == 0 ? 0 : error_no_memory("NVTX ranges");
 }
 
-void nvtx_open_end(struct nvtx *nvtx)
+void open_ranges_end(struct nvtx *nvtx)
 {
     file_vector_release(&nvtx->started_spans.items);
     file_vector_release(&nvtx->started_spans.latest);
@@ -77,7 +106,7 @@ static size_t last_open(const struct nvtx_started_spans *spans, size_t count, ui
     return node - spans->leaves + 1;
 }
 
-static void add_open_started(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct capture_names *names)
+static void add_open_started(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct nvtx_started_spans *spans = &nvtx->started_spans;
     const struct nvtx_started_span last = {.start = time, .thread = thread, .number = UINT32_MAX};
@@ -85,7 +114,7 @@ static void add_open_started(const struct nvtx *nvtx, uint32_t thread, uint64_t 
     while (count > 0 && (count = last_open(spans, count, time)) > 0) {
         const struct nvtx_started_span *span = &spans->items.items[--count];
         if (span->thread != thread ||
-            !capture_names_add(names, span->start, nvtx_range_name(nvtx, nvtx_range(nvtx, span->number))))
+            !add_name(names, span->start, nvtx_range_name(nvtx, nvtx_range(nvtx, span->number))))
             return;
     }
 }
@@ -106,14 +135,14 @@ static struct name pushed_name(const struct process *process, uint32_t number)
 }
 
 static void add_open_pushed(const struct process *process, const struct nvtx_track *track, uint64_t time,
-                            struct capture_names *names)
+                            struct open_names *names)
 {
     const struct nvtx *nvtx = process->nvtx;
     size_t begun = COUNT_BEFORE(track->ranges.count, i, start_of(nvtx, track, i) <= time);
     const struct nvtx_range *range;
     for (uint32_t next = begun > 0 ? track->ranges.items[begun - 1] + 1 : 0; next != 0; next = range->parent) {
         range = &nvtx->ranges.items[next - 1];
-        if (range->end >= time && !capture_names_add(names, range->start, pushed_name(process, next - 1)))
+        if (range->end >= time && !add_name(names, range->start, pushed_name(process, next - 1)))
             return;
     }
 }
@@ -122,32 +151,32 @@ static void add_open_pushed(const struct process *process, const struct nvtx_tra
 
 /* From TIME on, as long as no operator begins or ends. */
 static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time,
-                            struct capture_names *names)
+                            struct open_names *names)
 {
     size_t begun = COUNT_BEFORE(track->ranges.count, i, start_of(nvtx, track, i) <= time);
     const struct nvtx_range *range;
-    capture_names_bound(names, time, begun < track->ranges.count ? start_of(nvtx, track, begun) : UINT64_MAX);
+    bound_time(names, time, begun < track->ranges.count ? start_of(nvtx, track, begun) : UINT64_MAX);
     for (uint32_t next = begun > 0 ? track->ranges.items[begun - 1] + 1 : 0; next != 0; next = range->parent) {
         range = &nvtx->ranges.items[next - 1];
         if (range->end >= time)
-            capture_names_bound(names, time, range->end + 1);
+            bound_time(names, time, range->end + 1);
     }
 }
 
 /* The piece of the thread's time in which the same ranges are open. */
-static void bound(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct capture_names *names)
+static void bound(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct projection_pieces *pieces = FIND_ITEM(&nvtx->projections.pieces, &nvtx->projections.threads, thread);
     if (!pieces)
         return;
     size_t begun = COUNT_BEFORE(pieces->starts.count, i, pieces->starts.items[i] <= time);
     if (begun > 0)
-        capture_names_bound(names, pieces->starts.items[begun - 1], UINT64_MAX);
+        bound_time(names, pieces->starts.items[begun - 1], UINT64_MAX);
     if (begun < pieces->starts.count)
-        capture_names_bound(names, 0, pieces->starts.items[begun]);
+        bound_time(names, 0, pieces->starts.items[begun]);
 }
 
-void nvtx_open_at(const struct process *process, uint32_t thread, uint64_t time, struct capture_names *names)
+void open_ranges_at(const struct process *process, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct nvtx *nvtx = process->nvtx;
     bound(nvtx, thread, time, names);

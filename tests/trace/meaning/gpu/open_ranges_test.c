@@ -4,7 +4,7 @@
 #include "common/spool_records.h"
 #include "tests/unit.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/gpu/captures.h"
+#include "trace/meaning/gpu/open_ranges.h"
 
 enum { THREADS = 3, DOMAINS = 2, STEPS = 400 };
 
@@ -64,21 +64,21 @@ static size_t look_at_all(const struct nvtx *nvtx, uint32_t thread, uint64_t tim
     return count;
 }
 
-static void ask(struct nvtx *nvtx, uint32_t thread, uint64_t time, struct capture_names *names)
+static void ask(struct nvtx *nvtx, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct process process = {.nvtx = nvtx};
-    *names = (struct capture_names){.until = UINT64_MAX};
-    nvtx_open_at(&process, thread, time, names);
+    *names = (struct open_names){.until = UINT64_MAX};
+    open_ranges_at(&process, thread, time, names);
 }
 
 static void check(struct nvtx *nvtx, uint32_t thread, uint64_t time)
 {
     static uint64_t starts[STEPS];
-    static struct capture_names names, later;
+    static struct open_names names, later;
     size_t count = look_at_all(nvtx, thread, time, starts);
     ask(nvtx, thread, time, &names);
-    assert_int_equal(names.count, count < CAPTURE_NAMES ? count : CAPTURE_NAMES);
-    assert_int_equal(names.left_out, count > CAPTURE_NAMES);
+    assert_int_equal(names.count, count < OPEN_NAMES ? count : OPEN_NAMES);
+    assert_int_equal(names.left_out, count > OPEN_NAMES);
     for (size_t i = 0; i < names.count; i++)
         assert_int_equal(names.items[names.count - 1 - i].start, starts[i]);
     assert_true(names.from <= time && time < names.until);
@@ -94,11 +94,11 @@ static void check_all(unsigned first, unsigned pushes)
         nvtx_init(&nvtx, NULL);
         uint64_t end = make_ranges(&nvtx, pushes);
         assert_int_equal(projections_begin(&nvtx), 0);
-        assert_int_equal(nvtx_open_begin(&nvtx), 0);
+        assert_int_equal(open_ranges_begin(&nvtx), 0);
         for (uint32_t thread = 500; thread <= 500 + THREADS; thread++)
             for (uint64_t time = 0; time < end; time++)
                 check(&nvtx, thread, time);
-        nvtx_open_end(&nvtx);
+        open_ranges_end(&nvtx);
         nvtx_release(&nvtx);
         seed = before;
     }

@@ -1,6 +1,9 @@
-#include "trace/meaning/base/event_passes.h"
+#include "trace/meaning/passes/event_passes.h"
 
 #include <stddef.h>
+
+#include "trace/meaning/base/event_functions.h"
+#include "trace/spool/record_table.h"
 
 #define no_index NULL
 #define no_resolve NULL
