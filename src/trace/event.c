@@ -1,3 +1,4 @@
+/* The tables of categories and arguments as arrays, and how the words of a foreign trace are found in them. */
 #include "trace/event.h"
 
 const struct word category_words[CATEGORY_COUNT] = {[CATEGORY_OTHER] = {"", 0},

@@ -1,3 +1,4 @@
+/* Copies, packs and translates events as plain fields. A table says which field of the struct holds which argument. */
 #include "trace/event_fields.h"
 
 #include <ctype.h>

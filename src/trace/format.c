@@ -1,3 +1,4 @@
+/* The table of formats: the ending of the name, the sink, and what is done with the bytes on the way. */
 #include "trace/format.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * Decides whose code a frame is (the program's, PyTorch's, CUDA's, the system's, …) by the path of its module or file,
+ * and which frame stands for a stack.
+ */
 #include "trace/frames.h"
 
 #include <stdbool.h>

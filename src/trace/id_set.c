@@ -1,3 +1,4 @@
+/* Blocks of bits in a map by the upper bits of the ids. */
 #include "trace/id_set.h"
 
 #include <stdlib.h>

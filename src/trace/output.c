@@ -1,3 +1,7 @@
+/*
+ * Opens the temporary file, passes the buffer's bytes through the compression of the format, and renames the file at
+ * the end. Parts that several threads write are temporary files that are appended in order.
+ */
 #include "trace/output.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Lanes: the slices of a row are collected and sorted, and each gets the first lane with space, found in a tree over
+ * the lanes. Tracks are found by kind, device, context and number; rows get their numbers when all are known.
+ */
 #include "trace/tracks.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Checks and compiles the options that select a part of a trace, finds the times that they mean, and keeps lists of
+ * windows sorted and without overlaps.
+ */
 #include "trace/windows.h"
 
 #include <errno.h>

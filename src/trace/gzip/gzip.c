@@ -1,3 +1,7 @@
+/*
+ * Deflates with libdeflate. Each member says its own size in an extra field of its header, so that readers find the
+ * next one without unpacking.
+ */
 #include "trace/gzip/gzip.h"
 
 #include <errno.h>

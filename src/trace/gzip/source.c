@@ -1,3 +1,7 @@
+/*
+ * Reads plain files, gzip files of others through zlib, and gzip files of ours with several threads, since their
+ * members say where the next begins. What was read of a pipe to find its format is kept.
+ */
 #include "trace/gzip/source.h"
 
 #include <errno.h>

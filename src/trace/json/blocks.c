@@ -1,3 +1,7 @@
+/*
+ * Cuts the file into blocks of text at what looks like the border between two events. Threads parse blocks ahead; the
+ * reader takes them in order, and parses a block's text itself where the guess was wrong.
+ */
 #include "trace/json/blocks.h"
 
 #include <pthread.h>

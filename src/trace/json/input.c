@@ -1,3 +1,7 @@
+/*
+ * The text that the reader sees: a window on the block at hand, or on several blocks joined where a value spans a
+ * border. It also counts lines for messages.
+ */
 
 #include <inttypes.h>
 #include <stdarg.h>

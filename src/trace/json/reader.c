@@ -1,3 +1,7 @@
+/*
+ * Walks over the structure of the file (the object, its keys, the array of events), takes the events that blocks.c has
+ * parsed ahead, and parses the others itself. What is not JSON is passed over and counted.
+ */
 #include "trace/json/reader.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Finds the end of a value in a text that may go on later, without looking into it, and reads times as nanoseconds. */
 #include "trace/json/text.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Members of events without a tree of them, the table of rows (pid and tid may be words), and ids of flows, which
+ * become numbers of ours.
+ */
 #include "trace/json/source_parts.h"
 
 #include <errno.h>

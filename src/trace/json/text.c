@@ -1,3 +1,7 @@
+/*
+ * A checker that walks over text once, with a stack of what is open, and functions that find members and values in
+ * text that was checked.
+ */
 #include "trace/json/text.h"
 
 #include <stdint.h>

@@ -1,3 +1,7 @@
+/*
+ * Looks at the first bytes of a file to find what it is, and reads it with the reader of its format. Files that people
+ * give by mistake (a report of Nsight Systems, say) are named in the error.
+ */
 #include "trace/meaning/sources.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Reads packets from a file into runs, and, for the writer, compresses the packets of a section. */
 #include "trace/pftrace/packets.h"
 
 #include <errno.h>

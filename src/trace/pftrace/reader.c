@@ -1,3 +1,7 @@
+/*
+ * Reads the packets of a run: time, sequence, what it interns, and its event. The events themselves are read by
+ * reader_events.c. A compressed packet is unpacked and its packets are read in its place.
+ */
 #include "trace/pftrace/reader.h"
 
 #include <errno.h>

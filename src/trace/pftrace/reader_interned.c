@@ -1,3 +1,4 @@
+/* Tables of interned names, categories and arguments of each packet sequence, by their numbers in the file. */
 #include "trace/pftrace/reader.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Packet sequences of the rows: their numbers, the texts that they have interned, and their clocks, by which times are
+ * written as differences.
+ */
 
 #include "trace/pftrace/writer.h"
 

@@ -1,3 +1,4 @@
+/* A walk over the agent's records in a chunk, which checks each one's size and text, and a decoder for each type. */
 #include "trace/spool/agent_records.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Tables of names that the build makes of CUDA's headers, and functions that find a number in them. */
 #include "trace/spool/cuda_names.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * A walk over CUPTI's records in a chunk, and a decoder for each kind. A field is read only if the record is long
+ * enough to have it.
+ */
 #include "trace/spool/cupti.h"
 
 #include <cupti_version.h>

@@ -1,3 +1,4 @@
+/* Packs and reads the head of one process in the file of processes that have ended. */
 #include "trace/spool/ended_file.h"
 
 #include <assert.h>

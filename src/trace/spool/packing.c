@@ -1,3 +1,7 @@
+/*
+ * Splits records into columns and joins them again, and compresses the columns with LZ4. Two passes over a chunk find
+ * the words that vary and write their differences.
+ */
 #include "trace/spool/packing.h"
 
 #include <lz4.h>

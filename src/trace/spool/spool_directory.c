@@ -1,3 +1,4 @@
+/* Lists a directory's spools, reads the entries of the file of ended processes, and sorts all by name. */
 #include "trace/spool/spool_directory.h"
 
 #include <dirent.h>

@@ -1,3 +1,7 @@
+/*
+ * Opens a spool: checks its header, follows the chain of its chunks, adds those that the launcher packed into the file
+ * beside it, and puts all in order.
+ */
 #include "trace/spool/spool_file.h"
 
 #include <errno.h>

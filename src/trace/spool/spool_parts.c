@@ -1,3 +1,7 @@
+/*
+ * The bytes of a spool's parts: read when they are asked for, or unpacked. The agent's records are copied once,
+ * because indexes point into them.
+ */
 #include "trace/spool/spool_file.h"
 
 #include <errno.h>

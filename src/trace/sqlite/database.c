@@ -1,3 +1,7 @@
+/*
+ * Executes the statements of schema.c: it opens the database, binds the rows that threads have made, interns names,
+ * and makes indexes and views at the end.
+ */
 #include "trace/sqlite/database.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * The tables as lists of columns, and the SQL that is made of these: CREATE, INSERT, views and the search for
+ * launches.
+ */
 #include "trace/sqlite/schema.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * The marks of recording on and off, sorted, and questions about them; the slices that show them. Intervals in which
+ * plugins were called are kept the same way, for each thread.
+ */
 #include "trace/meaning/base/capture_intervals.h"
 
 #include "common/log.h"

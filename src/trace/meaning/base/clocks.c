@@ -1,3 +1,7 @@
+/*
+ * Finds the stretches between two settings of the clock, from the headers and records of all spools of a run, and
+ * moves the time of each event to the common axis.
+ */
 #include "trace/meaning/base/clocks.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Questions that several topics ask about a process: whether a time can be its own, which row a thread or stream has,
+ * and which names were given.
+ */
 #include "trace/meaning/base/process.h"
 
 #include "common/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Remembers recorded stacks, mappings and functions of Python by number, ties stacks to calls, and asks the
+ * frame_namer for the names of a stack's frames.
+ */
 #include "trace/meaning/base/stacks.h"
 
 #include <stdlib.h>

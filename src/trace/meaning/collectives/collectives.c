@@ -1,3 +1,7 @@
+/*
+ * Walks over the ranges of each thread in the domains of NCCL and MPI, reads their payloads, and makes a call of each,
+ * with its communicator, group and operation.
+ */
 #include "trace/meaning/collectives/collectives.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Makes the arguments of calls and kernels that communicate: group, ranks, elements, bytes and peers, by Kineto's
+ * names.
+ */
 #include "common/number.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"

@@ -1,3 +1,4 @@
+/* Groups the communicators of all processes by their number, finds the ranks of each, and writes "distributedInfo". */
 #include "trace/meaning/collectives/distributed.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * For each node of a graph, finds what was open on the threads that captured it, and makes a path of the names. A
+ * replayed operation finds its path by its node.
+ */
 #include "trace/meaning/gpu/captures.h"
 
 #include "common/buffer.h"

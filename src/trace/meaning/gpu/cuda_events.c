@@ -1,3 +1,7 @@
+/*
+ * Records of CUDA events by event and time, so that a wait finds the record that it waited for. Waits become slices,
+ * and records of events instants with the names that the program gave them.
+ */
 #include "trace/meaning/gpu/cuda_events.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Joins the start and the end of each device range, finds the GPU's times of both markers, and writes the ranges as
+ * slices of their streams.
+ */
 #include "trace/meaning/gpu/device_ranges.h"
 
 #include "common/array.h"

@@ -1,3 +1,7 @@
+/*
+ * Kernels, copies, sets and graph launches: the index pass counts them for their calls and rows, the resolve pass
+ * finds the call of each, and the write pass makes slices with their arguments, and flows.
+ */
 #include "trace/meaning/gpu/gpu_ops.h"
 
 #include <errno.h>

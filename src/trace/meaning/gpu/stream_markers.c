@@ -1,3 +1,7 @@
+/*
+ * Moves each marker in a stream to the end of the operation before it, because CUPTI's time of the marker itself may
+ * be later.
+ */
 #include "trace/meaning/gpu/stream_markers.h"
 
 #include "common/array.h"

@@ -1,3 +1,7 @@
+/*
+ * Joins the records of each phase of compilation, ends open ones, finds the threads of JIT operations, and writes all
+ * as slices of the row "compilation".
+ */
 #include "trace/meaning/host/compilation.h"
 
 #include <string.h>

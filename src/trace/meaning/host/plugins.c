@@ -1,3 +1,7 @@
+/*
+ * What plugins recorded: slices, instants, counters, and lines, which go to the metadata and to the last lines on
+ * stderr.
+ */
 #include "trace/meaning/host/plugins.h"
 
 #include <math.h>

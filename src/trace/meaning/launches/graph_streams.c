@@ -1,3 +1,4 @@
+/* Finds streams on which one graph alone ran, and folds their rows into further lanes of the launch's stream. */
 #include "trace/meaning/launches/graph_streams.h"
 
 #include "common/log.h"

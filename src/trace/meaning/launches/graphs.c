@@ -1,3 +1,7 @@
+/*
+ * Follows copies of nodes to the node that the program made, and finds the launch that an operation in a conditional
+ * body belongs to, by times.
+ */
 #include "trace/meaning/launches/graphs.h"
 
 #include "common/array.h"

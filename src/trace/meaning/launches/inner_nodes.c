@@ -1,3 +1,4 @@
+/* Works out the numbers of inner nodes from the copies that each instantiation reported. */
 #include "trace/meaning/launches/inner_nodes.h"
 
 #include "common/log.h"

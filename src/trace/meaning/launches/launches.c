@@ -1,3 +1,7 @@
+/*
+ * The table of launches by correlation id, in pages that threads fill at the same time, and the slices of API calls
+ * with the starts of their flows.
+ */
 #include "trace/meaning/launches/launches.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Adds each allocation and subtracts each release, by address, and keeps the level of each kind of memory on each
+ * device.
+ */
 #include "trace/meaning/memory/allocations.h"
 
 #include <stdlib.h>

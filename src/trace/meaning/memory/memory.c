@@ -1,3 +1,7 @@
+/*
+ * Collects the steps of memory, sorts them by time, and writes each as an instant, with a counter where a level
+ * changed.
+ */
 #include "trace/meaning/memory/memory.h"
 
 #include <inttypes.h>

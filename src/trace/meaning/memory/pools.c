@@ -1,3 +1,7 @@
+/*
+ * Collects the levels of memory pools that the agent asked for, sorts them by time, and writes the sum of a device's
+ * pools as counters. The most that each pool ever held goes to the metadata.
+ */
 #include "trace/meaning/memory/pools.h"
 
 #include <stdio.h>

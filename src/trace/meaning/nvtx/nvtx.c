@@ -1,3 +1,7 @@
+/*
+ * Pairs pushes with pops and starts with ends, for each thread and domain, and finds the innermost range around a
+ * time.
+ */
 #include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/log.h"

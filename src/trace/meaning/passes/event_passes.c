@@ -1,3 +1,4 @@
+/* The tables of record_table.h, CUPTI's records and the agent's, as arrays by event type. */
 #include "trace/meaning/passes/event_passes.h"
 
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * Threads read parts of the spool ahead, in any order; the calling thread takes what each found, in the order of the
+ * parts. Also decides which records the trace shows at all.
+ */
 #include "trace/meaning/passes/parallel_scan.h"
 
 #include "common/api_classes.h"

@@ -1,3 +1,4 @@
+/* Opens the spools of a run, calls the passes one after another, and writes the file. */
 #include "trace/meaning/passes/passes.h"
 
 #include <malloc.h>

@@ -1,3 +1,7 @@
+/*
+ * Pairs starts and ends of operators, links those of the backward pass to the forward pass, and makes their arguments
+ * and flows.
+ */
 #include "trace/meaning/torch/operators.h"
 
 #include <stdlib.h>
