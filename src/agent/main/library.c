@@ -341,7 +341,7 @@ static void *take_buffer(size_t *bytes)
     uint64_t most = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
     thread_buffer.asked = now;
     thread_buffer.bytes = most;
-    struct spool_chunk *chunk = chunk_take_sized(SPOOL_CUPTI, most / 4, most);
+    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI, most / 4, most);
     if (!chunk)
         return NULL;
     *bytes = chunk_space(chunk);

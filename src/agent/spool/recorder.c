@@ -135,7 +135,7 @@ int crash_chunk_open(void)
 {
     if (last.chunk)
         return 0;
-    struct spool_chunk *chunk = chunk_take_sized(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
+    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
     if (!chunk)
         return -1;
     struct spool_open_call *calls = (struct spool_open_call *)chunk_data(chunk);

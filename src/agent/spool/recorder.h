@@ -28,10 +28,9 @@
 /* Opens the spool of this process in DIRECTORY, with a little space in the pool. Returns 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
-/* A chunk for this thread, in use, empty; NULL: the spool is full, or the child was not announced (fork_watch.h). */
-struct spool_chunk *chunk_take(enum spool_chunk_type type);
-/* The same of MOST bytes with its header, or of less, but of LEAST. */
-struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
+/* Returns a chunk for this thread, in use and empty, of LEAST to MOST bytes with its header. Returns NULL if the spool
+ * is full, or the child was not announced (fork_watch.h). */
+struct spool_chunk *chunk_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
 
 /* The chunk holds USED bytes of data and is finished with; the rest of its space is handed out again. */
 void chunk_done(struct spool_chunk *chunk, uint64_t used);

@@ -64,7 +64,7 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
     return chunk;
 }
 
-struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most)
+struct spool_chunk *chunk_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct signal_guard before;
     if (fork_unannounced())
@@ -73,13 +73,6 @@ struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least,
     struct spool_chunk *chunk = take(type, least, most);
     signal_guard_end(&before);
     return chunk;
-}
-
-struct spool_chunk *chunk_take(enum spool_chunk_type type)
-{
-    if (type == SPOOL_CUPTI)
-        return chunk_take_sized(type, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
-    return chunk_take_sized(type, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES);
 }
 
 void chunk_done(struct spool_chunk *chunk, uint64_t used)
@@ -223,7 +216,7 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
     while (most < least)
         most *= 4;
     mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
-    struct spool_chunk *chunk = chunk_take_sized(SPOOL_RECORDS, least, most);
+    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS, least, most);
     if (!chunk)
         return false;
     mine->chunk = chunk;

@@ -37,7 +37,7 @@ UNIT_TEST(header_tells_who_wrote_it)
 
 UNIT_TEST(cupti_chunks_are_aligned_blank_and_large)
 {
-    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    struct spool_chunk *chunk = take_chunk(SPOOL_CUPTI);
     assert_non_null(chunk);
     assert_int_equal((uintptr_t)chunk_data(chunk) % SPOOL_ALIGN, 0);
     assert_true(chunk->bytes >= CUPTI_CHUNK_BYTES_MIN);
@@ -49,10 +49,10 @@ UNIT_TEST(cupti_chunks_are_aligned_blank_and_large)
 
 UNIT_TEST(what_is_not_used_is_handed_out_again)
 {
-    struct spool_chunk *first = chunk_take(SPOOL_CUPTI);
+    struct spool_chunk *first = take_chunk(SPOOL_CUPTI);
     memset(chunk_data(first), 'x', 1000);
     chunk_done(first, 1000);
-    struct spool_chunk *second = chunk_take(SPOOL_CUPTI);
+    struct spool_chunk *second = take_chunk(SPOOL_CUPTI);
     assert_ptr_equal(second, (char *)first + 1088); /* a header and 1000 bytes, aligned */
     assert_true(second->sequence > first->sequence);
     assert_int_equal(second->state, SPOOL_IN_USE);
@@ -67,7 +67,7 @@ UNIT_TEST(what_is_not_used_is_handed_out_again)
 
 UNIT_TEST(a_record_chunk_is_a_small_piece)
 {
-    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS);
+    struct spool_chunk *chunk = take_chunk(SPOOL_RECORDS);
     assert_int_equal(chunk->bytes, RECORDS_CHUNK_BYTES);
     assert_int_equal(chunk->thread, gettid());
     chunk_done(chunk, 8);
@@ -78,7 +78,7 @@ UNIT_TEST(the_stock_never_runs_dry)
     enum { COUNT = 200 };
     struct spool_chunk *chunks[COUNT];
     for (unsigned i = 0; i < COUNT; i++) {
-        chunks[i] = chunk_take(SPOOL_CUPTI);
+        chunks[i] = take_chunk(SPOOL_CUPTI);
         assert_non_null(chunks[i]);
         for (unsigned before = 0; before < i; before++)
             assert_ptr_not_equal(chunks[before], chunks[i]);
@@ -100,7 +100,7 @@ UNIT_TEST(without_space_there_is_no_chunk_and_no_death)
         if (chunks_open(directory, 0) != 0)
             _exit(100);
         close(STDERR_FILENO);
-        while (taken < 50 && chunk_take(SPOOL_CUPTI))
+        while (taken < 50 && take_chunk(SPOOL_CUPTI))
             taken++;
         _exit(taken);
     }
@@ -112,14 +112,14 @@ UNIT_TEST(without_space_there_is_no_chunk_and_no_death)
 
 UNIT_TEST(a_forked_child_cannot_touch_the_parents_spool)
 {
-    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
+    struct spool_chunk *chunk = take_chunk(SPOOL_CUPTI);
     uint32_t before = fork_generation();
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         chunks_atfork_child();
         memset(chunk_data(chunk), 'c', 100); /* as CUPTI would, that knows nothing of fork */
-        _exit(fork_generation() == before + 1 && !chunk_take(SPOOL_RECORDS) ? 0 : 1);
+        _exit(fork_generation() == before + 1 && !take_chunk(SPOOL_RECORDS) ? 0 : 1);
     }
     int status;
     waitpid(child, &status, 0);
@@ -134,11 +134,11 @@ static pthread_barrier_t all_have_one;
 /* Fills chunks until there are no more; the last one stays in use. */
 static void *fill_chunks(void *last)
 {
-    struct spool_chunk *chunk, *mine = chunk_take(SPOOL_RECORDS);
+    struct spool_chunk *chunk, *mine = take_chunk(SPOOL_RECORDS);
     assert_non_null(mine);
     memset(chunk_data(mine), 'r', chunk_space(mine));
     pthread_barrier_wait(&all_have_one);
-    while ((chunk = chunk_take(SPOOL_RECORDS))) {
+    while ((chunk = take_chunk(SPOOL_RECORDS))) {
         chunk_done(mine, chunk_space(mine));
         memset(chunk_data(chunk), 'r', chunk_space(chunk));
         mine = chunk;
@@ -175,8 +175,8 @@ UNIT_TEST(a_removed_file_is_given_back_while_threads_record)
         assert_int_equal(chunk_data(last[i])[0], 'r');
         chunk_done(last[i], chunk_space(last[i]));
     }
-    assert_null(chunk_take(SPOOL_RECORDS));
-    assert_null(chunk_take(SPOOL_CUPTI));
+    assert_null(take_chunk(SPOOL_RECORDS));
+    assert_null(take_chunk(SPOOL_CUPTI));
     fstat(fd, &status);
     assert_true(status.st_blocks * 512 <= SPOOL_HEADER_BYTES + 3 * (int64_t)SPOOL_SEGMENT_BYTES);
     close(fd);

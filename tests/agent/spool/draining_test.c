@@ -104,7 +104,7 @@ static bool is_blank(const char *data, uint64_t bytes)
 
 static void fill_chunk(enum spool_chunk_type type, uint64_t number, uint64_t used)
 {
-    struct spool_chunk *chunk = chunk_take(type);
+    struct spool_chunk *chunk = take_chunk(type);
     assert_non_null(chunk);
     assert_true(is_blank(chunk_data(chunk), chunk_space(chunk)));
     used = used < chunk_space(chunk) ? used : chunk_space(chunk);
@@ -123,7 +123,7 @@ static void *write_chunks(void *first)
     for (uint64_t i = from; i < from + EACH; i++) {
         fill_chunk(i % 3 ? SPOOL_CUPTI : SPOOL_RECORDS, i, sizes[i % 7]);
         if (i % 16 == 0)
-            chunk_done(chunk_take(SPOOL_RECORDS), 0);
+            chunk_done(take_chunk(SPOOL_RECORDS), 0);
     }
     return NULL;
 }
@@ -229,12 +229,12 @@ UNIT_TEST(what_nobody_drains_stays_in_the_file_and_not_in_memory)
 
 UNIT_TEST(own_records_are_not_between_those_of_cupti)
 {
-    struct spool_chunk *cupti = chunk_take(SPOOL_CUPTI), *records = chunk_take(SPOOL_RECORDS);
+    struct spool_chunk *cupti = take_chunk(SPOOL_CUPTI), *records = take_chunk(SPOOL_RECORDS);
     for (unsigned i = 0; i < 20; i++) { /* rests of both are there to be chosen */
         chunk_done(cupti, 1000);
         chunk_done(records, 1000);
-        cupti = chunk_take(SPOOL_CUPTI);
-        records = chunk_take(SPOOL_RECORDS);
+        cupti = take_chunk(SPOOL_CUPTI);
+        records = take_chunk(SPOOL_RECORDS);
     }
     chunk_done(cupti, 8);
     chunk_done(records, 8);

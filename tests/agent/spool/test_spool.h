@@ -5,6 +5,7 @@
 #define TESTS_AGENT_SPOOL_TEST_SPOOL_H
 
 #include "agent/spool/recorder.h"
+#include "agent/spool/spool_file.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;
@@ -14,6 +15,14 @@ static inline int open_test_spool(uint64_t trace_bits)
 {
     directory = new_directory();
     return chunks_open(directory, trace_bits);
+}
+
+/* A chunk as CUPTI gets it for its records, or as a thread that writes much gets it. */
+static inline struct spool_chunk *take_chunk(enum spool_chunk_type type)
+{
+    if (type == SPOOL_CUPTI)
+        return chunk_take(type, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
+    return chunk_take(type, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES);
 }
 
 /* For cmocka, when all tests are done. */

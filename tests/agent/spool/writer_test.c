@@ -280,7 +280,7 @@ static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **
         bool refused = true;
         for (int i = 0; i < 10; i++)
             refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
-        refused = refused && !chunk_take(SPOOL_CUPTI);
+        refused = refused && !take_chunk(SPOOL_CUPTI);
         _exit(refused ? 0 : 1);
     }
     int status = 1;
