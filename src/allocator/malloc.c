@@ -1,6 +1,6 @@
 /*
- * gputrace_malloc() and gputrace_free(), and what helps when memory is exhausted: include/gputrace/allocator.h. Nothing
- * here needs tracing.
+ * gputrace_malloc() and gputrace_free(), and what is tried when memory is exhausted (see
+ * include/gputrace/allocator.h). Nothing here needs tracing.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Limits, statistics, snapshots and history: the rest of include/gputrace/allocator.h. No lock is held while the driver
- * is called.
+ * The functions of include/gputrace/allocator.h for limits, statistics, snapshots and history. No lock is held while
+ * the driver is called.
  */
 #include <stdbool.h>
 #include <stdlib.h>

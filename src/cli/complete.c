@@ -1,4 +1,7 @@
-/* Completion of command lines by the rows of commands and options. */
+/*
+ * Completes a command line: finds the command and the option that the word belongs to by their rows, and prints the
+ * words that may stand there.
+ */
 #include "cli/complete.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * gputrace convert: what was recorded, or a trace or a part of it, in the format that a name asks for. gputrace cut:
- * the same for a part.
+ * `gputrace convert` writes a run's records or a trace in the format that the name of the output asks for; `gputrace
+ * cut` writes a part of a trace in the same way.
  */
 #include <limits.h>
 #include <signal.h>

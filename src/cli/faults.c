@@ -1,6 +1,6 @@
 /*
- * The command's stack (a context of ucontext.h, so that the thread stays the same), and handlers of faults, which run
- * on a stack of their own, as the fault may be the end of the other one.
+ * Runs the command on a large stack (a context of ucontext.h, so that the thread stays the same), and handles faults
+ * on a stack of their own, because the fault may be the end of the other one.
  */
 #include "cli/faults.h"
 

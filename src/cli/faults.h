@@ -1,6 +1,6 @@
 /*
- * The command's stack, and what it says when it cannot go on: whatever the user's limits are, a command has the stack
- * that its libraries need, and one that cannot go on says where the records are.
+ * Gives a command the stack that its libraries need, whatever the user's limits are. If the command crashes, the
+ * handler says where the records are.
  */
 #ifndef GPUTRACE_CLI_FAULTS_H
 #define GPUTRACE_CLI_FAULTS_H

@@ -1,6 +1,4 @@
-/*
- * gputrace merge: the traces of several ranks, hosts or runs as one.
- */
+/* `gputrace merge`: its options; it joins the traces of several ranks, hosts or runs to one. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

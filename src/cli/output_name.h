@@ -1,6 +1,4 @@
-/*
- * The name of the trace file: patterns in it, and what becomes of a file that has it already.
- */
+/* Expands the patterns in the name of a trace file, and decides what becomes of a file that has the name already. */
 #ifndef GPUTRACE_CLI_OUTPUT_NAME_H
 #define GPUTRACE_CLI_OUTPUT_NAME_H
 

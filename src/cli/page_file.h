@@ -1,6 +1,4 @@
-/*
- * Where a report goes: the file of --html or -o, or standard output.
- */
+/* Writes a report to where it goes: the file of --html or -o, or standard output. */
 #ifndef GPUTRACE_CLI_PAGE_FILE_H
 #define GPUTRACE_CLI_PAGE_FILE_H
 

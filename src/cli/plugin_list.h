@@ -1,6 +1,4 @@
-/*
- * The plugins of `--plugin FILE[,key=value…]`: the path of each, for the setting of the agent.
- */
+/* Finds the plugins of `--plugin FILE[,key=value…]` and puts their paths into the setting for the agent. */
 #ifndef GPUTRACE_CLI_PLUGIN_LIST_H
 #define GPUTRACE_CLI_PLUGIN_LIST_H
 

@@ -1,6 +1,6 @@
 /*
- * What stderr shows while something goes on: a line on the terminal that the next one replaces, and what becomes of an
- * unfinished trace when a signal ends the tool.
+ * Shows on stderr what goes on: a line on the terminal that the next one replaces. Removes an unfinished trace when a
+ * signal ends the tool.
  */
 #ifndef GPUTRACE_CLI_PROGRESS_H
 #define GPUTRACE_CLI_PROGRESS_H

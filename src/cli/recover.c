@@ -1,5 +1,6 @@
 /*
- * gputrace recover: writes the trace of a run whose launcher did not write it. Without a directory, it lists them.
+ * `gputrace recover`: writes the trace of a run whose launcher could not write it. Without a directory, it lists such
+ * runs.
  */
 #include <limits.h>
 #include <stddef.h>

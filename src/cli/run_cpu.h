@@ -1,6 +1,4 @@
-/*
- * `gputrace run --cpu=LIST`: the option, and what is said of what there is not.
- */
+/* The option `gputrace run --cpu=LIST`, and the warnings about what this user or machine cannot record. */
 #ifndef GPUTRACE_CLI_RUN_CPU_H
 #define GPUTRACE_CLI_RUN_CPU_H
 

@@ -1,6 +1,4 @@
-/*
- * The words of -r: sections of a report, each with its parts.
- */
+/* Reads the words of -r: sections of a report, each with its parts. */
 #ifndef GPUTRACE_CLI_SECTION_WORDS_H
 #define GPUTRACE_CLI_SECTION_WORDS_H
 

@@ -1,6 +1,4 @@
-/*
- * The launcher's note about a run for the trace's metadata: session.json in the spool directory.
- */
+/* Writes and reads session.json in the spool directory: the launcher's note about a run, for the trace's metadata. */
 #ifndef GPUTRACE_CLI_SESSION_H
 #define GPUTRACE_CLI_SESSION_H
 

@@ -1,6 +1,6 @@
 /*
- * What is printed about a trace that was written: its last line, the messages of plugins, and why
- * it has nothing of a program.
+ * Prints what the user is told about a trace that was written: its last line, the messages of plugins, and why it has
+ * nothing of a program.
  */
 #ifndef GPUTRACE_CLI_SUMMARY_H
 #define GPUTRACE_CLI_SUMMARY_H

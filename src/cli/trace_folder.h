@@ -1,6 +1,4 @@
-/*
- * The traces in a directory that is named in the place of a trace: those of a job.
- */
+/* Lists the traces of a job in a directory that the user names in place of a trace. */
 #ifndef GPUTRACE_CLI_TRACE_FOLDER_H
 #define GPUTRACE_CLI_TRACE_FOLDER_H
 

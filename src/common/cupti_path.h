@@ -1,6 +1,4 @@
-/*
- * Where a libcupti may lie: one order of search for the library, which loads it, and for `gputrace doctor`.
- */
+/* The one order in which a libcupti is searched, for the library, which loads it, and for `gputrace doctor`. */
 #ifndef GPUTRACE_COMMON_CUPTI_PATH_H
 #define GPUTRACE_COMMON_CUPTI_PATH_H
 

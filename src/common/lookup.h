@@ -1,6 +1,4 @@
-/*
- * Lists of items: adding, items by a key, sorting, searches in sorted items.
- */
+/* Macros for lists of items: finding and adding an item by a key, sorting, and searching in sorted items. */
 #ifndef GPUTRACE_COMMON_LOOKUP_H
 #define GPUTRACE_COMMON_LOOKUP_H
 

@@ -1,6 +1,4 @@
-/*
- * Pages of memory, and files that stand in for memory.
- */
+/* Allocates large memory, reads and writes files as a whole, and makes temporary files that stand in for memory. */
 #ifndef GPUTRACE_COMMON_MEMORY_H
 #define GPUTRACE_COMMON_MEMORY_H
 

@@ -1,7 +1,7 @@
 /*
- * Where CPython keeps what a stack of Python's functions is read from, by version: offsets in bytes. They are those of
- * the headers of CPython 3.8 to 3.14 on 64-bit machines; a minor version never changes them. From 3.13 on the
- * interpreter has most of them in a table at the begin of _PyRuntime, and that is used.
+ * Says where CPython keeps what a stack of Python functions is read from: offsets in bytes, by version. They are those
+ * of the headers of CPython 3.8 to 3.14 on 64-bit machines; a minor version never changes them. From 3.13 on the
+ * interpreter has most of them in a table at the beginning of _PyRuntime, and that is used.
  */
 #ifndef GPUTRACE_COMMON_PYTHON_LAYOUT_H
 #define GPUTRACE_COMMON_PYTHON_LAYOUT_H

@@ -1,6 +1,6 @@
 /*
- * What code objects of CPython point to: the characters of strings, and the source line of an instruction, from the
- * table that a code object has for it. There were three formats.
+ * Reads what code objects of CPython point to: the characters of strings, and the source line of an instruction, from
+ * the code object's table of lines, which has one of three formats.
  */
 #ifndef GPUTRACE_COMMON_PYTHON_LINES_H
 #define GPUTRACE_COMMON_PYTHON_LINES_H

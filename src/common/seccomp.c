@@ -1,4 +1,4 @@
-/* Reads the mode of seccomp and the number of filters from the text of /proc/PID/status. */
+/* Reads the mode of seccomp and the number of filters from the text of /proc/thread-self/status. */
 #include "common/seccomp.h"
 
 #include <errno.h>

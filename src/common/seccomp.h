@@ -1,6 +1,4 @@
-/*
- * Filters of system calls (seccomp), as /proc shows them.
- */
+/* Reads from /proc how many filters of system calls (seccomp) this process has. */
 #ifndef GPUTRACE_COMMON_SECCOMP_H
 #define GPUTRACE_COMMON_SECCOMP_H
 

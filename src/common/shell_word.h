@@ -1,6 +1,4 @@
-/*
- * Words of commands in messages, as they are typed into a shell.
- */
+/* Quotes words of commands in messages, so that they can be typed into a shell. */
 #ifndef GPUTRACE_COMMON_SHELL_WORD_H
 #define GPUTRACE_COMMON_SHELL_WORD_H
 

@@ -1,5 +1,6 @@
 /*
- * Text: UTF-8, and the known word nearest to an unknown one.
+ * Checks and makes UTF-8, shows text on a terminal safely, cuts names, counts things in words, and finds the known
+ * word nearest to an unknown one.
  */
 #ifndef GPUTRACE_COMMON_TEXT_H
 #define GPUTRACE_COMMON_TEXT_H

@@ -1,6 +1,4 @@
-/*
- * Threads, and a parallel loop whose results come in order.
- */
+/* Starts threads that take no signals, and runs loops in parallel whose results come in order. */
 #ifndef GPUTRACE_COMMON_THREADS_H
 #define GPUTRACE_COMMON_THREADS_H
 

@@ -1,6 +1,4 @@
-/*
- * Checks what tracing needs, and explains how to fix what is missing.
- */
+/* Checks what tracing needs, and explains how to repair what is missing. */
 #ifndef GPUTRACE_DOCTOR_DOCTOR_H
 #define GPUTRACE_DOCTOR_DOCTOR_H
 

@@ -1,4 +1,4 @@
-/* The witness, the watcher and the job control that process_group.h describes. */
+/* The witness, the watcher and the job control that the header describes. */
 #include "launch/process_group.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
-/*
- * The program to run and the library to load into it: where they are, and what their files say.
- */
+/* Finds the program to run and the library to load into it, and reads in their files what matters before the run. */
 #ifndef GPUTRACE_LAUNCH_PROGRAM_H
 #define GPUTRACE_LAUNCH_PROGRAM_H
 

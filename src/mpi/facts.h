@@ -1,6 +1,4 @@
-/*
- * One call of an MPI function, while it runs, and what is known of it.
- */
+/* Describes one call of an MPI function while it runs: what its arguments say, and what it makes. */
 #ifndef GPUTRACE_MPI_FACTS_H
 #define GPUTRACE_MPI_FACTS_H
 

@@ -1,4 +1,4 @@
-/* The file of one process: see struct cpu_file. */
+/* Writes the file of one process (struct cpu_file), in the format of a spool. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

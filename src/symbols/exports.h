@@ -1,6 +1,4 @@
-/*
- * What a program or a library exports, and where its code lies.
- */
+/* Finds what a program or a library exports, and where its code lies. */
 #ifndef GPUTRACE_SYMBOLS_EXPORTS_H
 #define GPUTRACE_SYMBOLS_EXPORTS_H
 

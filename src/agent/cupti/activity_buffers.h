@@ -1,6 +1,6 @@
 /*
- * CUPTI's activity records: the buffers that CUPTI writes them to, and the walk through a buffer for what dies with the
- * process: the names that records point to, and the sizes that the reader needs.
+ * Gives CUPTI the buffers that it writes activity records to, and walks through them for what dies with the process:
+ * the names that records point to, and the sizes of records, which the reader needs.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_ACTIVITY_BUFFERS_H
 #define GPUTRACE_AGENT_CUPTI_ACTIVITY_BUFFERS_H

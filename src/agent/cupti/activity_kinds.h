@@ -1,6 +1,6 @@
 /*
- * Which kinds of CUPTI's activity records are on: what the trace wants, while recording is on, and what others want
- * whether it is or not.
+ * Says which kinds of CUPTI's activity records are on: those that the trace wants are on while recording is on, those
+ * that device ranges or plugins want stay on as long as these need them.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_ACTIVITY_KINDS_H
 #define GPUTRACE_AGENT_CUPTI_ACTIVITY_KINDS_H

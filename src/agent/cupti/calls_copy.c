@@ -1,6 +1,4 @@
-/*
- * Copies and sets of memory. First what the functions for copies share.
- */
+/* The driver's functions that copy and set memory. What the many functions for copies have in common comes first. */
 
 #include "agent/cupti/driver_calls.h"
 

@@ -1,6 +1,6 @@
 /*
- * The libraries that are called at run time: CUPTI, in the version that the process or the machine has, from 11.8 on;
- * the libcuda that the process has loaded; and the versions of CUDA.
+ * Loads the libraries that are called at run time: CUPTI, from 11.8 on, in the version that the process or the machine
+ * has, and the libcuda that the process has loaded. Reads the versions of CUDA.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H

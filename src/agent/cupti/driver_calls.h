@@ -1,5 +1,6 @@
 /*
- * The driver's functions that have callbacks, one row each (calls_*.c), and the calls that a thread is in.
+ * Declares the driver's functions that have callbacks: each is a row in a table of calls_*.c, which says what kinds of
+ * event the call is published as, and by which function. Also declares the calls that a thread is in.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H

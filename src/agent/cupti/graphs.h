@@ -1,6 +1,6 @@
 /*
- * Graphs: which streams are being captured, which function each kernel node launches, and the first launch of each
- * executable graph.
+ * Follows CUDA graphs: which streams are being captured, which function each kernel node launches, and which launch of
+ * an executable graph is its first.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_GRAPHS_H
 #define GPUTRACE_AGENT_CUPTI_GRAPHS_H

@@ -1,6 +1,4 @@
-/*
- * Stream-ordered memory pools: how much each holds and lends, by asking the driver.
- */
+/* Finds out how much each pool of stream-ordered memory holds and has lent, by asking the driver. */
 #ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
 #define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
 

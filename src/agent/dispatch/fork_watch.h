@@ -1,6 +1,4 @@
-/*
- * Which process and thread this is: children that no handler announces, and the thread's number.
- */
+/* Says which process and thread this is, and notices children that no fork handler announces. */
 #ifndef GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
 #define GPUTRACE_AGENT_DISPATCH_FORK_WATCH_H
 

@@ -1,5 +1,6 @@
 /*
- * The exported functions of libgputrace.so.
+ * The exported functions of libgputrace.so: what CUDA's driver, NVTX and programs call by name. Each starts the
+ * library if that has not happened, and passes the call on.
  */
 #include <stddef.h>
 

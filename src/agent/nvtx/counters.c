@@ -1,6 +1,4 @@
-/*
- * NVTX's counters: defined once, sampled one by one or in batches.
- */
+/* NVTX's functions for counters: a counter is defined once, and its values come one by one or in batches. */
 #include <stdlib.h>
 #include <string.h>
 

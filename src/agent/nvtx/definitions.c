@@ -1,5 +1,6 @@
 /*
- * What NVTX's extensions define once and refer to later, and the clocks that events and counters are timed by.
+ * Keeps what NVTX's extensions define once and refer to later, so that a forked child can write it to its own spool;
+ * and the clocks that the program times its events by: their functions, points at which two clocks agree, and factors.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * Domains and registered strings, texts in NVTX's forms, and what is kept for each thread.
+ * NVTX's domains and registered strings, which live as long as the process, and what is kept of each thread. Reads
+ * texts in each of the forms that NVTX has.
  */
 #include <pthread.h>
 #include <stdlib.h>

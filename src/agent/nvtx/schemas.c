@@ -1,5 +1,6 @@
 /*
- * Payload schemas and enumerations that the program registered, and the semantic extensions.
+ * NVTX's functions that register schemas of payloads and enumerations, and the semantics of their entries. A schema is
+ * checked and measured once, so that payloads can be copied by it; the spool gets a record of it.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /*
- * This process: what the spool's header says about it, threads of ours, and a guard against signals and cancellation.
+ * Finds the facts about this process for the spool's header, starts threads of the library's own, and holds back
+ * signals and cancellation while a record is written.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_PROCESS_H
 #define GPUTRACE_AGENT_SPOOL_PROCESS_H

@@ -1,6 +1,6 @@
 /*
  * A writer for each thread: it fills a chunk with records, takes the next one when that is full, and writes the
- * thread's name first. No lock is taken between two chunks. What cannot be written is counted.
+ * thread's name first. No lock is taken while a chunk has space. What cannot be written is counted.
  */
 #include "agent/spool/recorder.h"
 
