@@ -223,7 +223,7 @@ DRIVER_CALL_PUBLISHES(cuMemUnmap, memory_unmapping, .address = p->ptr, .bytes = 
 
 /* --- pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say --- */
 
-/* From now on it lends without being named. */
+/* The device's current pool was set: from now on it lends to allocations that name no pool. */
 static void note_set_pool(const struct driver_return *returned)
 {
     const cuDeviceSetMemPool_params *p = returned->params;

@@ -27,7 +27,7 @@
  * returns here: it is overwritten in the end. */
 #define OPEN_CALLS_DEPTH 4u
 
-/* Of one thread; zero: none. */
+/* The open calls of one thread; all zero: none. */
 struct open_calls {
     unsigned next;
     struct open_call calls[OPEN_CALLS_DEPTH];

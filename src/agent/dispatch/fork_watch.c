@@ -10,7 +10,7 @@
 
 #include "common/memory.h"
 
-/* In .bss, whose whole pages are anonymous memory. */
+/* The page lies in .bss, whose whole pages are anonymous memory, which madvise() can have cleared in children. */
 __attribute__((aligned(FORK_PAGE_BYTES))) union fork_page fork_page;
 
 static struct {

@@ -33,14 +33,14 @@ union fork_page {
 };
 extern union fork_page fork_page;
 
-/* Of this process: another one after every fork(), so that threads notice that what they keep is the parent's. 0: there
- * is none yet, or this child was not announced. */
+/* A number of this process that differs from its parent's, so that threads notice that what they keep is the parent's.
+ * 0: there is none yet, or this child was not announced. */
 static inline uint32_t fork_generation(void)
 {
     return __atomic_load_n(&fork_page.generation, __ATOMIC_RELAXED);
 }
 
-/* Before anything is recorded or locked; does nothing the second time. */
+/* Must be called before anything is recorded or locked. Does nothing the second time. */
 void fork_watch_begin(void);
 
 /* In an announced child, by its one thread: a new generation. Nothing is counted until fork_watch_count(). */
@@ -49,10 +49,10 @@ void fork_watch_announced(void);
 /* Counts here what children that were not announced would have recorded. COUNTER lies in shared memory. */
 void fork_watch_count(uint64_t *counter);
 
-/* Whether this process is such a child. */
+/* Whether this process is a child that no handler announced. */
 bool fork_unannounced(void);
 
-/* The same, for a call that would have been recorded: it is counted. Async-signal-safe. */
+/* Whether it is such a child, for a call that would have been recorded: that is counted. Async-signal-safe. */
 bool fork_turned_away(void);
 
 /*

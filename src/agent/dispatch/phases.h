@@ -18,18 +18,19 @@
     (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
      REGISTRY_BIT(compilation_phase_end))
 
-/* A phase that lasts as long as a call of this thread: CALL has its start, function, context and correlation. */
+/* Begins a phase that lasts as long as a call of this thread: CALL has its start, function, context and correlation. */
 void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call);
 /* That call (the same correlation) returned, with CALL's end and result. Does nothing when it began no phase. */
 void phase_call_returns(const struct gputrace_call *call);
 
-/* A phase that lasts from one call to another: the capture of STREAM, which was begun with success (BOUND: only this
- * thread may end it) … */
+/* Begins a phase that lasts until another call: the capture of STREAM, which was begun with success. BOUND: only this
+ * thread may end it. */
 void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call);
-/* … and has ended, whole or broken. */
+/* The capture has ended, whole or broken. */
 void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call);
 
-/* What their objects take with them. Also done when a thread ends: its calls' phases, its captures that are bound. */
+/* Ends the phases of a stream or context that is destroyed. A thread that ends also ends the phases of its calls, and
+ * its captures that are bound. */
 void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call);
 void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call);
 

@@ -137,8 +137,8 @@ void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
 
-/* So many lists that were replaced may wait until something is removed: to find out whether they are in use can take
- * ten milliseconds. */
+/* How many replaced lists may wait to be freed before a removal looks whether they are in use, which can take ten
+ * milliseconds. */
 #define RETIRED_MOST 64u
 
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
@@ -209,7 +209,7 @@ static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
     return list;
 }
 
-/* Before the client can be called. */
+/* Must be called before the client can be called. */
 static void client_comes(void)
 {
     __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
@@ -254,7 +254,7 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     return list ? registration : 0;
 }
 
-/* Without the one at INDEX. When memory for a shorter list is exhausted it stays in the list, removed. */
+/* Replaces the list by one without the subscriber at INDEX. Without memory it stays in the list, marked as removed. */
 static void cut_out(unsigned kind, unsigned index)
 {
     struct subscribers *old = registry_lists[kind];

@@ -96,7 +96,8 @@ static void let_faults_through(int how)
     sigprocmask(how, &faults, NULL);
 }
 
-/* Of each buffer, and of each again after a name that could not be read, which is not asked for twice. */
+/* Publishes the names in each buffer. After a name that could not be read, the buffer is read again without that name.
+ */
 static void publish_names(void)
 {
     volatile unsigned buffer = 0, faults = 0;

@@ -71,7 +71,7 @@ static struct library {
     bool awaits_end; /* of the driver */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Not a child whose exit handlers were set by its parent. */
+/* Whether this process is recorded. A child that only inherited its parent's exit handlers is not. */
 static bool is_recorded(void)
 {
     return !fork_unannounced() && library.recording && spool_file_header()->pid == (uint32_t)getpid();
@@ -259,7 +259,8 @@ static void start_loading(bool forked)
         plugins_load(library.settings.plugins);
 }
 
-/* Without a guard, which would end the process: two threads may come here at once. */
+/* Whether a filter of system calls forbids what recording needs. No signals are held back here, since trying that may
+ * end the process, so two threads may come here at once. */
 static bool is_put_to_sleep(void)
 {
     struct settings settings;

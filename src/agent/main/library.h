@@ -28,15 +28,15 @@ void library_start_cuda(void);
 
 struct settings;
 
-/* Before the recorder subscribes: what opens a range must come first … */
+/* Subscribes, before the recorder does, to what opens a range, so that the range itself is recorded. */
 int capture_init(const struct settings *settings);
-/* … and after it: what closes one, last. */
+/* Subscribes, after the recorder, to what closes a range. */
 int capture_init_last(void);
 
 /* Whether NVTX ranges switch recording on and off. */
 bool capture_hears_nvtx(void);
 
-/* Asked by the program (gputrace.h): on, off. */
+/* The program asks to switch recording (gputrace.h). */
 void capture_ask(bool on);
 bool capture_is_on(void);
 
@@ -47,12 +47,12 @@ uint64_t capture_follow_clock(void);
 /* The spool is no longer read: recording stays off from now on. */
 void capture_end(void);
 
-/* In a forked child: forgets the parent's CUPTI … */
+/* In a forked child: forgets the parent's CUPTI. */
 void capture_atfork_child(void);
-/* … and when the child has a spool of its own: writes into it what is recorded. */
+/* In a forked child with a spool of its own: writes into it whether recording is on. */
 void capture_restart(void);
 
-/* CUPTI is there: whatever recording is now, it becomes. */
+/* CUPTI has been loaded: its kinds are switched as recording is now. */
 void capture_cupti_ready(void);
 
 /* The process runs Python: call stacks of its functions are recorded from now on. */
@@ -95,9 +95,9 @@ void plugins_record_times(void);
  * has been done before their destructors ran. */
 void plugins_process_end(void);
 
-/* In a forked child, in the handler of the fork … */
+/* In a forked child, in the handler of the fork. */
 void plugins_atfork_child(void);
-/* … and where it is recorded, when its own spool is open: publishes that it is a fork of PARENT. */
+/* In a forked child that is recorded, once its own spool is open: publishes that it is a fork of PARENT. */
 void plugins_after_fork(uint32_t parent);
 
 /*

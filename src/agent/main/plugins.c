@@ -233,7 +233,7 @@ static void record_host_times(void)
 #define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
 #define RECORD_INTERVAL_NS NS_PER_S
 
-/* Of the first edition; what it has more was added later. */
+/* The size of the struct in its first version; later members were added behind these. */
 #define PLUGIN_BYTES_LEAST (offsetof(struct gputrace_plugin, start) + sizeof(((struct gputrace_plugin *)0)->start))
 
 #define OTHER_VERSION                                                                                              \

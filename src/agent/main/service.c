@@ -195,7 +195,7 @@ static bool wait_for_round(void)
     return true;
 }
 
-/* Also where a round hangs, those after it switch nothing. */
+/* Even if a round hangs now, the rounds after it switch nothing. */
 void service_driver_ends(void)
 {
     __atomic_store_n(&service.driver_ends, true, __ATOMIC_RELEASE);

@@ -52,7 +52,7 @@ void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void))
                           text_of_bytes(set ? set : "", set ? strlen(set) : 0), .head.flags = SPOOL_NCCL_OTHER_PLUGIN);
 }
 
-/* In a new process. */
+/* Starts the library in a process that was forked, before its first operation is recorded. */
 static bool renew(void)
 {
     int saved = errno;

@@ -35,7 +35,7 @@ struct place {
     uint64_t code, instruction, print, word;
 };
 
-/* Of one thread. */
+/* The places that one thread has seen, with their numbers. */
 struct memory {
     uint32_t generation; /* of the process: a forked child has none of its parent's numbers */
     uint32_t thread;     /* its id */
@@ -107,7 +107,7 @@ static struct reader *reader_begin(uint32_t thread)
     return NULL;
 }
 
-/* Also after a fault. */
+/* Ends the reading, whether it was completed or left by a fault. */
 static void reader_end(struct reader *reader)
 {
     if (reader->locked)
@@ -334,7 +334,7 @@ static void put_place(struct walk *walk, uint64_t place)
         walk->stack->places[walk->placed++] = place;
 }
 
-/* To 3.10. From 3.10 on each has a C frame, the last of which is not on the stack. */
+/* Walks over frames of CPython up to 3.10. In 3.10 each frame has a C frame, the last of which is not on the stack. */
 static void walk_objects(struct walk *walk, uint64_t frame)
 {
     const struct python_layout *layout = walk->layout;
@@ -347,7 +347,7 @@ static void walk_objects(struct walk *walk, uint64_t frame)
     }
 }
 
-/* From 3.11 on. */
+/* Walks over frames of CPython from 3.11 on. */
 static void walk_frames(struct walk *walk, uint64_t frame)
 {
     const struct python_layout *layout = walk->layout;

@@ -113,7 +113,7 @@ static void prepare(void)
     registry_context_deletion_register(context_goes, NULL);
 }
 
-/* Likewise. NULL: no memory. */
+/* Returns a new cache for CONTEXT; NULL: no memory. */
 static struct event_cache *make(struct CUctx_st *context)
 {
     struct event_cache *cache = calloc(1, sizeof(*cache));
@@ -168,7 +168,7 @@ static struct event_cache *cache_of_thread(struct CUctx_st *context)
 
 /* --- CUDA --- */
 
-/* Also while streams are captured, which creating an event must not break. */
+/* Creates an event in the current context. The capture mode is relaxed meanwhile, so that no capture breaks. */
 static CUevent create_in_current(const struct driver *driver, bool timing)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

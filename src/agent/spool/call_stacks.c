@@ -34,7 +34,7 @@ struct launched {
     uint64_t left; /* launches until the next one with a stack */
 };
 
-/* Of one thread. */
+/* The launches that one thread has made, and when the next of each gets its stack. */
 struct sampler {
     struct launched sets[SETS][WAYS];
     uint64_t lot;
@@ -118,7 +118,7 @@ static void record_stack(uint64_t start, uint32_t correlation, enum stacks_bits 
 
 /* --- nodes of graphs --- */
 
-/* Of one thread: the last call that made a node, and its stack, which is taken once. */
+/* The last call of this thread that made a node, and its stack, which is taken once. */
 static __thread struct {
     uint32_t generation, correlation, stack;
 } node_call;
@@ -197,7 +197,7 @@ static void copied(void *data, const struct gputrace_memcpy *copy)
         launched(copy->call.start, copy->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
-/* Before the thread waits: what this takes is part of the wait. */
+/* Takes the stack before the thread waits, so that the time that this takes is part of the wait. */
 static void opened_call(void *data, const struct gputrace_open_call *call)
 {
     (void)data;

@@ -29,7 +29,7 @@
 #define SHELF_FIRST_BITS 10u
 #define SHELVES 11u
 
-/* After a refusal the file is not asked to grow for so long, twice as long after each further one. */
+/* How long the file is not asked to grow after a refusal; the delay doubles with each further refusal. */
 #define RETRY_DELAY_MIN (100 * NS_PER_MS)
 #define RETRY_DELAY_MAX (2 * NS_PER_S)
 
@@ -280,7 +280,7 @@ static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least
     return chunk;
 }
 
-/* One thread makes the file grow, for all that wait. */
+/* Makes the file grow, unless another thread is at it: then this one waits. */
 static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct spool_chunk *chunk;

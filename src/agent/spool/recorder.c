@@ -123,7 +123,7 @@ static struct {
     struct spool_open_call *calls; /* CRASH_CHUNK_CALLS of them, at its begin */
 } last;
 
-/* Where this thread's last call stood: mostly free again. */
+/* The place of this thread's last call in the table, which is free again as a rule. */
 struct last_call {
     struct spool_open_call *call; /* NULL: none is open that stands in the table */
     uint32_t correlation;
@@ -172,7 +172,8 @@ static inline void close_call(struct last_call *mine)
     mine->call = NULL;
 }
 
-/* Of nested calls the outermost is kept. One whose end is not seen ends with the next. */
+/* Notes an open call; of nested calls the outermost is kept. A call whose end was not seen ends when the next begins.
+ */
 static inline void call_begins(struct last_call *mine, const struct gputrace_open_call *what)
 {
     struct spool_open_call *calls = __atomic_load_n(&last.calls, __ATOMIC_ACQUIRE);

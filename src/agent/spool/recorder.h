@@ -140,8 +140,8 @@ static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
     return mine->next;
 }
 
-/* The same at TIME (CLOCK_REALTIME, ns), of which the first SIZE are zeroed but for its head, and the last word, in
- * which a text may end; the caller writes what is between. */
+/* Begins a record of BYTES at TIME (CLOCK_REALTIME, ns): writes its head, and zeros the rest of the first SIZE bytes
+ * and the last word, in which a text may end. The caller writes what is between. */
 static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
                                     uint64_t time)
 {
@@ -154,7 +154,7 @@ static inline void *writer_begin_in(struct writer *mine, enum spool_record_type 
     return at;
 }
 
-/* The same for a record without a text. */
+/* Begins a record without a text. */
 static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
     return writer_begin_in(writer_mine(), type, bytes, bytes, time);
@@ -224,16 +224,16 @@ static inline bool recorder_is_on(void)
     return __atomic_load_n(&recorder_on, __ATOMIC_RELAXED);
 }
 
-/* A word to the user that belongs in the trace; a warning is printed by the tool when it makes that. */
+/* Records a message to the user. The tool puts it into the trace, and prints a warning when it makes the trace. */
 void recorder_note(uint16_t flags, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same, printed now if there is a way to the user: what he may want to know while the program runs. */
+/* Records a message that the user may want to read while the program runs, and prints it now if that is possible. */
 void recorder_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- what is written of CUDA (record_cuda.c) and NVTX (record_nvtx.c) --- */
 
 /* Each subscribes to what TRACE_BITS ask for. Returns 0, or -1 without memory. */
 int record_cuda_subscribe(uint64_t trace_bits);
-/* Also to what the nodes of graphs launch, where CUPTI writes one record per node. */
+/* Subscribes to what nodes of graphs launch, for traces with a record per node. */
 int record_cuda_subscribe_graph_nodes(void);
 int record_nvtx_subscribe(void);
 
@@ -245,13 +245,13 @@ void record_nvtx_atfork_child(void);
 
 /* --- records that end with a text --- */
 
-/* What is kept of a text of LENGTH. */
+/* How many bytes are kept of a text of LENGTH. */
 static inline uint32_t record_text_kept(uint32_t length)
 {
     return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
 }
 
-/* The same; a loss is counted. */
+/* Returns that, too, and counts a text that is cut. */
 static inline uint32_t record_text_cut(uint32_t length)
 {
     if (length > WRITER_TEXT_MAX)
@@ -277,7 +277,7 @@ static inline void record_put_text(char *at, struct gputrace_text text, uint32_t
 bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
                         uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
 
-/* The same of a struct spool_NAME whose other members are initialised by what follows. */
+/* Writes a struct spool_NAME with a text; what follows initialises its other members. */
 #define record_write_text(type, name, time, with_text, ...)                                                      \
     record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
                        offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
@@ -327,7 +327,7 @@ int crash_chunk_subscribe(uint64_t trace_bits);
 void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
 void crash_chunk_commit(const struct spool_record *record);
 
-/* In a forked child. */
+/* In a forked child: the chunk is the parent's. */
 void crash_chunk_atfork_child(void);
 
 /*
@@ -411,7 +411,8 @@ void stacks_atfork_child(void);
  * recording is first switched on. */
 void call_stacks_init(uint64_t bits, uint64_t every, bool nodes);
 
-/* From the next switch on, what has no whole stacks has those of Python's functions alone. Not beside a switch. */
+/* From the next switch on, calls that get no whole stack get one of Python functions alone. Must not run at the same
+ * time as a switch. */
 void call_stacks_add_python(void);
 
 /* This thread's stack, whole or of Python's functions alone, as it is wanted of WHAT; 0: neither is, or none could be

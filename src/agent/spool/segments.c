@@ -140,7 +140,7 @@ static void drop(struct segment *segment)
     uint32_t none = 0;
     if (__atomic_sub_fetch(&segment->holders, 1, __ATOMIC_ACQ_REL) > 0 || keep)
         return;
-    /* Not when it is reclaimed at this moment. */
+    /* If another thread reclaims the segment at this moment, it stays mapped. */
     if (__atomic_compare_exchange_n(&segment->holders, &none, UNMAPPED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         unmap(segment);
 }
@@ -195,8 +195,8 @@ static bool claim(struct segment *segment, const struct segment_keeper *keeper)
     return claimed;
 }
 
-/* One chunk, blank, as when it was new. The chain is whole at any moment: first the chunk is long, then what it now
- * holds goes. */
+/* Makes the segment one blank chunk, as when it was new. Readers find a whole chain at any moment: first the chunk
+ * becomes long, then the headers within it are cleared. */
 static struct spool_chunk *make_one(struct segment *segment)
 {
     struct spool_chunk *chunk = (struct spool_chunk *)(void *)segment->base;

@@ -97,7 +97,7 @@ struct spool_chunk *segments_add(char *base, uint64_t offset);
 
 /* What the segment of CHUNK is for; SPOOL_FREE: it was not said yet. */
 enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk);
-/* For the holder of its one chunk. */
+/* Sets that. Only the holder of the segment's one chunk may call it. */
 void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type);
 
 /* Cuts CHUNK after BYTES (aligned) and returns the rest, ready and held. Readers find a whole chain at any moment. */
@@ -123,7 +123,7 @@ void segments_give_back(void);
 /* Whether the segment at OFFSET of the file is mapped. */
 bool segments_any_at(uint64_t offset);
 
-/* Where the segment begins in which ADDRESS is; NULL: in none. Async-signal-safe. */
+/* Returns where the segment with ADDRESS begins; NULL: no segment has it. Async-signal-safe. */
 char *segments_find(const void *address);
 
 /* The memory at BASE, the start of a segment, no longer belongs to the file. SAVE is called with its contents before it

@@ -36,7 +36,7 @@
 /* Descriptors of devices are looked for below: they are opened early. */
 #define DEVICES_BELOW 1024
 
-/* The same file under a number that the program is not going to get for a file of its own. */
+/* Moves FD to a number so high that the program will not get it for a file of its own. */
 static int moved_high(int fd)
 {
     struct rlimit limit;

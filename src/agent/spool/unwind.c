@@ -15,8 +15,8 @@
 
 #include "common/threads.h"
 
-/* Of stacks that are remembered, by where their innermost frame lies and by their key: functions of Python that call
- * each other are one stack of C, at one place. */
+/* The table of remembered stacks: a set is chosen by the address of the innermost frame and by the key. The key tells
+ * stacks of Python apart whose C frames are the same. */
 #define SETS 64
 #define WAYS 4
 
@@ -30,7 +30,7 @@ struct remembered {
     } returns[];
 };
 
-/* Of one thread. */
+/* The stacks that one thread remembers. */
 struct memory {
     struct {
         struct remembered *ways[WAYS];

@@ -196,7 +196,7 @@ static void count_loss(uint64_t *counter)
     __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Also leaves the parent's chunk, in a forked child. */
+/* Takes a chunk with space for BYTES. In a forked child, it leaves the parent's chunk first. */
 static bool take_chunk(struct writer *mine, uint32_t bytes)
 {
     uint32_t generation = fork_generation();
