@@ -157,7 +157,7 @@ static inline void heap_unlock(struct heap *heap)
 
 /* The heap of DEVICE, made at its first use. NULL: no such device, no CUDA (after a warning), or a forked child. */
 struct heap *heap_of(int device);
-/* The same, but NULL if it was not made yet. */
+/* Returns the heap of DEVICE; NULL if it was not made yet. */
 struct heap *heap_known(int device);
 /* Returns the heap that has POINTER in use, with its lock held, and in *BLOCK its block; looks into the heap of DEVICE
  * (any number) first. NULL: there is none, and no lock is held. */
@@ -201,7 +201,7 @@ void account_cancel(struct heap *heap, struct block *block);
 
 void account_held(struct heap *heap, size_t bytes);
 
-/* From TIME on. False: the host has no memory, and nothing was done. */
+/* Notes that the block is allocated, from TIME on. False: the host has no memory, and nothing was done. */
 bool account_allocated(struct heap *heap, struct block *block, uint64_t time);
 void account_freed(struct heap *heap, struct block *block, CUstream stream);
 

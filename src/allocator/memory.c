@@ -28,7 +28,7 @@ static void make_unusable(struct heap *heap, struct block *block)
 
 /* --- release --- */
 
-/* In two steps, the first with the lock held. */
+/* A block's release, in two steps: the first with the lock held, the second without. */
 struct release {
     uint64_t address;
     size_t bytes;

@@ -85,7 +85,7 @@ static void add_reserved(struct heap *heap, CUmemoryPool memory, void *data)
     stats->reserved_peak += high;
 }
 
-/* Of a device on which nothing was allocated: makes no context. */
+/* Fills in the statistics of a device on which nothing was allocated. It makes no context. */
 static int stats_of_unused(int device, struct gputrace_allocator_stats *stats)
 {
     const struct cuda_calls *cuda = cuda_calls();

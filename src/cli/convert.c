@@ -44,7 +44,7 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
     summary_notice(&line);
 }
 
-/* Of dumps of PyTorch's flight recorder, a file for each rank. */
+/* Prints the last line about dumps for PyTorch's flight recorder, a file for each rank. */
 static void print_flight(const struct flight_files_summary *made, const char *output)
 {
     notice("%s of %s in '%s'", text_count(made->entries, "operation").text, text_count(made->ranks, "rank").text,
@@ -55,7 +55,7 @@ static void print_flight(const struct flight_files_summary *made, const char *ou
                made->left_out == 1 ? "it" : "them");
 }
 
-/* Of a trace, or of a spool whose stacks or operations are written. */
+/* Writes the output from a trace, or from a spool whose stacks or operations are written. */
 static int write_file(const struct convert_command_options *wanted, enum file_content content, const char *input,
                       const char *output)
 {
@@ -117,7 +117,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
 
 #define FORMAT(ending, what, ...) "\n" ending ": " what
 
-/* Of both commands. */
+/* The options that both commands have. */
 static const struct option_row rows[] = {
     {.word = "output",
      .letter = 'o',

@@ -40,7 +40,7 @@ struct merge_command_options {
 static char temporary[PATH_MAX]; /* the directory; "": there is none */
 static volatile unsigned temporary_count;
 
-/* As snprintf() would write it, which a signal's handler may not call. */
+/* Writes the name of a temporary file. A signal's handler calls this, so it does without snprintf(). */
 static void name_temporary(char *name, unsigned number)
 {
     char digits[16], *at = digits + sizeof(digits);
@@ -156,7 +156,8 @@ static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const
     return add_file(inputs, path, path);
 }
 
-/* After the last. Returns 0, or -1 after error(): a trace comes twice, or is not one. */
+/* Checks the list when it is complete. Returns 0, or -1 after error(): a trace comes twice, or a file is not a trace.
+ */
 static int merge_inputs_check(const struct merge_inputs *inputs)
 {
     const struct merge_input *items = inputs->items.items;

@@ -166,7 +166,7 @@ static int error_unknown(const struct command *command, const char *given)
     return error("no option '%.*s' in '%s': see 'gputrace %s --help'", shown, given, command->name, command->name);
 }
 
-/* For what getopt_long refused: an unknown option ('?') or one whose argument is missing (':'). */
+/* Prints why getopt_long refused the line: an option is unknown ('?') or lacks its argument (':'). */
 static int error_refused(const struct command *command, int what, char **argv)
 {
     const struct option_row *row = optopt ? find_row(command, optopt) : NULL;

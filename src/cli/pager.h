@@ -11,7 +11,7 @@
 
 struct progress;
 
-/* One that is not started has nothing but PROGRESS. */
+/* A pager, all zero but for PROGRESS before it is started. */
 struct pager {
     struct progress *progress; /* ends when the pager starts */
     bool quit;                 /* it ended before all was written, which is no error */
@@ -23,7 +23,7 @@ struct pager {
 /* A drain of a struct buffer (common/buffer.h): CONTEXT is a struct pager. */
 int pager_drain(void *context, const char *data, size_t size);
 
-/* After the last output: waits until the user has read it. */
+/* Ends the output and waits until the user has quit the pager. */
 void pager_end(struct pager *pager);
 
 /* --no-pager: no pager from now on. */

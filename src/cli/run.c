@@ -120,7 +120,7 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* Before the spools are read. */
+/* Stops packing spools, which must happen before they are read. */
 static void stop_draining(struct run *run)
 {
     if (!run->drain)

@@ -52,7 +52,7 @@ int cpu_list_parse(const char *text, struct perf_wanted *wanted)
     }
 }
 
-/* In one line what this user, or this machine, does not allow. */
+/* Prints in one line what this user, or this machine, cannot record. */
 static void say_what_lacks(const struct perf_wanted *wanted, const struct perf_able *able)
 {
     const char *lacks[4];

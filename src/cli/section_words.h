@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 extern const struct option_choice section_words[]; /* ends with NULL */
-/* Those of sections that `gputrace diff` compares, "findings, time", in the SIZE bytes of TEXT. */
+/* Writes the words of sections that `gputrace diff` compares, "findings, time", into the SIZE bytes of TEXT. */
 void section_words_compared(char *text, size_t size);
 
 /*

@@ -46,7 +46,7 @@ static void put_time(struct json_out *json, const char *key, uint64_t ns)
     json_put_u64(json, key, ns);
 }
 
-/* Of what the call stacks were recorded, and how often launches. */
+/* Writes which calls got call stacks, and how many launches there are for a stack. */
 static void put_stacks(struct json_out *json, const struct settings *settings)
 {
     json_key(json, "stacks");
@@ -61,7 +61,7 @@ static void put_stacks(struct json_out *json, const struct settings *settings)
         json_put_i64(json, "stacks_every", settings->stacks_every ? settings->stacks_every : STACKS_EVERY_DEFAULT);
 }
 
-/* Only what was asked for. */
+/* Writes what was asked for with --cpu. */
 static void put_cpu(struct json_out *json, const struct perf_wanted *wanted)
 {
     if (!wanted)

@@ -24,7 +24,7 @@ const char *trace_folder_newest(void);
 int trace_folder_each(const char *path, const char *except, bool parts,
                       int (*take)(void *context, const char *path, bool spools), void *context);
 
-/* Until the process ends. */
+/* The names of traces, which last until the process ends. */
 struct trace_paths {
     const char **items;
     size_t count, capacity;

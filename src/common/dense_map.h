@@ -82,7 +82,7 @@ static inline uint32_t dense_map_find(const struct dense_map *map, const uint64_
     }
 }
 
-/* The same, of a map whose rows are the keys alone, SIZE bytes each. */
+/* Finds KEY in a map whose rows are the keys alone, SIZE bytes each. */
 static inline uint32_t dense_map_lookup(const struct dense_map *map, const void *key, size_t size)
 {
     struct dense_layout layout = {(uint16_t)(size / sizeof(uint64_t)), (uint16_t)(size / sizeof(uint64_t)), false};

@@ -82,8 +82,8 @@ int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t 
 
 /* --- the walk --- */
 
-/* Where two jumps of one length follow one another a third leads over both; else it leads to the next point. So a
- * search takes a number of steps that grows with the logarithm of how many points there are. */
+/* Links a point to the next of its track. If two jumps of one length follow one another, its jump leads over both; else
+ * it leads to the next point. So the steps of a search grow with the logarithm of the number of points. */
 static void link_point(struct extents *extents, size_t index, uint32_t next)
 {
     struct extents_link *links = extents->links.items, *link = &links[index];

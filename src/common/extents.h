@@ -45,7 +45,7 @@ struct extents_span {
     uint32_t line, what;
 };
 
-/* Of each point that the walk has reached. */
+/* What the walk keeps of each point that it has reached. */
 struct extents_link {
     struct extent passed; /* by the jump: this point and those up to where it leads */
     uint32_t next, jump;  /* index + 1 of a later point of the same line and track, 0: none */

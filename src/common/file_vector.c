@@ -13,7 +13,7 @@
 #include "common/memory.h"
 #include "common/sorter.h"
 
-/* Of all file vectors of this process: bytes of ordinary memory, and files. */
+/* How many bytes of ordinary memory, and how many files, all file vectors of this process have. */
 static size_t plain_bytes, files; /* atomically */
 
 static size_t whole_pages(size_t bytes)
@@ -115,7 +115,7 @@ void file_memory_found(void *items, size_t bytes, size_t at, struct file_memory 
 
 #define SORTED_BYTES ((size_t)8 << 20) /* at a time, and what is read or written before pages are given back */
 
-/* One walk over the items: gives pages back on its way. */
+/* One walk over the items, which gives pages back on its way. */
 struct pass {
     char *items;
     size_t count, size, touched;

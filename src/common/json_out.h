@@ -31,7 +31,7 @@ void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty);
 
 void json_begin_object(struct json_out *json);
 void json_begin_array(struct json_out *json);
-/* The same, all on one line: for the many small things in a pretty file. */
+/* Begin an object or array that stays on one line, for the many small things in a pretty file. */
 void json_begin_object_flat(struct json_out *json);
 void json_begin_array_flat(struct json_out *json);
 /* Ends the innermost object or array. */

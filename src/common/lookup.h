@@ -15,7 +15,7 @@
         index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
-/* The same; an item that is new is added, all zero. NULL: no memory. */
+/* Returns the item of KEY, which is added, all zero, if it is new. NULL: no memory. */
 #define PUT_ITEM(array, map, key)                                             \
     ({                                                                        \
         uint64_t *index_ = map_put((map), (key), NULL);                       \
@@ -24,7 +24,7 @@
         index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
-/* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
+/* Compares two numbers for qsort(): the smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Defines the function NAME for qsort() and file_vector_sort(): two of TYPE are in the order of their first member of
@@ -48,7 +48,8 @@
 /* How many of COUNT items come before the place that is sought: the expression BEFORE says it of item I. */
 #define COUNT_BEFORE(count, i, before) COUNT_BEFORE_BETWEEN(0, count, i, before)
 
-/* The same, where PLACE is what the last search found and the next place is near: steps away from it grow. */
+/* Returns that, too, if PLACE is what the last search found and the next place is near: the search goes away from PLACE
+ * in growing steps. */
 #define COUNT_BEFORE_NEAR(place, count, i, before)                                                    \
     ({                                                                                                \
         size_t count_ = (count), from_ = (place) < count_ ? (place) : count_, to_ = from_, step_ = 1; \

@@ -107,7 +107,7 @@ static uint32_t find_among(const struct interner *interner, uint64_t first, cons
     return INTERN_NO_MEMORY;
 }
 
-/* Where the next string goes; NULL: no memory, or no number. */
+/* Returns the place of the next string; NULL: no memory, or no number is left. */
 static struct interned *next_string(struct interner *interner)
 {
     if (interner->count >= UINT32_MAX - INTERNER_FIRST)

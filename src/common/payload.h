@@ -142,7 +142,7 @@ enum payload_schema_flags {
 #define PAYLOAD_FIRST_SCHEMA (UINT64_C(1) << 24)  /* ids below are types of NVTX's */
 #define PAYLOAD_FIRST_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are the library's */
 
-/* As nvtxPayloadSchemaEntry_t has them. Of an enumeration: `detail` the value, `flags` 1 for a bit. */
+/* The members of nvtxPayloadSchemaEntry_t. In an enumeration `detail` is the value, and `flags` is 1 for a bit. */
 struct payload_entry {
     uint64_t flags, type, detail, offset;
 };
@@ -229,7 +229,8 @@ struct payload_cursor {
 /* Puts the cursor on a payload, or on what is nested at START of it. */
 void payload_begin(struct payload_cursor *cursor, struct payload_reader *reader, const struct payload_schema *schema,
                    const uint8_t *bytes, uint64_t size, uint64_t start);
-/* The same for what FIELD nests, element N; of a union the selected member alone. False: too deep, or cut off. */
+/* Puts the cursor on element N of what FIELD nests; of a union the selected member alone. False: too deep, or cut off.
+ */
 bool payload_enter(struct payload_cursor *inner, const struct payload_cursor *outer, const struct payload_field *field,
                    uint64_t n);
 bool payload_next(struct payload_cursor *cursor, struct payload_field *field);

@@ -16,7 +16,7 @@ struct python_text {
     bool is_ascii;
 };
 
-/* Of a string whose state (PYTHON_TEXT_STATE) is this. */
+/* Says where the characters lie of a string with this state (PYTHON_TEXT_STATE). */
 struct python_text python_text_of(uint32_t state);
 
 /* Writes COUNT characters as UTF-8, cut to SPACE bytes. Returns the bytes. */

@@ -45,9 +45,8 @@ struct settings {
 #undef FIELD
 };
 
-/* Of what the call stacks of the host are kept: `--stacks` names them. PYTHON: of what the other bits leave out, in a
- * process that runs Python, with only the functions of Python.
- *      bit      name on the command line */
+/* The calls that get a call stack of the host, as `--stacks` names them. PYTHON: in a process that runs Python, calls
+ * that the other bits leave out get a stack of the functions of Python alone. bit      name on the command line */
 #define STACKS_BITS(X)  \
     X(LAUNCH, "launch") \
     X(ALLOC, "alloc")   \
@@ -68,7 +67,7 @@ enum stacks_bits {
     STACKS_DEFAULT = STACKS_PYTHON,
 };
 
-/* Of the launches of one kernel and grid by one thread the first has its stack, and then one of so many. */
+/* The first launch of a kernel and grid by a thread gets its stack, and then one launch of so many. */
 #define STACKS_EVERY_DEFAULT 10
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.

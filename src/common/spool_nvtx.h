@@ -82,7 +82,7 @@ struct spool_nvtx_semantics {
     char text[4];
 };
 
-/* Where events or counters come from. Its text is the path below PARENT. */
+/* A scope: where events or counters come from. Its text is the path below PARENT. */
 struct spool_nvtx_scope {
     struct spool_record head;
     uint64_t id, parent;

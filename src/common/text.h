@@ -34,7 +34,7 @@ size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t lengt
  * Returns the bytes written. No allocation, no locale. */
 size_t utf8_from_wide(char *out, size_t space, const wchar_t *text);
 
-/* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
+/* Makes UTF-8 of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
 size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width);
 
 /* Reads a quantity of the command line, "7", "1.5s", "200 us", "2GiB" or "40%", into *VALUE: times in ns, sizes in

@@ -76,7 +76,7 @@ static inline unsigned ordered_loop_slots(unsigned workers)
  * or none, where the system gives no more. */
 int ordered_loop_run(const struct ordered_loop *loop);
 
-/* The same for a caller that asks for each piece; take() is not called. */
+/* A loop whose caller asks for each piece; take() is not called. */
 struct ordered_run;
 
 /* Starts the threads. NULL: there are none, or no memory. */

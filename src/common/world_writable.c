@@ -39,7 +39,7 @@ static bool stands_open(char where[PATH_MAX])
 
 bool world_writable(const char *path, char where[PATH_MAX])
 {
-    /* As it is written, for a link may be replaced; and where it leads. */
+    /* The path is checked as it is written, because a link in it may be replaced, and then where it leads. */
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + (slash == path) : 1;
     if (length >= PATH_MAX)

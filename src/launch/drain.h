@@ -39,7 +39,7 @@ struct live {
     struct live_gpu gpus[LIVE_GPUS_MAX];
 };
 
-/* Of one process: its allocations, by address. */
+/* The allocations of one process, by address. */
 struct live_process {
     struct map allocated; /* -> bytes */
     struct map released;  /* before the allocation was read, from another thread's records -> when; not many */
@@ -111,8 +111,8 @@ void spool_drain_release(struct spool_drain *drain);
 /* Drains what is done now. Returns how many chunks that were, or -1: no space, or no such file. */
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools);
 
-/* For a spool of which nothing was drained for a while: when its process has ended, packs what is left, in use or not,
- * and frees the rest of its space on the disk. Then the spool is `over`. */
+/* Looks whether the process of a spool has ended, if nothing was drained for a while. If it has, packs what is left, in
+ * use or not, and frees the rest of its space on the disk. Then the spool is `over`. */
 void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools);
 
 /* --- drain.c: the thread --- */
@@ -145,8 +145,8 @@ struct drain_figures {
 /* Ends that, as soon as the chunk at hand is packed. What is not drained is in the spools. */
 struct drain_figures drain_stop(struct drain *drain);
 
-/* For a reader of the spools of a run that goes on: nothing of DIRECTORY is drained from now on, until this process
- * ends. Waits for a round to end, two seconds at most. Returns 0, or -1: what is read may be drained meanwhile. */
+/* Stops draining in DIRECTORY until this process ends, which reads the spools of a run that goes on. Waits for a round
+ * to end, two seconds at most. Returns 0, or -1: what is read may be drained meanwhile. */
 int drain_hold(const char *directory);
 
 #endif

@@ -20,10 +20,10 @@ struct host_clock {
     double frequency_ppm;                 /* by which the kernel corrects the clock */
 };
 
-/* From what adjtimex(2) returned, STATE and STATUS. */
+/* Makes the statement of what adjtimex(2) returned: STATE and STATUS. */
 struct host_clock host_clock_of(int state, const struct timex *status);
 
-/* Now. Changes nothing, and needs no privileges. */
+/* Asks the system now. Changes nothing, and needs no privileges. */
 struct host_clock host_clock_read(void);
 
 /* {"synchronised": true, "error_us": 2100, …}, as a member of the object at hand; nothing if it is not known. */

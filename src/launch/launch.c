@@ -190,7 +190,7 @@ int ending_pass_on(int status)
     return 128 + number; /* only reached for a signal that the kernel blocks */
 }
 
-/* Not blocked: faults of this process, and SIGPIPE and SIGXFSZ, which its own writes cause. */
+/* Signals that are not blocked: faults of this process, and SIGPIPE and SIGXFSZ, which its own writes cause. */
 static const int not_held[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ};
 
 static const struct {

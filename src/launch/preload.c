@@ -21,7 +21,7 @@ static bool find_beside(const char *library, const char *folder, const char *fil
     return length >= 0 && (size_t)length < space && access(path, R_OK) == 0;
 }
 
-/* The same for a library that is preloaded. The dynamic loader prints an error for each 32-bit program when PATH is a
+/* Finds a library that is preloaded. The dynamic loader prints an error for each 32-bit program when PATH is a
  * 64-bit library. So PATH has the loader's $LIB, if the links are there (Makefile) that lead to FILE in programs of 64
  * bits, and in those of 32 bits to their C library, which they have loaded already. */
 static bool find_preload(const char *library, const char *file, char *path, size_t space)

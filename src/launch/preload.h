@@ -15,7 +15,7 @@ int preload_find_mpi(const char *library, char *path, size_t space);
 
 #define TORCH_LIBRARY_FILE "libgputrace-torch.so.0"
 
-/* The same; PATH becomes "" after warning(). */
+/* Writes the path of that library; PATH becomes "" after warning() if it is not there. */
 void preload_find_torch(const char *library, char *path, size_t space);
 
 /* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide

@@ -356,7 +356,7 @@ bool program_has_kernels(const char *path)
 
 /* --- our library --- */
 
-/* In a build tree, and as `make install` puts it: GPUTRACE_LIBDIR is relative to this program. */
+/* Folders of the library, relative to this program: in a build tree, and as `make install` puts it. */
 static const char *const places[] = {"", "/" GPUTRACE_LIBDIR};
 
 int library_find(char *path, size_t space)

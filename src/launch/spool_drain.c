@@ -34,7 +34,7 @@ struct round {
     int count;  /* of chunks packed */
 };
 
-/* Of a chunk in use so much is looked at in a round. */
+/* How many bytes of a chunk in use are looked at in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
 
 int spool_drain_init(struct spool_drain *drain, const char *name)
@@ -303,7 +303,7 @@ int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-/* Where a mapping keeps the file itself open, which not all file systems on top of others do. */
+/* Whether a mapping keeps the file itself open, which some file systems on top of others do not guarantee. */
 static bool leases_are_exact(int fd)
 {
     struct statfs of;
@@ -340,7 +340,7 @@ static bool writer_is_gone(int fd, const struct spool_header *header)
 
 /* --- the end of a spool whose process has ended --- */
 
-/* So many packed bytes of a process that has ended go into the file for all of those; more stay in a file of their own.
+/* The most packed bytes of an ended process that go into the file for all ended ones; more stay in a file of their own.
  */
 #define ENDED_MOST SPOOL_SEGMENT_BYTES
 
@@ -392,7 +392,7 @@ static int end_chunks(struct round *round)
     return 0;
 }
 
-/* At the end of the file of processes that have ended: their chunks, then their head, without which they are nothing.
+/* Appends to the file of ended processes: first the chunks of this one, then its head, without which they do not count.
  */
 static int write_ended(struct round *round, int ended, const uint8_t *head, size_t head_size)
 {

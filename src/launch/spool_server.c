@@ -55,7 +55,7 @@ static int make_file(const struct spool_server *server, uint32_t pid, uint32_t *
     return -1;
 }
 
-/* As the process itself would have done it. */
+/* Notes a process that is not recorded, as it would have done itself. */
 static void note_unrecorded(struct spool_server *server, const struct spool_request *request)
 {
     char name[64];

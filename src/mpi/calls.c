@@ -284,7 +284,7 @@ MPI_FUNCTIONS(FUNCTION, FUNCTION, FUNCTION)
 
 /* --- Fortran --- */
 
-/* Where a subroutine of COUNT arguments writes the error; NULL: the program of Fortran 2008 left it out. */
+/* Returns where a subroutine of COUNT arguments writes the error; NULL: a program of Fortran 2008 left that out. */
 static int *error_of(enum function function, const long *arguments, unsigned count)
 {
     unsigned fewer = function == FUNCTION_Init || function == FUNCTION_Init_thread ? 2 : 0;
@@ -316,7 +316,8 @@ static void set_error(int *error)
 #define COUNT_11 12
 #define COUNT_12 13
 #define COUNT_13 14
-/* The same, and the lengths of up to two texts: who passes fewer has something else there, which nobody looks at. */
+/* How many words are passed on with the lengths of up to two texts. A caller that passes fewer has something else
+ * there, which nobody looks at. */
 #define TEXTS_5 8
 #define TEXTS_6 9
 #define TEXTS_8 11

@@ -38,15 +38,15 @@ struct communicator {
 bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
                        struct communicator *found);
 
-/* Before a call of all ranks of PARENT that makes a communicator of it: returns how many such calls there were, with
- * this one. */
+/* Must be called before a call of all ranks of PARENT that makes a communicator of it. Returns how many such calls
+ * there were, with this one. */
 uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent);
-/* After it: MADE is new, or the null handle. NUMBER is what communicator_making() returned; GROUP_ALONE: only the
- * members called. */
+/* Must be called after it: MADE is the new communicator, or the null handle. NUMBER is what communicator_making()
+ * returned; GROUP_ALONE: only the members called. */
 void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
                        uint64_t made);
 
-/* The same for MPI_Comm_idup, whose communicator MPI may not be asked about before the request is complete. */
+/* Does that after MPI_Comm_idup, whose communicator MPI may not be asked about before the request is complete. */
 void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made);
 
 void communicator_freed(uint64_t handle);

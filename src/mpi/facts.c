@@ -103,7 +103,7 @@ static int64_t product(int64_t count, int64_t each)
     return count < 0 || each < 0 || __builtin_mul_overflow(count, each, &bytes) ? -1 : bytes;
 }
 
-/* Of what each rank gets or gives; -1: not known. */
+/* The sum of the bytes that each rank gets or gives; -1: not known. */
 static int64_t array_bytes(const struct call *call, const struct amount *amount, const struct range_facts *facts)
 {
     const void *counts = pointer(call, amount->count);

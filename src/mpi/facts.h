@@ -9,7 +9,7 @@
 #include "mpi/library.h"
 #include "mpi/ranges.h"
 
-/* By which function a program calls MPI. */
+/* The language by whose function a program calls MPI. */
 enum language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_FORTRAN_2008, LANGUAGES };
 
 struct call {

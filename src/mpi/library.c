@@ -78,7 +78,7 @@ static const void *first_caller;
 static bool running;
 static uint64_t session; /* of this process, with the world's group; 0: none is known */
 
-/* Of an object. A program that is linked with MPI may have a copy of it, which counts then. */
+/* The address of an object of MPI. A program that is linked with MPI may have a copy of it, which counts then. */
 static uint64_t address_of(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);

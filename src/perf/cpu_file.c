@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "perf/cpu_process.h"
 
-/* Of a chunk, with its header: no chunk reaches over a segment's end. */
+/* The size of a chunk with its header. It divides that of a segment, so no chunk reaches over a segment's end. */
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define HEADER_BYTES spool_aligned(sizeof(struct spool_header))
 

@@ -21,7 +21,7 @@
 #include "common/spool_records.h"
 
 #define FLUSH_AFTER (500 * NS_PER_MS)
-/* So often it is read what Python does, but more rarely where that takes long: a part of the time at most. */
+/* How often the functions of Python are read. Where that takes long it is done more rarely: for a part of the time. */
 #define TICK NS_PER_MS
 #define TICK_MOST (20 * NS_PER_MS)
 #define TICK_PART 5
@@ -41,7 +41,7 @@ static size_t read_proc(uint32_t pid, const char *name, char *text, size_t space
     return length;
 }
 
-/* By which its rows are those of the spool that the process itself writes (agent/spool/process.c). */
+/* Finds what identifies the process, as agent/spool/process.c does, so that both files of a process have its rows. */
 static void identify(struct cpu_process *process)
 {
     enum { FIELD_STARTED = 22 };
@@ -103,7 +103,7 @@ struct cpu_process *cpu_process_find(const struct cpu_processes *processes, uint
 
 #define ENVIRONMENT_BYTES ((size_t)256 << 10)
 
-/* Of an environment, "NAME=value" with a NUL behind each and two behind the last. */
+/* Finds a variable in an environment: "NAME=value" with a NUL behind each and two behind the last. */
 static const char *variable_of(void *environment, const char *variable)
 {
     size_t length = strlen(variable);
@@ -113,7 +113,8 @@ static const char *variable_of(void *environment, const char *variable)
     return NULL;
 }
 
-/* By its environment as it began, which is not there any more when it has ended: then as its parent is. */
+/* Whether the process has a rank that is recorded, by the environment that it began with. A process that has ended has
+ * none any more: then its parent decides. */
 static bool has_chosen_rank(const struct cpu_processes *processes, const struct cpu_process *process)
 {
     const struct cpu_process *parent = cpu_process_find(processes, process->parent);

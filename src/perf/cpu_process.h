@@ -118,14 +118,14 @@ static inline bool cpu_is_recorded(const struct cpu_processes *processes, uint64
 struct cpu_process *cpu_process_find(const struct cpu_processes *processes, uint32_t pid);
 struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pid, uint32_t parent, uint64_t time);
 void cpu_process_end(struct cpu_processes *processes, struct cpu_process *process);
-/* From TIME on it writes another file. */
+/* Begins another file for the process, from TIME on. */
 void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process *process, uint64_t time);
 /* Takes PYTHON, and frees what the process had. */
 void cpu_process_set_python(struct cpu_processes *processes, struct cpu_process *process,
                             struct python_process *python);
-/* Its memory cannot be read, with this errno: said once for all. */
+/* The memory of the process cannot be read, with this errno; one message says it for all processes. */
 void cpu_process_refuse_python(struct cpu_processes *processes, const struct cpu_process *process, int failure);
-/* Before the first record: most processes of a shell script have none. */
+/* Describes the process in its file, before the first record. Most processes of a shell script have no record. */
 void cpu_process_describe(struct cpu_processes *processes, struct cpu_process *process);
 void cpu_process_add_mapping(struct cpu_processes *processes, struct cpu_process *process,
                              const struct code_range *range);
@@ -133,9 +133,9 @@ void cpu_process_add_mapping(struct cpu_processes *processes, struct cpu_process
 struct cpu_thread *cpu_thread_find(const struct cpu_processes *processes, uint32_t tid);
 struct cpu_thread *cpu_thread_get(struct cpu_processes *processes, struct cpu_process *process, uint32_t tid);
 void cpu_thread_drop(struct cpu_processes *processes, struct cpu_thread *thread);
-/* Its name goes into the file, if it is not there. TIME: CLOCK_REALTIME. */
+/* Writes the thread's name into the file, if it is not there. TIME: CLOCK_REALTIME. */
 void cpu_thread_add_name(struct cpu_process *process, struct cpu_thread *thread, uint64_t time);
-/* It is back on a processor, or has ended, or the run has. */
+/* The thread is back on a processor, or it or the run has ended: writes the time in which it was off. */
 void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
                         uint64_t time);
 

@@ -27,7 +27,8 @@
 /* What is copied of a stack: two of three stacks of PyTorch fit, and all of most programs. */
 #define STACK_BYTES 8192u
 
-/* Of a ring, and of all of them: a power of two pages. A user without rights may lock 512 KiB for each processor. */
+/* The sizes of one ring and of all rings; each ring is a power of two pages. A user without rights may lock 512 KiB for
+ * each processor. */
 #define RING_BYTES_MOST ((uint64_t)2 << 20)
 #define RING_BYTES_LEAST ((uint64_t)32 << 10)
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
@@ -122,7 +123,7 @@ static bool read_text(const char *path, char *text, size_t space)
     return length > 0;
 }
 
-/* Where FIELD lies in the data of a trace point, by its format file. */
+/* Finds where FIELD lies in the data of a trace point, by the text of its format file. */
 static bool find_field(const char *format, const char *field, uint32_t *offset)
 {
     const char *at = strstr(format, field);

@@ -57,7 +57,7 @@ static const uint8_t *take_bytes(struct cursor *cursor, uint64_t size)
     return bytes;
 }
 
-/* Only calls outside of the kernel: numbers from the top of the address space are marks between. */
+/* Takes the calls outside of the kernel. Numbers at the top of the address space are marks between calls. */
 static void take_calls(struct cursor *cursor, struct perf_record *record)
 {
     uint64_t count = take_word(cursor);

@@ -40,7 +40,7 @@ static void take(void *context, const struct perf_record *record)
     cpu_processes_take(&recorder->processes, record);
 }
 
-/* Until a ring fills, or is to be read in any case. */
+/* Waits until a ring fills, or is to be read in any case. */
 static void wait_for_records(struct cpu_recorder *recorder)
 {
     int most = recorder->rings.wait_ms;

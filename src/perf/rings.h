@@ -36,7 +36,7 @@ enum perf_kind {
 
 #define PERF_STATE_UNKNOWN UINT64_MAX
 
-/* One record. What it points to is valid as long as the call that it is given to. */
+/* One record. What it points to is valid during the call that it is passed to. */
 struct perf_record {
     enum perf_kind kind;
     uint32_t pid, tid;

@@ -94,7 +94,7 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 
 /* --- lines and inlined calls --- */
 
-/* Where an address is looked for: a compilation unit. */
+/* A compilation unit, in which an address is looked for. */
 struct unit {
     struct names *names;
     Dwarf_Die *die;

@@ -66,10 +66,10 @@ struct symbol_table {
     items;
 };
 
-/* Into a table that is all zero. Returns 0, or -1 after error(). */
+/* Reads the symbols of MODULE into a table that is all zero. Returns 0, or -1 after error(). */
 int symbol_table_read(struct symbol_table *table, struct Dwfl_Module *module);
 
-/* After items were added. */
+/* Puts the table in order; must be called after items were added. */
 void symbol_table_sort(struct symbol_table *table);
 
 /* stripped.c: names the function of Python's garbage collector, if MODULE is an interpreter without its private
@@ -81,7 +81,7 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 
 /* --- a program or library with its symbols and debugging information: object.c --- */
 
-/* One serves all processes that mapped it. */
+/* An open file; one serves all processes that mapped it. */
 struct object {
     struct Dwfl *dwfl;
     struct Dwfl_Module *module; /* NULL: its addresses have no names */
@@ -102,7 +102,7 @@ int object_name(struct object *object, struct names *names, uint64_t offset, str
 
 /* --- stacks of threads that crashed: snapshot.c --- */
 
-/* As frame_namer's unwind(), of x86-64; files count as they do for object_open(). */
+/* Does what frame_namer's unwind() says, for x86-64. A file that is newer than SINCE does not count (object_open()). */
 size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const struct stack_snapshot *snapshot,
                        uint64_t *addresses, size_t most);
 

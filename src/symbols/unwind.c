@@ -299,7 +299,7 @@ static bool restore(const struct walk *walk, const struct place *place, uint64_t
     return read_word(walk, base + (uint64_t)(int64_t)place->offset, value);
 }
 
-/* By the tables. */
+/* Steps to the calling frame by a rule of the tables. */
 static bool step_by_rule(struct walk *walk, const struct rule *rule)
 {
     uint64_t cfa, ip = 0, bx = walk->at.bx, bp = walk->at.bp;
@@ -318,7 +318,7 @@ static bool step_by_rule(struct walk *walk, const struct rule *rule)
     return true;
 }
 
-/* By the frame pointer: it points to the caller's, and the return address is above. */
+/* Steps by the frame pointer, which points to the caller's frame pointer; the return address lies above. */
 static bool step_by_frame_pointer(struct walk *walk, const struct code_map *map)
 {
     uint64_t frame = walk->at.bp, above, ip;

@@ -53,7 +53,7 @@ int code_map_copy(struct code_map *map, const struct code_map *from);
 const struct code_range *code_map_find(const struct code_map *map, uint64_t address);
 void code_map_release(struct code_map *map);
 
-/* Where a thread is. */
+/* The registers and the stack of a thread, by which it is unwound. */
 struct unwind_state {
     uint64_t ip, sp, bp, bx;
     const uint8_t *stack; /* a copy of what lies from SP on … */

@@ -31,7 +31,9 @@ void driver_calls_init(void)
 
 /* --- switches --- */
 
-/* Of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED comes at every launch: it may never be here. */
+/* The callbacks of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED comes at every launch: it may never be
+ * here.
+ */
 static const struct {
     CUpti_CallbackId cbid;
     uint64_t kinds;

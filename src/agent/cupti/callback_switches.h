@@ -40,7 +40,7 @@ void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle su
 /* The set of kinds that are wanted, from the registry. */
 void callback_switches_follow(uint64_t wanted);
 
-/* That set. */
+/* Returns that set. */
 uint64_t callback_switches_wanted(void);
 
 /* Functions have callbacks, whether or not a subscriber is registered for them, while NEED is there and its kinds are

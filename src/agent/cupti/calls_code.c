@@ -13,7 +13,7 @@
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/phases.h"
 
-/* As they lie in memory; none has a zero byte, so that no text's end is passed. */
+/* The first bytes of images, as they lie in memory. None is zero, so that a comparison stops at the end of a text. */
 static const struct {
     unsigned char magic[4];
     enum gputrace_image image;

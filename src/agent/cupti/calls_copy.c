@@ -31,7 +31,7 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
 
 /* --- copies of one row: cuMemcpyHtoD and the like --- */
 
-/* One side: memory, or an array from a byte on. */
+/* A side of a copy that is linear memory; and one that is an array, from the byte OFFSET on. */
 static struct gputrace_place memory(uint64_t address)
 {
     return (struct gputrace_place){.address = address};

@@ -121,7 +121,7 @@ static void publish_context_synchronization(const struct driver_return *returned
     publish_waited(returned, NULL);
 }
 
-/* It may be another context than the thread's; NULL is the thread's. */
+/* The call names the context that it waits for, which may be another one than the thread's; NULL is the thread's. */
 static void publish_named_context_synchronization(const struct driver_return *returned)
 {
     publish_waited(returned, ((const cuCtxSynchronize_v2_params *)returned->params)->ctx);

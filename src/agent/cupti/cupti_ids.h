@@ -39,7 +39,7 @@ void cupti_ids_atfork_child(void);
 /* Fills in CALL's context, its number and its device. */
 void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call);
 
-/* The same for a call of the thread whose MINE is. UID: CUpti_CallbackData.contextUid; 0: not known. */
+/* Fills them in for a call of the thread that MINE belongs to. UID: CUpti_CallbackData.contextUid; 0: not known. */
 void cupti_ids_learn(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid);
 static inline void cupti_ids_of_call(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid,
                                      struct gputrace_call *call)
@@ -55,7 +55,7 @@ static inline void cupti_ids_of_call(struct cupti_ids *mine, struct CUctx_st *co
  * GPUTRACE_NO_STREAM. Streams 0 and 1 are the legacy default stream, 2 is the thread's own. */
 uint32_t cupti_stream_id(uint64_t context, uint64_t stream);
 
-/* The same of a stream that is there, in the context of CALL, which cupti_ids_of_call() has filled in. */
+/* Returns the number of a stream that exists, in the context of CALL, which cupti_ids_of_call() has filled in. */
 uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call,
                              const struct CUstream_st *stream);
 

@@ -32,7 +32,7 @@
     X(cuptiGetDeviceId)                  \
     X(cuptiGetStreamIdEx)
 
-/* … and those that only newer ones have: NULL when missing. */
+/* Functions that only newer versions of CUPTI have: NULL when missing. */
 #define CUPTI_NEWER_FUNCTIONS(X)                  \
     X(cuptiGetCallbackState)                      \
     X(cuptiActivityEnableDriverApi)               \
@@ -79,7 +79,7 @@ const char *cupti_words(const struct cupti *cupti, CUptiResult result);
     X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
     X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
 
-/* … and newer ones these: NULL when missing. Pools came with 11.2, names with 12.3. */
+/* Functions that only newer drivers have: NULL when missing. Pools came with 11.2, names with 12.3. */
 #define DRIVER_NEWER_FUNCTIONS(X)                                                           \
     X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
     X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
@@ -99,7 +99,7 @@ const struct driver *driver_functions(void);
 /* NULL also before they were found; takes no lock. */
 const struct driver *driver_known(void);
 
-/* For tests: these instead. NULL: the process's again. */
+/* For tests: DRIVER takes the place of the process's functions. NULL: these count again. */
 void driver_replace(const struct driver *driver);
 
 /*

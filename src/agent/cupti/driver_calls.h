@@ -46,7 +46,7 @@ struct driver_return {
     const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
     const char *symbol; /* of a launch: the kernel's mangled name */
     bool published;     /* resource callbacks have published what this call did */
-    /* Of this thread, which finds them but once. */
+    /* What the thread keeps from one callback to the next; it is found once for each callback. */
     struct epoch_reader *reader;
     struct cupti_ids *ids;
 };

@@ -80,7 +80,7 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Only what becomes a record with the node's number when it runs. */
+/* Whether a node of this type becomes a record with the node's number when it runs. */
 static bool is_gpu_op(CUgraphNodeType type)
 {
     return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;

@@ -348,7 +348,7 @@ void function_names_forget(void)
     pthread_mutex_unlock(&published.lock);
 }
 
-/* Of the maps, the parent's memory is a copy here: leave it, malloc may be locked. */
+/* Empties the maps without freeing their memory, which is a copy of the parent's: malloc may be locked. */
 void kernel_names_atfork_child(void)
 {
     capture.requested = capture.handled = capture.waits = 0;

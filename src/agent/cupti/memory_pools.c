@@ -64,7 +64,7 @@ static struct pool *free_place(void)
     return made;
 }
 
-/* Without memory for it, it is left out. */
+/* Adds a pool to the list. Without memory for it, it is left out. */
 static void add(uint64_t handle, uint32_t device)
 {
     pthread_mutex_lock(&pools.adding);

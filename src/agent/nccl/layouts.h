@@ -29,7 +29,7 @@ enum nccl_event {
 
 /* --- what begins an event --- */
 
-/* Of all versions. */
+/* All versions have this struct. */
 struct nccl_proxy {
     pid_t pid; /* of the process that called: another one's proxy may do the work */
     uint8_t channel;

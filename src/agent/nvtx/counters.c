@@ -112,7 +112,8 @@ static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, co
     return batch->count > 0;
 }
 
-/* Of a pair whose time is the end's the first sample is an interval before it for each that follows. */
+/* The time of the first sample. If the batch gives the time of its end, that is one interval earlier for each later
+ * sample. */
 static int64_t first_time(const struct batch *batch)
 {
     const int64_t *pair = batch->given->timestamps;

@@ -186,7 +186,9 @@ static int64_t read_counter(void *unused)
 #endif
 }
 
-/* Those that run on, and are not the trace's own. Times of a CPU do not run on while it does something else. */
+/* The system's clocks that always run on, and are not the trace's own. A clock of CPU time stops while its thread
+ * waits.
+ */
 static const struct {
     uint64_t id;
     int64_t (*read)(void *data);

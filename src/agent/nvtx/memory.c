@@ -44,7 +44,7 @@ struct elements {
     size_t count, stride;
 };
 
-/* Of COUNT elements of the program; none where they are shorter than SIZE_OF_ONE. */
+/* A list of COUNT elements of the program; empty if they are shorter than SIZE_OF_ONE. */
 static struct elements elements_of(const void *first, size_t count, size_t stride, size_t size_of_one)
 {
     struct elements elements = {.first = first, .stride = stride};
@@ -122,7 +122,7 @@ static size_t region_size(uint32_t type)
 }
 static_assert(sizeof(nvtxMemCudaArrayRangeDesc_t) == sizeof(nvtxMemCuArrayRangeDesc_t), "both are read as one");
 
-/* Of elements that are at least as long as this type's. */
+/* Reads region I, whose elements are at least as long as the struct of TYPE. */
 static struct spool_nvtx_memory read_region(uint32_t type, const struct elements *regions, size_t i)
 {
     struct spool_nvtx_memory record = {.type = type, .device = -1};

@@ -37,9 +37,9 @@
 /* Puts our functions into the table of the module that calls. Returns 1, or 0 when the module's NVTX is unknown. */
 int nvtx_attach(NvtxGetExportTableFunc_t export_table);
 
-/* The same for an extension: payloads, counters, memory. NVTX's header of an extension loads the library at the first
- * call of it, once for each module of the program. Returns 1, also for an unknown extension, whose functions then do
- * nothing; 0: the table is unknown. */
+/* Puts our functions into the table of an extension (payloads, counters, memory). NVTX's header of an extension loads
+ * the library at the first call of it, once for each module of the program. Returns 1, also for an unknown extension,
+ * whose functions then do nothing; 0: the table is unknown. */
 int nvtx_extension_attach(const nvtxExtModuleInfo_t *module);
 
 /* A row for each function of ours. A list of rows ends with one that is all zero. */
@@ -157,7 +157,7 @@ extern __thread struct nvtx_thread nvtx_this_thread;
 
 int *nvtx_thread_more(uint32_t domain);
 
-/* Where the open ranges in DOMAIN are counted. NULL: no memory. */
+/* Returns this thread's counter of open ranges in DOMAIN. NULL: no memory. */
 static inline int *nvtx_thread_depth(uint32_t domain)
 {
     return domain < NVTX_THREAD_DOMAINS ? &nvtx_this_thread.first[domain] : nvtx_thread_more(domain);
@@ -181,10 +181,10 @@ void nvtx_publish(struct gputrace_nvtx_extension *what);
 /* Publishes a record always, and again in forked children. */
 void nvtx_define(struct gputrace_nvtx_extension *what);
 
-/* In a forked child that records. */
+/* In a forked child that records: publishes all definitions again, for its own spool. */
 void nvtx_definitions_republish(void);
 
-/* A number that no other definition has. */
+/* Returns a number that no other definition has. */
 uint32_t nvtx_definition_number(void);
 
 /* The id of a definition: the program's own CHOSEN where it lies in NVTX's range for these, else a new one. */

@@ -95,7 +95,7 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Of a name. It is read in aligned words, of which the last may reach beyond its end. */
+/* The hash of a name, which is read in aligned words; the last one may reach beyond the name's end. */
 INLINE uint64_t hash_of_name(const char *name)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -138,7 +138,7 @@ static struct {
     uint32_t taken; /* a thread is looking */
 } torch __attribute__((aligned(64)));
 
-/* Where its record lies, which nothing else does as long as the operator is open. */
+/* Identifies an open operator by the address of its record, which no other one has as long as it is open. */
 INLINE uint32_t self_of(const struct torch_function *function)
 {
     return (uint32_t)((uintptr_t)function >> 3);
@@ -153,7 +153,7 @@ static __thread struct operators_thread {
     struct ticks ticks;
 } this_thread;
 
-/* In a new process. */
+/* Starts the library in a forked child, before its first operator is recorded. */
 static bool renew(void)
 {
     int saved = errno;
@@ -166,7 +166,7 @@ static bool renew(void)
     return recorded;
 }
 
-/* Before a thread's first operator in a process. False: nothing is recorded there. */
+/* Prepares a thread for its first operator in this process. False: nothing is recorded there. */
 SELDOM static bool make_ready(struct operators_thread *mine)
 {
     uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
@@ -212,7 +212,7 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
     return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
 }
 
-/* For all kinds of operators, so that there is one such function to be in the caches. */
+/* Records the start of an operator of any kind. There is one such function, so that it stays in the caches. */
 static LINES __attribute__((noinline)) void **started(void **observer, const struct torch_function *function,
                                                       enum torch_scope scope, enum spool_operator_scope kind)
 {
