@@ -44,7 +44,7 @@ static bool is_of_python(const struct stack_frame *frame)
     return frame->module && strcmp(frame->module, FRAME_PYTHON) == 0;
 }
 
-/* What starts main() and threads. */
+/* Whether a function starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame)
 {
     static const char *const starts[] = {"_start", "__libc_start_", "start_thread", "clone", "__clone"};

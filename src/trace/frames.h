@@ -83,7 +83,7 @@ enum frame_owner frame_owner(const struct stack_frame *frame);
  * owner. Where all are of libraries, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin
  * for example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
-/* The code that reported a call may have so many frames before CUDA's own. */
+/* How many frames the code that reported a call may have before CUDA's own. */
 #define FRAMES_BEFORE_CUDA 8
 
 /* How many frames come before the program's call: those of CUDA, and of what reported the call. */

@@ -36,8 +36,7 @@ void names_release(struct names *names);
 /* The number of a name; NAMES_NO_MEMORY after error(). */
 uint32_t names_put(struct names *names, const char *text, size_t length);
 
-/* The same for a symbol, demangled when it is a mangled C++ name. Longer than TEXT_MAX, it is cut, and ends with a
- * hash. */
+/* Puts a symbol, demangled if it is a mangled C++ name. A name longer than TEXT_MAX is cut and ends with a hash. */
 uint32_t names_put_symbol(struct names *names, const char *symbol, size_t length);
 
 /* Valid until the next name is put. */

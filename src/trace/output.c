@@ -20,7 +20,7 @@
 #include "trace/pftrace/packets.h"
 #include "trace/sqlite/database.h"
 
-/* Of the file that is being written; NULL: none is. */
+/* The temporary name of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
 
 static int write_packed(struct output *output)
@@ -28,7 +28,7 @@ static int write_packed(struct output *output)
     return buffer_drain_fd(BUFFER_FD(output->fd), output->packed.data, output->packed.length);
 }
 
-/* One block of the buffer becomes members of its own. */
+/* Writes one block of the buffer as members of its own. */
 static int members_drain(void *context, const char *data, size_t size)
 {
     struct output *output = context;
@@ -200,7 +200,8 @@ void output_open_stream(struct output *output, int (*drain)(void *context, const
     buffer_init(&output->buffer, drain, context);
 }
 
-/* Beside the file, where there is space for it as well; else where other temporary files lie. */
+/* Opens a temporary file beside PATH, where there must be space for the output; else where other temporary files lie.
+ */
 static int open_beside(const char *path)
 {
     char *name = strdup(path), *end = name ? strrchr(name, '/') : NULL;

@@ -16,10 +16,10 @@ enum gzip_form {
     GZIP_STREAMS, /* gzip_stream(): RFC 1950 */
 };
 
-/* NULL after error(). */
+/* Makes a compressor. NULL after error(). */
 struct gzip *gzip_new(enum gzip_form form);
 enum gzip_form gzip_form(const struct gzip *gzip);
-/* Also of NULL. */
+/* Frees GZIP, which may be NULL. */
 void gzip_free(struct gzip *gzip);
 
 /* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA, a MiB each; 0 bytes make one too.

@@ -32,7 +32,7 @@ struct source {
     size_t left;      /* bytes of it */
 };
 
-/* What went wrong, to be reported when the reader has come to that place. */
+/* A failure of reading, which is reported when the reader has come to its place. */
 struct source_failure {
     bool failed;
     bool cut_off;      /* the file ends within a member */

@@ -42,7 +42,7 @@ static void clear(struct batch *batch)
         batch->problems = (struct json_problems){0};
 }
 
-/* Of an event that has been read. False: out of memory. */
+/* Keeps the place of an event's text, if texts are wanted. False: out of memory. */
 static bool keep_text(struct batch *batch, size_t at, size_t size)
 {
     if (!batch->keeps_texts)
@@ -101,7 +101,7 @@ static void batch_read(struct batch *batch, struct parser *parser, const char *t
     }
 }
 
-/* So far back from its end a block's border is looked for; what is behind it begins the next. */
+/* How far back from its end a block's border is looked for; the text behind the border begins the next block. */
 #define TAIL_BYTES ((size_t)64 * 1024)
 #define READ_BYTES (BLOCK_BYTES - TAIL_BYTES)
 

@@ -59,10 +59,10 @@ struct blocks;
 struct blocks *blocks_open(const char *path, unsigned workers);
 void blocks_close(struct blocks *blocks);
 
-/* Before the first block: batches are to hold texts instead of events. */
+/* Makes batches hold texts instead of events. Must be called before the first block. */
 void blocks_keep_texts(struct blocks *blocks);
 
-/* As messages call the file. */
+/* Returns the name of the file for messages. */
 const char *blocks_path(const struct blocks *blocks);
 
 /* The next block, valid until the next call; not to be called after the last. NULL after error(). */

@@ -42,7 +42,7 @@ static inline void pass_some_blank(struct cursor *c)
         c->at++;
 }
 
-/* As a rule there is none. */
+/* Passes white space, of which there is none as a rule. */
 static inline void pass_blank(struct cursor *c)
 {
     if ((unsigned char)*c->at <= ' ')
@@ -130,7 +130,7 @@ static inline bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* At most 19 of them, which fit. */
+/* Reads at most 19 digits, which fit into *VALUE. */
 static inline size_t take_digits(struct cursor *c, uint64_t *value)
 {
     const char *start = c->at, *at = start, *most = start + 19;
@@ -142,7 +142,7 @@ static inline size_t take_digits(struct cursor *c, uint64_t *value)
     return (size_t)(at - start);
 }
 
-/* What follows a number that is read whole. */
+/* Whether C may follow a number. */
 static inline bool ends_number(char c)
 {
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -282,7 +282,7 @@ static inline bool take_field(struct cursor *c, const struct arg_field *field)
     return isnan(real) || put_text(c, &text, place);
 }
 
-/* Of two arguments "from" the first counts. */
+/* Takes the argument "from"; of two the first counts. */
 static bool take_from(struct cursor *c)
 {
     struct json_text text;
@@ -326,7 +326,7 @@ static bool to_integer(double value, int64_t *integer)
 
 static const char row_starts[] = "\"-0123456789nNI"; /* of what an id may be: a number, a text, null */
 
-/* Of a ROW, a "pid" or "tid", some write the number as a text. */
+/* Takes an id. ROW: it is a "pid" or "tid", whose number some programs write as a text. */
 static bool take_id(struct cursor *c, bool row, event_id *id)
 {
     const char *start = c->at;
@@ -385,7 +385,7 @@ static inline enum member member_of(const struct json_text *key)
 #undef IS
 }
 
-/* Of keys that few events have. */
+/* Finds a member by its key, also by the keys that few events have. */
 static enum member rare_member_of(const struct json_text *key)
 {
     enum member member = member_of(key);
@@ -441,7 +441,7 @@ static bool is_flow(const struct event_fields *event)
     return (event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != CATEGORY_FWDBWD;
 }
 
-/* After all members. */
+/* Puts the event's texts into the interner, when all members are read. */
 static inline bool put_texts(struct cursor *c)
 {
     struct event_fields *event = c->event;
@@ -534,7 +534,7 @@ static bool read_time(struct json_text value, int64_t *ns)
     return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }
 
-/* What is expected of a time that is none. */
+/* Says what was expected in place of a value that is not a time. */
 static const char *expected_time(struct json_text value)
 {
     double us = value.length > 0 ? strtod(value.at + json_is_string(value), NULL) : 0;
@@ -558,7 +558,7 @@ static enum parse_result read_times(struct event_fields *event, const struct jso
         return lacks(fault, JSON_NO_DURATION, "dur", expected_time(members[DURATION]));
     if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
         return lacks(fault, JSON_BAD_DURATION, "dur", "one that is not negative and ends in this age");
-    /* What another program writes of an operation whose times it does not know. */
+    /* Some programs write both as 0 for an operation whose times they do not know. */
     if ((event->start | event->duration) == 0 && category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API))
         return lacks(fault, JSON_NO_TIMES, "ts", "times: \"dur\" is 0 too, so they are lost");
     return PARSE_DONE;
@@ -596,7 +596,7 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
     return PARSE_DONE;
 }
 
-/* Of a range whose id has a scope or is local to its process: all of that is its id. */
+/* Sets the id of a range. If it has a scope, or is local to its process, these are parts of the id. */
 static bool put_whole_id(struct cursor *c, const struct json_text *members)
 {
     bool local = memmem(members[ID2].at ?: "", members[ID2].length, "\"local\"", strlen("\"local\""));

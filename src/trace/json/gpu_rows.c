@@ -5,7 +5,8 @@
 
 #include "trace/json/source_parts.h"
 
-/* Behind the number of a GPU: JAX has nothing there. Of TensorFlow 1 "stream:all" has all that other rows repeat. */
+/* Whether a row is a GPU's, by REST, what its name has behind the number of the GPU. JAX has nothing there. The row
+ * "stream:all" of TensorFlow 1 has all operations, which its other rows repeat. */
 static bool is_gpu(const char *rest, const char *thread)
 {
     if (strcmp(rest, "/stream:all Compute") == 0)
@@ -35,7 +36,7 @@ static bool is_word(const char *process, const char *word)
            strspn(process + strlen(word), "\"") == strlen(process + strlen(word));
 }
 
-/* Of Ascend: what only makes the stream wait. */
+/* Whether an operation of Ascend only makes its stream wait. */
 static bool is_wait(const char *name)
 {
     static const char *const starts[] = {"EVENT_", "CAPTURE_", "STREAM_WAIT_EVENT", "MEM_WAIT_VALUE",

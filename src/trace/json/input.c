@@ -59,7 +59,7 @@ static bool make_space(struct input *input, size_t size)
     return true;
 }
 
-/* What is left moves to the start of `joined`, from where it lies before the block it is in is given back. */
+/* Moves the text that is left to the start of `joined`, before the block that it lies in is given back. */
 static int keep_rest(struct input *input)
 {
     size_t left = input_left(input);

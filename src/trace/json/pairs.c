@@ -74,7 +74,7 @@ static int pass(const struct pairs *pairs, const struct pairs_event *begin, cons
                        end ? end->size : 0);
 }
 
-/* What is not passed on stays. */
+/* Keeps the begins without an end, and drops the others, which were passed on. */
 static void keep_open(struct pairs *pairs)
 {
     struct pairs_event *events = pairs->events.items;

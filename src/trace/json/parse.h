@@ -48,7 +48,7 @@ struct json_problems {
 void json_problems_add(struct json_problems *problems, enum json_problem problem, uint64_t count, uint64_t at,
                        uint64_t line, const char *message);
 
-/* In the place of 'X', of a slice that had not ended when its program wrote it. */
+/* The phase, in place of 'X', of a slice that had not ended when its program wrote it. */
 #define PHASE_OPEN '\1'
 
 struct parser {
@@ -85,7 +85,7 @@ enum parse_result parser_check(struct parser *parser, const char *text, size_t l
 /* Parses TEXT into *ROOT, which the caller deletes. */
 enum parse_result parser_json(struct parser *parser, const char *text, size_t length, struct cJSON **root);
 
-/* Behind the text of events stand so many bytes of zero. */
+/* How many bytes of zero stand behind the text of events. */
 #define FAST_PATH_PADDING 16
 
 /* Reads the event that begins TEXT, and sets *SIZE, of the text that is there, to what was read: after PARSE_CUT and
@@ -100,7 +100,7 @@ enum parse_result parser_event(struct parser *parser, const char *text, size_t *
 enum parse_result fast_path_event(const char *text, const char *end, struct interner *strings,
                                   struct event_fields *event, size_t *length);
 
-/* What an event has not. */
+/* What an event lacks. */
 struct event_fault {
     enum json_problem problem;
     const char *key, *expected;

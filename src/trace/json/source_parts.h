@@ -33,7 +33,7 @@ bool json_event_arg(const struct json_event *event, const char *key, struct json
 /* A number that stands for an id, be it a number or a text; 0: there is none. */
 uint64_t json_id(struct json_text text);
 
-/* The same of a range: its scope, and the process where the id is local, distinguish ids. */
+/* A number that stands for the id of a range: its scope, and its process if the id is local, distinguish ids. */
 uint64_t json_range_id(const struct json_event *event);
 
 /* Microseconds as ns, rounded. */
@@ -141,7 +141,7 @@ void flow_ids_release(struct flow_ids *ids);
 /* Notes a slice of this bind_id, which is not 0; IS_HEAD: the flow ends there. Returns 0, or -1 after error(). */
 int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head);
 
-/* After the last was noted. */
+/* Numbers the flows, after the last slice was noted. */
 void flow_ids_number(struct flow_ids *ids);
 
 /* How many flows begin at the call of BIND_ID, as far as there are ids, and the id of number I of them. */

@@ -190,7 +190,8 @@ static bool pass_key(struct check *check)
     return (pass_blank(check) && pass_byte(check, ':')) || fail(check, "':' after a key");
 }
 
-/* What comes after a value: ends of what it is in, then a ',' and, in an object, the next key. */
+/* Passes what comes after a value: ends of the objects and arrays it is in, then a ',' and, in an object, the next key.
+ */
 static bool pass_after(struct check *check, const char *closes, size_t *depth)
 {
     while (*depth > 0 && pass_blank(check)) {

@@ -24,7 +24,7 @@ struct json_text {
 
 #define JSON_TEXT_DEPTH_MAX 512 /* objects and arrays in each other; cJSON and Python read 1000 of them */
 
-/* What json_check() found. */
+/* What json_check() found out about a text. */
 struct json_fault {
     size_t at;            /* the byte that is not JSON */
     const char *expected; /* instead of it */
@@ -40,7 +40,7 @@ struct json_fault {
 /* Whether TEXT is one JSON value and nothing else. */
 bool json_check(const char *text, size_t length, struct json_fault *fault);
 
-/* The same of the members of an object after the first ones, from the ',' or '}' on. */
+/* Whether TEXT is the rest of an object after its first members, from the ',' or '}' on. */
 bool json_check_rest(const char *text, size_t length, struct json_fault *fault);
 
 /* The end of the valid value that begins at AT; NULL: there is none before END. *SURROGATES grows as of json_fault. */
@@ -125,7 +125,7 @@ static inline size_t scan_blank(const char *text, size_t length)
  * none, or it is too large for 64 bits. */
 bool scan_ns(const char *text, const char **after, int64_t *ns);
 
-/* The same of the whole TEXT, which may have white space behind it, and stands in a larger one. */
+/* Reads the whole TEXT as such a number. It may have white space behind it, and stands in a larger text. */
 static inline bool json_exact_ns(struct json_text text, int64_t *ns)
 {
     const char *after;

@@ -89,7 +89,7 @@ static int take_rest(struct packets *packets, struct packets_run *run)
     return 0;
 }
 
-/* What is behind the first SIZE bytes is of the next run. */
+/* Leaves what is behind the first SIZE bytes to the next run. */
 static int leave_rest(struct packets *packets, struct packets_run *run, size_t size)
 {
     size_t rest = run->size - size;
@@ -211,7 +211,7 @@ int packets_report_end(struct packets *packets, const struct packets_run *run)
 
 /* --- compressing --- */
 
-/* What one large packet makes longer than this is not compressed, so that readers need little memory. */
+/* The longest section that is compressed, so that readers need little memory. One large packet may make it longer. */
 #define SECTION_MOST ((size_t)1 << 20)
 
 /* The first packet of a section, its mark, becomes a field of the packet that holds the others. The first packet of the

@@ -54,7 +54,7 @@ struct packets_run {
     char message[128];
 };
 
-/* As source_open(). */
+/* Opens a file as source_open() does. */
 int packets_open(struct packets *packets, const char *path, unsigned workers);
 void packets_close(struct packets *packets);
 

@@ -308,7 +308,7 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
     reader->given->whole = packet.mark == PFTRACE_FILE_ENDS;
     if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
         return open_compressed(reader, &packet.body);
-    /* What a BEGIN was read of must be ended by the next packet that is one of an event. */
+    /* A slice whose BEGIN was read must be ended by the next packet of an event. */
     if (reader->open && packet.body.number != PB_PACKET_TRACK_EVENT && packet.body.number != PB_PACKET_CLOCK_SNAPSHOT)
         give_up_open(reader);
     struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);

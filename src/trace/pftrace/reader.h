@@ -76,7 +76,7 @@ struct pftrace_event {
     bool has_correlation;
 };
 
-/* NULL after error(). STRINGS must outlive the reader. */
+/* Makes a reader. STRINGS must outlive it. NULL after error(). */
 struct pftrace_reader *pftrace_reader_new(struct interner *strings);
 void pftrace_close(struct pftrace_reader *reader);
 

@@ -188,7 +188,7 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
-/* What was begun is not ended: its first arguments and flows go. */
+/* Leaves out a slice that was begun and not ended, with its first arguments and flows. */
 static void leave_begun(struct pftrace_reader *reader, size_t args, size_t flows)
 {
     reader->left_out++;

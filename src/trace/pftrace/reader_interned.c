@@ -81,7 +81,7 @@ static int take_specification(struct pftrace_tables *tables, struct pftrace_inte
     return item ? 0 : -1;
 }
 
-/* One of the three numbers of a grid or block. */
+/* Takes one of the three numbers of a grid or block. False: the argument is another. */
 static bool take_size(struct pftrace_sizes *sizes, const struct arg *arg)
 {
     static const char *const starts[] = {PFTRACE_GRID, PFTRACE_BLOCK};
@@ -228,7 +228,7 @@ static int take_kernel(struct pftrace_tables *tables, struct pftrace_interning *
     return 0;
 }
 
-/* NULL: nothing of the table is asked for. */
+/* The entries of a table of the file; NULL: the reader needs none of that table. */
 static struct pftrace_entries *entries_of(struct pftrace_tables *tables, uint32_t table)
 {
     switch (table) {

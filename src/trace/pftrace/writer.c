@@ -241,7 +241,7 @@ static void write_mark(struct sink *sink, uint64_t mark)
     pftrace_plain_packet(sink->buffer, &state->body);
 }
 
-/* Of the whole file, which it begins when it comes first. NULL after a failure. */
+/* Returns the state of the whole file, and begins the file if that has not happened. NULL after a failure. */
 static struct pftrace_state *begin_file(struct sink *sink)
 {
     if (!sink->state && pftrace_state_new(sink, NULL))

@@ -17,7 +17,7 @@
 
 /* --- writer_sequences.c: one packet sequence for each lane of a row --- */
 
-/* What is interned, each counted by itself. */
+/* The tables of interned texts, each with numbers of its own. */
 enum pftrace_interned {
     PFTRACE_CATEGORIES,
     PFTRACE_NAMES,
@@ -206,7 +206,7 @@ void pftrace_rows_release(struct pftrace_rows *rows);
 /* A track for a row that is not known, without a name. */
 void pftrace_describe_row(struct sink *sink, struct row row);
 
-/* NULL: it is not known. */
+/* Returns what is known of a row; NULL: nothing. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
 /* writer_gpus.c: what JSON has as "deviceProperties". */

@@ -370,7 +370,7 @@ const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t 
 
 /* --- */
 
-/* As JSON shows them: with six decimals, as texts where they are not finite. */
+/* Sets a real number as JSON shows it: with six decimals, and as a text if it is not finite. */
 static void set_real(struct arg *arg, double value, bool fixed)
 {
     arg->type = ARG_TYPE_REAL;

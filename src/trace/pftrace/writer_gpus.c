@@ -26,7 +26,7 @@ static int number_of(const cJSON *device, const char *key)
     return cJSON_IsNumber(value) ? value->valueint : -1;
 }
 
-/* By compute capability. NULL: newer than this list. */
+/* The name of an architecture, by compute capability. NULL: it is newer than this list. */
 static const char *architecture(int major, int minor)
 {
     static const struct {
@@ -96,7 +96,7 @@ static void put_gpu(struct pftrace_state *state, const cJSON *device)
     protobuf_end(&state->body, gpu);
 }
 
-/* Of several devices of one number the first, as of processes that see different GPUs. */
+/* Finds a device by its number. Processes that see different GPUs have several of one number: the first one counts. */
 static const cJSON *find_device(const cJSON *devices, int id)
 {
     const cJSON *device;

@@ -51,8 +51,7 @@ static uint32_t words_of(const struct split *split, const uint8_t *data, size_t 
     return fits ? bytes / 4 : 0;
 }
 
-/* Where the index of the record's kind is, or would be. Our own records have all that makes their kind in the first two
- * words. */
+/* Returns the slot for the index of the record's kind. Of our own records the first two words make the kind. */
 static uint32_t slot_of(const struct split *split, const uint32_t *record)
 {
     if (split->record_bytes)
@@ -67,7 +66,7 @@ static uint32_t slot_of(const struct split *split, const uint32_t *record)
     return slot;
 }
 
-/* NULL: the table of kinds is full. */
+/* Returns what is known of the record's kind, new or not. NULL: the table of kinds is full. */
 static struct splitting *splitting_of(struct split *split, const uint32_t *record, uint32_t words)
 {
     uint8_t *index = &split->index[slot_of(split, record)];

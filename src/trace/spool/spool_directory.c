@@ -76,7 +76,7 @@ static int by_pid_and_image(const void *a, const void *b)
     return order != 0 ? order : left->ended - 1 < right->ended - 1 ? -1 : left->ended != right->ended;
 }
 
-/* What was written last may be no whole entry. */
+/* Adds the entries of the file of ended processes. The last one may be incomplete. */
 static int add_entries(struct spool_directory *directory, const char *path, int fd)
 {
     struct stat status;

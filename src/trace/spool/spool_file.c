@@ -188,7 +188,7 @@ static int add_packed_part(struct spool_file *file, const struct spool_packed *p
     return 0;
 }
 
-/* One that is cut, or is none, ends the list. */
+/* Adds the packed parts of a file. An entry that is cut off, or is not one, ends the list. */
 static int add_packed_parts(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
 {
     struct spool_packed packed;

@@ -56,7 +56,7 @@ struct spool_file {
     bool is_written; /* the process that writes it lives, and what it does from now on is not seen */
 };
 
-/* Where one thread reads parts, one after another: 3.3 MiB. Starts as zeros; released at its end. */
+/* Memory for the parts that one thread reads, one after another: 3.3 MiB. Starts as zeros; released at its end. */
 struct spool_scratch {
     uint8_t *bytes;
 };
@@ -70,7 +70,7 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
  */
 void spool_part_evict(const struct spool_part *part);
 
-/* The same of all parts. Others may be reading them. */
+/* Does that for all parts. Other threads may be reading them. */
 void spool_file_evict(const struct spool_file *file);
 
 /* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
@@ -87,7 +87,7 @@ void agent_parts_release(struct spool_file *file);
  * this version reads, after warning(); -1 after error(). Only after 0 there is something to close.
  */
 int spool_file_open(struct spool_file *file, const char *path, const char *directory);
-/* The same of a process that has ended: its entry is at OFFSET of the file PATH. */
+/* Opens the spool of a process that has ended: its entry is at OFFSET of the file PATH. */
 int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory);
 void spool_file_close(struct spool_file *file);
 

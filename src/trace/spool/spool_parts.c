@@ -23,7 +23,7 @@ void spool_scratch_release(struct spool_scratch *scratch)
     *scratch = (struct spool_scratch){0};
 }
 
-/* What is not there any more reads as zeros. */
+/* Reads the bytes of a part. Bytes that are not there any more read as zeros. */
 static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
 {
     int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
@@ -77,7 +77,7 @@ void spool_file_evict(const struct spool_file *file)
 
 /* --- the library's own records --- */
 
-/* As many are in one piece of memory of their own size, as a run may have many processes. */
+/* Up to so many bytes lie in one block of memory of just that size, because a run may have many processes. */
 #define FEW_BYTES ((size_t)64 << 10)
 /* More are in memory before there is a file for them. */
 #define UNPACKED_PLAIN ((uint64_t)4 << 20)
@@ -117,7 +117,7 @@ static uint8_t *take_block(struct copying *copying, size_t size)
     return block;
 }
 
-/* What cannot be unpacked is damage, and holds nothing. */
+/* Copies a part. One that cannot be unpacked is damaged, and holds nothing. */
 static int copy(struct copying *copying, struct spool_part *part)
 {
     struct spool_file *file = copying->file;
