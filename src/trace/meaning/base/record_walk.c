@@ -1,3 +1,4 @@
+/* Walks over the records chunk by chunk, with a clock for each chunk, and counts the records that cannot be read. */
 #include "trace/meaning/base/record_walk.h"
 
 #include "trace/meaning/base/clocks.h"

@@ -1,5 +1,5 @@
 /*
- * A walk over the agent's records of a process.
+ * Walks over the records that the agent wrote in a process.
  */
 #ifndef GPUTRACE_TRACE_MEANING_BASE_RECORD_WALK_H
 #define GPUTRACE_TRACE_MEANING_BASE_RECORD_WALK_H
