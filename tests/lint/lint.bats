@@ -33,6 +33,7 @@ tree() { # FILE TEXT...
 @test "scripts: shellcheck finds nothing" { clean scripts; }
 @test "man: mandoc finds nothing" { clean man; }
 
+@test "files: each says what it is for, and includes headers once" { clean files; }
 @test "references: READMEs and comments name files that exist" { clean references; }
 
 @test "layers finds a folder that includes another" {
@@ -169,4 +170,13 @@ src/README.md:1: there is no quick.h
 src/trace/a.c:1: there is no lost.h
 src/trace/a.c:2: there is no c.c
 src/trace/a.c:3: there is no d.c'
+}
+
+@test "files finds one that says nothing, and a header included twice" {
+    tree include/b.h '// A header.' '#include <a.h>' '#include <b.h>'
+    tree src/a.c '#include <a.h>' '/* late */' '#include <a.h>'
+    run check files tree
+    assert_failure
+    assert_output 'src/a.c: does not open with a comment
+src/a.c:3: includes <a.h> again'
 }
