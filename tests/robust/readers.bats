@@ -5,12 +5,22 @@ load ../cli/common
 
 data=$root/tests/data
 
+setup_file() { export BATS_TEST_TIMEOUT=300; }
+
 # At most 256 MiB and half a minute, as in hostile.bats.
 bounded() { # COMMAND...
     case $build in
     */build/*thread* | */build/*address*) timeout 120 "$@" ;;
     *) (ulimit -s 1024 -v 262144 && MALLOC_ARENA_MAX=1 exec timeout 30 "$@") ;;
     esac
+}
+
+# What convert made of traces that it accepted is JSON.
+made=()
+all_made_are_json() {
+    [ ${#made[@]} -gt 0 ]
+    python3 -c 'import json, sys
+for name in sys.argv[1:]: json.load(open(name), parse_constant=lambda word: sys.exit(f"{name} has {word}"))' "${made[@]}"
 }
 
 # Both read FILE: each must end with STATUS, and say the same last when they refuse it.
@@ -26,7 +36,9 @@ both() { # STATUS FILE
         [ ! -e made.json ] || fail "$2 was refused, and made.json is there"
         return
     fi
-    python3 -c 'import json, sys; json.load(open("made.json"), parse_constant=sys.exit)' || fail "$2 became something else than JSON"
+    made+=("made/${#made[@]}.json")
+    mkdir -p made
+    cp made.json "${made[-1]}"
     run --separate-stderr bounded "$gputrace" report -r all made.json
     assert_equal "$2: report of what convert made $status" "$2: report of what convert made 0"
 }
@@ -56,6 +68,7 @@ whole() { # STATUS TEXT, in which printf's escapes count
         '{}' '[]' '[[1],{"a":{"b":null}}]' '{"a":1,"a":2}' ' [ 1 , 2 ] '; do
         value 0 "$word"
     done
+    all_made_are_json
 }
 
 @test "report and convert accept the same files" {
@@ -75,6 +88,7 @@ whole() { # STATUS TEXT, in which printf's escapes count
         '{"\xff\\"\\u0001":"\xff\x01","traceEvents":[]}'; do
         whole 0 "$text"
     done
+    all_made_are_json
 }
 
 @test "a trace without events is a trace, an object without traceEvents is not" {
@@ -92,6 +106,7 @@ packed() { # STATUS
     both "$1" large.json.gz
 }
 
+# bats test_tags=long
 @test "report and convert have the same limits, in bounded memory" {
     local event='{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}'
     { printf '[{"name": "' && head -c 300M /dev/zero | tr '\0' x; } | packed 1
@@ -105,11 +120,14 @@ packed() { # STATUS
     { printf '[%s' "${event%\}},\"args\":{\"a\":" && head -c 600 /dev/zero | tr '\0' '[' && head -c 600 /dev/zero | tr '\0' ']' && printf '}}]'; } | packed 1
     printf '[%s]' "$event" | gzip | head -c 30 >large.json.gz
     both 1 large.json.gz
+    all_made_are_json
 }
 
+# bats test_tags=long
 @test "ranges that are begun and never ended are left out beyond 64 MiB of them" {
     awk 'BEGIN { printf "["; for (i = 0; i < 900000; i++) printf "{\"ph\":\"b\",\"cat\":\"c\",\"id\":%d,\"name\":\"k\",\"ts\":1},\n", i; print "{}]" }' >begun.json
     both 0 begun.json
+    all_made_are_json
     run -0 "$gputrace" convert begun.json other.json
     assert_output --regexp "'begun.json': [0-9]+ ranges are left out, as more than 64 MiB of them are begun and not ended"
     # one that ends makes space for another
@@ -120,13 +138,23 @@ packed() { # STATUS
     refute_output --partial 'ranges are left out'
 }
 
-@test "of 1500 random mutations of a trace convert makes valid JSON, or refuses them as report does" {
+# Damages each of two traces so often.
+mutated() { # COUNT
     mkdir spool
     gzip -dc "$data/h200/vector_add.spool.gz" >spool/1-0.spool
     cp "$data/h200/vector_add.session.json" spool/session.json
     "$gputrace" convert -q spool trace.json
-    run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" trace.json 750 1
-    run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" "$data/report/small.json" 750 2
+    run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" trace.json "$1" 1
+    run -0 python3 "$BATS_TEST_DIRNAME/mutations.py" "$gputrace" "$data/report/small.json" "$1" 3
+}
+
+@test "of 100 random mutations of a trace convert makes valid JSON, or refuses them as report does" {
+    mutated 50
+}
+
+# bats test_tags=long
+@test "of 1500 random mutations of a trace convert makes valid JSON, or refuses them as report does" {
+    mutated 750
 }
 
 @test "integers and doubles keep their value in every format" {
