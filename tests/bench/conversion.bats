@@ -1,5 +1,7 @@
 # Memory of a conversion does not grow with what is converted, nor with who writes: tests/bench/gen.
 
+# bats file_tags=long
+
 load ../cli/common
 
 need() {

@@ -1,5 +1,7 @@
 # How the work of a command grows with what a trace has many of: tests/bench/growth.
 
+# bats file_tags=long
+
 load ../cli/common
 
 before_each() {

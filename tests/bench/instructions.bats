@@ -16,7 +16,7 @@ before_each() {
     mkdir -p copy/tests/bench
     cp "$root/tests/bench/instructions" copy/tests/bench/
     awk '{ print $1, $1 == "writing" ? $2 / 2 : $2 * 2 }' "$root/tests/bench/instructions.figures" >copy/tests/bench/instructions.figures
-    run copy/tests/bench/instructions "$build"
+    run copy/tests/bench/instructions "$build" writing decoding
     assert_failure
     assert_line --regexp '^writing .*: MORE$'
     assert_line --regexp '^decoding .*: ok$'

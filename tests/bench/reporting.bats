@@ -1,5 +1,7 @@
 # Memory of a report does not grow with the trace: tests/bench/gen.
 
+# bats file_tags=long
+
 load ../cli/common
 
 # The most that a command has taken, MiB.

@@ -92,9 +92,9 @@ script() { # NAME LINE...
     chmod +x "$name"
 }
 
-# A line for scripts: waits until the test makes a file named "end", ten seconds at most, so that nothing stays behind.
+# A line for scripts: waits until the test makes a file named "end", two minutes at most, so that nothing stays behind.
 # shellcheck disable=SC2016 # the program's shell expands it
-until_end='i=0; while [ ! -e end ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done'
+until_end='i=0; while [ ! -e end ] && [ $i -lt 2400 ]; do sleep 0.05; i=$((i + 1)); done'
 
 # Runs a command beside the test, without the descriptor that Bats waits for, and with the signals that a shell's job in
 # the foreground has. Its pid is in `launcher`.
@@ -125,12 +125,11 @@ count() { # CAT [TRACE]
     jq --arg cat "$1" '[.traceEvents[] | select(.cat == $cat)] | length' "${2:-trace.json}"
 }
 
-# Waits until a command succeeds, ten seconds at most.
-eventually() {
-    local tries=200
+# Waits until a command succeeds. Only what never comes takes the minute.
+eventually() { # COMMAND...
+    local end=$((SECONDS + 60))
     until "$@"; do
-        tries=$((tries - 1))
-        [ $tries -gt 0 ] || return 1
+        [ $SECONDS -lt $end ] || return 1
         sleep 0.05
     done
 }

@@ -1,6 +1,8 @@
 # Every fuzz target over its seeds and what was found before, and a hundred inputs more, the same ones each time.
 # `make fuzz` searches for others.
 
+# bats file_tags=long
+
 load ../cli/common
 
 fuzz() { # TARGET

@@ -1,5 +1,7 @@
 # Jobs of Slurm, whose daemons run on this machine (slurm_daemons).
 
+# bats file_tags=long
+
 load common
 
 has_slurm() { command -v slurmctld >/dev/null && command -v munged >/dev/null; }

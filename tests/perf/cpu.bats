@@ -45,13 +45,12 @@ unprivileged() {
     events cpu_sample >samples
     local all sixty forty
     all=$(jq length samples) sixty=$(share sixty samples) forty=$(share forty samples)
-    [ "$all" -ge 400 ] && [ "$all" -le 800 ] || fail "$all samples of 0.6 s"
-    [ $((sixty + forty)) -ge $((all * 95 / 100)) ] || fail "$sixty and $forty of $all"
-    [ $((sixty * 100)) -ge $((55 * (sixty + forty))) ] && [ $((sixty * 100)) -le $((65 * (sixty + forty))) ] ||
-        fail "$sixty and $forty of $all"
+    [ "$all" -ge 300 ] && [ "$all" -le 1000 ] || fail "$all samples of 0.6 s of a processor"
+    [ $((sixty + forty)) -ge $((all * 9 / 10)) ] || fail "$sixty and $forty of $all"
+    [ $((sixty * 2)) -gt $((sixty + forty)) ] && [ $((sixty * 10)) -lt $((7 * (sixty + forty))) ] || fail "$sixty and $forty of $all"
     # outwards up to the begin of the program, on the row of the main thread
     jq -e '[.[] | select(.frames | index("burn")) | .frames[2:4] == ["split_for", "main"]] | all' samples
-    jq -e '[.[] | select(.name == "burn")] | length > 300 and all(.ph == "i" and .s == "t" and .pid == .tid)' samples
+    jq -e '[.[] | select(.name == "burn")] | length > 200 and all(.ph == "i" and .s == "t" and .pid == .tid)' samples
     jq -e '[.traceEvents[] | select(.cat == "thread_state")] == []' trace.json
     jq -e '.gputrace.options.cpu_samples_hz == 1000 and (.gputrace.options | has("cpu_switches") | not)' trace.json
 }
@@ -59,7 +58,7 @@ unprivileged() {
 @test "samples:HZ: as many in a second" {
     record --cpu=samples:100 "$planted" split
     events cpu_sample >samples
-    [ "$(jq length samples)" -ge 40 ] && [ "$(jq length samples)" -le 80 ] || fail "$(jq length samples) samples of 0.6 s"
+    [ "$(jq length samples)" -ge 30 ] && [ "$(jq length samples)" -le 100 ] || fail "$(jq length samples) samples of 0.6 s of a processor"
 }
 
 @test "a stack deeper than what is copied is cut; one of a signal handler leads to what was interrupted" {
@@ -156,9 +155,9 @@ unprivileged() {
 }
 
 @test "--delay and --duration apply" {
-    record --delay=0.2 --duration=0.2 --cpu=samples,switches "$planted" split
+    record --delay=0.2 --duration=0.5 --cpu=samples,switches "$planted" spin 1
     events cpu_sample >samples
-    jq -e 'length > 0 and length < 220 and (map(.ts) | max - min < 210000)' samples
+    jq -e 'length > 0 and length < 520 and (map(.ts) | max - min < 510000)' samples
 }
 
 # Events and the range "middle" of a trace of programs/captured: the parts of their time that lie within it.
@@ -181,25 +180,23 @@ within() { # CATEGORY
     # one that slept from before to after it
     jq -e '[.traceEvents[] | select(.cat == "thread_state" and .name == "Sleeping" and .dur > 300000)] | length == 1' trace.json
     jq -e '[.stackFrames[].name] | index("before_capture") == null' trace.json
-    # the twin
+}
+
+@test "without --capture-range: samples before and after it, but none of the library's threads, whatever the program's are called" {
+    [ -z "${sanitizer-}" ] || skip "done with the plain build"
     record --cpu=samples,switches "${planted%/*}/captured"
     events cpu_sample >samples
     jq -e '[.[].frames[]] | index("in_capture") != null and index("before_capture") != null and index("after_capture") != null' samples
     jq -e '[.traceEvents[] | select(.cat == "thread_state" and .name == "Sleeping" and .dur > 900000)] | length == 1' trace.json
+    jq '[.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("\\(gputrace"))] | unique' trace.json >names
+    jq -e 'length == 2 and all(endswith("(gputrace-mine)"))' names # of the thread, and its states
+    events cpu_sample | jq -e 'all(.frames | index("fill_pool") == null)'
+    events thread_state | jq -e 'length > 0 and all(.frames | index("fill_pool") == null)'
 }
 
 @test "--capture-range that no process can begin: nothing is recorded" {
     record --capture-range=nvtx:middle --cpu=samples,switches "$planted" split
     jq -e '[.traceEvents[] | select(.cat == "cpu_sample" or .cat == "thread_state")] == []' trace.json
-}
-
-@test "threads of the library are left out, and those of the program with such a name are not" {
-    [ -z "${sanitizer-}" ] || skip "done with the plain build"
-    record --cpu=samples,switches "${planted%/*}/captured"
-    jq '[.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("\\(gputrace"))] | unique' trace.json >names
-    jq -e 'length == 2 and all(endswith("(gputrace-mine)"))' names # of the thread, and its states
-    events cpu_sample | jq -e 'all(.frames | index("fill_pool") == null)'
-    events thread_state | jq -e 'length > 0 and all(.frames | index("fill_pool") == null)'
 }
 
 @test "without rights: samples of the program's own code, switches without stacks, and one line says so" {
@@ -221,10 +218,10 @@ within() { # CATEGORY
     jq -e '.traceEvents | map(select(.ph != "M")) == []' trace.json
 }
 
-# Runs COMMAND with each interpreter that MINORS of 3.x match, in $python; the system's is one of 3.11 to 3.14.
+# Runs COMMAND with each interpreter that is installed beside the system's and that MINORS of 3.x match, in $python.
 each_python() { # MINORS COMMAND
     local python
-    for python in /usr/bin/python3 "$HOME"/.pyenv/versions/3.*/bin/python3; do
+    for python in "$HOME"/.pyenv/versions/3.*/bin/python3; do
         if "$python" -c "import sys; sys.exit(sys.version_info[:2] not in [(3, m) for m in ($1)])" 2>/dev/null; then
             "$2"
         fi
@@ -267,15 +264,15 @@ finds_functions() {
     events cpu_sample >samples
     local all sixty forty
     all=$(share alternate samples) sixty=$(share sixty samples) forty=$(share forty samples)
-    [ "$all" -ge 400 ] && [ "$all" -le 1000 ] || fail "$python: $all samples of 0.8 s"
-    [ $((sixty + forty)) -ge $((all * 95 / 100)) ] || fail "$python: $sixty and $forty of $all"
-    [ $((sixty * 100)) -ge $((55 * (sixty + forty))) ] && [ $((sixty * 100)) -le $((65 * (sixty + forty))) ] ||
+    [ "$all" -ge 400 ] && [ "$all" -le 1200 ] || fail "$python: $all samples of 0.8 s of a processor"
+    [ $((sixty + forty)) -ge $((all * 9 / 10)) ] || fail "$python: $sixty and $forty of $all"
+    [ $((sixty * 2)) -gt $((sixty + forty)) ] && [ $((sixty * 10)) -lt $((7 * (sixty + forty))) ] ||
         fail "$python: $sixty and $forty of $all"
     # Functions of Python are called by functions of Python alone, up to the module's code or the begin of the thread. One
-    # of a hundred may have been read while a call ended.
+    # of twenty may have been read while a call ended.
     jq -e '[.[] | select(.frames | index("spin")) | .frames | .[index("spin"):]
         | .[:3] == ["spin", "sixty", "alternate"] or .[:3] == ["spin", "forty", "alternate"]]
-        | length > 300 and 100 * (map(select(not)) | length) <= length' samples
+        | length > 300 and 20 * (map(select(not)) | length) <= length' samples
     jq -e '[.[] | select(.frames | index("alternate")) | .frames | index("_PyEval_EvalFrameDefault")] | all(. == null)' samples
     jq -e '[.[] | select(.frames | index("alternate")) | .frames | last] | unique == ["<module>", "Thread._bootstrap"]' samples
     # on the rows of both threads, and of the child
@@ -287,6 +284,14 @@ finds_functions() {
 }
 
 @test "functions of Python: six tenths and four tenths of the time, of threads and forked processes, and a wait" {
+    make_python_program
+    python=/usr/bin/python3
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "needs CPython 3.11 or newer"
+    finds_functions
+}
+
+# bats test_tags=long
+@test "functions of Python, of each version from 3.11 on that is installed" {
     make_python_program
     each_python "11, 12, 13, 14" finds_functions
 }
@@ -318,6 +323,7 @@ has_functions_of_c() {
     events cpu_sample | jq -e '[.[] | select(.frames | index("spin"))] == []'
 }
 
+# bats test_tags=long
 @test "Python up to 3.10: samples have the functions of C" {
     make_python_program
     each_python "8, 9, 10" has_functions_of_c
@@ -367,7 +373,8 @@ has_functions_of_c() {
 @test "gputrace is killed: recover finds what was recorded" {
     "$gputrace" run --cpu=samples --spool-dir="$PWD" -o lost.json "$planted" spin 3 >count 2>/dev/null &
     local tool=$!
-    sleep 1.8
+    recorded() { [ -n "$(find . -name '*.cpu' -size +16k)" ]; }
+    eventually recorded
     kill -KILL "$tool"
     wait "$tool" || true
     run "$gputrace" recover -o found.json gputrace-*

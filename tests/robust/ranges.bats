@@ -78,6 +78,7 @@ assert_not_squared() { # HALF WHOLE
     [ -n "$1" ] && [ "$2" -lt $(($1 * 5 / 2)) ] || fail "$1 instructions for half of the ranges, $2 for all"
 }
 
+# bats test_tags=long
 @test "twice as many ranges that never end, or are open at once: no more than 2.5 times the instructions" {
     need_simulated
     command -v valgrind >/dev/null || skip "there is no valgrind here"

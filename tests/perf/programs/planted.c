@@ -1,7 +1,7 @@
 /* What a sampler is to find: `planted HOW [ARG...]`.
  *
  *     split           six tenths of the time in sixty(), four in forty()
- *     lock            a thread waits 20 times for main(), which hands over after 20 ms each
+ *     lock            a thread waits 20 times for main(), which hands over 20 ms after it has begun to wait
  *     children        two processes and a thread besides main(), each busy in a function of its own
  *     threads N       N threads, each busy for some milliseconds
  *     kill            busy, then SIGKILL
@@ -88,12 +88,14 @@ static unsigned long spin_for(double seconds)
 /* --- lock --- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t handed = PTHREAD_COND_INITIALIZER;
-static int turn;
+static pthread_cond_t handed = PTHREAD_COND_INITIALIZER, waits = PTHREAD_COND_INITIALIZER;
+static int turn, waited;
 
 __attribute__((noipa)) static void wait_for_turn(int wanted)
 {
     pthread_mutex_lock(&lock);
+    waited = wanted;
+    pthread_cond_signal(&waits);
     while (turn < wanted)
         pthread_cond_wait(&handed, &lock);
     pthread_mutex_unlock(&lock);
@@ -112,6 +114,10 @@ static void hand_over(void)
     pthread_t thread;
     pthread_create(&thread, NULL, waiter, NULL);
     for (int i = 1; i <= 20; i++) {
+        pthread_mutex_lock(&lock);
+        while (waited < i)
+            pthread_cond_wait(&waits, &lock);
+        pthread_mutex_unlock(&lock);
         usleep(20000);
         pthread_mutex_lock(&lock);
         turn = i;
