@@ -26,7 +26,7 @@ struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
     const char *html;         /* NULL: not given */
     struct report_style style;
-    bool every;                           /* the word "all" of -r */
+    enum section_choice choice;
     struct trace_paths given[DIFF_SIDES]; /* files and directories */
 };
 
@@ -61,7 +61,7 @@ static int take_condition(void *context, const char *text)
 static int take_sections(void *context, const char *value)
 {
     struct diff_settings *settings = context;
-    return section_words_take(value, true, &settings->diff.report.sections, &settings->every);
+    return section_words_take(value, true, &settings->diff.report.sections, &settings->choice);
 }
 
 #define FIELD(name) offsetof(struct diff_settings, name)
@@ -192,6 +192,8 @@ static int parse(struct diff_settings *settings, int argc, char **argv, char **w
     if (count < 0)
         return OPTIONS_ERROR;
     int first = options_parse(&command_diff, settings, count, words, false);
+    if (first >= 0 && settings->choice == SECTIONS_LISTED)
+        return section_words_list(true, (enum report_format)settings->diff.format) < 0 ? OPTIONS_ERROR : OPTIONS_HELP;
     if (first >= 0 && settings->html && page_file_check(settings->html, settings->diff.format != DIFF_TABLE) < 0)
         return OPTIONS_ERROR;
     if (first >= 0 &&
@@ -208,7 +210,7 @@ static void choose(struct diff_settings *settings)
     struct report_options *report = &settings->diff.report;
     report->format = format == DIFF_JUNIT ? REPORT_JSON : (enum report_format)format; /* of one order */
     report_style_set(report, STDOUT_FILENO, &settings->style);
-    report->usual &= !settings->every && !settings->diff.all && !settings->html;
+    report->usual &= settings->choice != SECTIONS_ALL && !settings->diff.all && !settings->html;
     if (settings->html) {
         settings->diff.format = DIFF_HTML;
         report->top = settings->style.top < 0 ? REPORT_TOP_IN_PAGES : report->top;

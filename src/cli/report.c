@@ -32,7 +32,7 @@ struct report_settings {
     bool partial;
     const char *mpi; /* a directory; NULL: not given */
     struct report_style style;
-    bool all;          /* the word "all" of -r */
+    enum section_choice choice;
     uint64_t snapshot; /* UINT64_MAX: not given */
 };
 
@@ -41,7 +41,7 @@ static const struct option_choice formats[] = {
 static int take_sections(void *context, const char *value)
 {
     struct report_settings *settings = context;
-    return section_words_take(value, false, &settings->report.sections, &settings->all);
+    return section_words_take(value, false, &settings->report.sections, &settings->choice);
 }
 
 #define WORD(constant, name, word, title, question) "\n" word ": " question
@@ -127,7 +127,7 @@ static void choose(struct report_settings *settings)
     struct report_options *report = &settings->report;
     /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
     report_style_set(report, settings->mpi || settings->output ? -1 : STDOUT_FILENO, &settings->style);
-    if (settings->all) {
+    if (settings->choice == SECTIONS_ALL) {
         report->sections = 0;
         report->usual = false;
     }
@@ -199,6 +199,8 @@ static int run(int argc, char **argv)
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (settings.choice == SECTIONS_LISTED)
+        return section_words_list(false, settings.report.format) < 0 ? EXIT_USAGE : EXIT_SUCCESS;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
     choose(&settings);

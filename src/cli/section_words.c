@@ -21,13 +21,6 @@ const struct option_choice section_words[] = {
     {NULL, 0},
 };
 
-static int list(const struct option_choice *words)
-{
-    for (; words->value < REPORT_SECTION_COUNT; words++)
-        printf("%-15s %s\n", words->word, section_list[words->value].question);
-    return OPTIONS_HELP;
-}
-
 /* The bit of the section that was a word of -r before it became a part of another one; 0: there is none. */
 static uint64_t take_old(const char *word, size_t length)
 {
@@ -62,7 +55,26 @@ void section_words_compared(char *text, size_t size)
             text_list_add(text, size, word->word);
 }
 
-int section_words_take(const char *value, bool compared, uint64_t *sections, bool *all)
+int section_words_list(bool compared, enum report_format format)
+{
+    const char *gap = "[";
+    if (format != REPORT_TABLE && format != REPORT_JSON)
+        return error("'-r list' prints a table or JSON: use --format=json, or no --format");
+    for (const struct option_choice *word = section_words; word->value < WORD_ALL; word++) {
+        const char *question = section_list[word->value].question;
+        if (compared && !is_compared(word))
+            continue;
+        if (format == REPORT_TABLE)
+            printf("%-15s %s\n", word->word, question);
+        else
+            printf("%s\n  {\"section\": \"%s\", \"question\": \"%s\"}", gap, word->word, question);
+        gap = ",";
+    }
+    printf("%s", format == REPORT_JSON ? "\n]\n" : "");
+    return 0;
+}
+
+int section_words_take(const char *value, bool compared, uint64_t *sections, enum section_choice *choice)
 {
     struct option_choice words[sizeof(section_words) / sizeof(*section_words)] = {0};
     size_t count = 0;
@@ -70,23 +82,23 @@ int section_words_take(const char *value, bool compared, uint64_t *sections, boo
         if (!compared || is_compared(word))
             words[count++] = *word;
     *sections = 0;
-    *all = false;
+    *choice = SECTIONS_NAMED;
     for (const char *first = value;; value++) {
         size_t length = strcspn(value, ",");
         uint64_t old = compared ? 0 : take_old(value, length);
         const struct option_choice *word = old ? NULL : options_choose(words, "report", value, length);
         if (!word && !old)
             return OPTIONS_ERROR;
-        if (word && word->value == WORD_LIST)
-            return value == first && value[length] == '\0'
-                       ? list(words)
-                       : error("--report: 'list' prints the sections, and stands alone: use -r list");
-        *all |= word && word->value == WORD_ALL;
+        bool list = word && word->value == WORD_LIST;
+        if (list && (value > first || value[length] != '\0'))
+            return error("--report: 'list' prints the sections, and stands alone: use -r list");
+        if (word && word->value >= WORD_ALL)
+            *choice = list ? SECTIONS_LISTED : SECTIONS_ALL;
         *sections |= old ? old : with_parts((unsigned)word->value);
         value += length;
         if (*value != '\0')
             continue;
-        *sections = *all ? 0 : *sections;
+        *sections = *choice == SECTIONS_NAMED ? *sections : 0;
         return 0;
     }
 }

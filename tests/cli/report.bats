@@ -876,6 +876,12 @@ all_sections() {
     "$gputrace" diff -r list >compared
     "$gputrace" report -r list | comm -13 <(sort compared) <(sort) | grep '^hang '
     grep '^kernels ' compared
+    for command in report diff; do
+        "$gputrace" $command -f json -r list | jq -r '.[] | "\(.section) \(.question)"' >from-json
+        "$gputrace" $command -r list | tr -s ' ' | diff - from-json
+        run -2 "$gputrace" $command -r list -f csv
+        assert_output "gputrace: '-r list' prints a table or JSON: use --format=json, or no --format"
+    done
 }
 
 @test "a word of -r prints its parts, too; their own words choose one table, with a notice" {
