@@ -76,7 +76,7 @@ int headline_write(struct render *render, const struct trace *trace, const char 
         buffer_format(&line, GAP "%s of %s", text_count((uint64_t)findings->window.steps, "step").text,
                       amount_mean(findings->window.to - findings->window.from, findings->window.steps).text);
     if (filter_wanted(&trace->options->filter)) {
-        buffer_text(&line, GAP "only ");
+        buffer_text(&line, GAP "only");
         filter_write(&line, &trace->options->filter);
     }
     for (size_t i = 0; i < trace->losses.count; i++)

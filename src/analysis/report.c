@@ -15,6 +15,7 @@
 #include "analysis/engine/heap.h"
 #include "analysis/engine/names.h"
 #include "trace/meaning/sources.h"
+#include "trace/held_messages.h"
 #include "analysis/render/render.h"
 #include "analysis/engine/section.h"
 
@@ -45,12 +46,11 @@ static int read_first(const struct report_options *options, const char *path, st
 {
     const struct fields_receiver receiver = {.context = first, .event = take, .metadata = trace_take_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
-    enum log_level level = log_level();
     if (check_readable_twice(options, path) < 0)
         return -1;
-    log_set_level(LOG_QUIET);
+    bool quiet = messages_quiet(true);
     int status = sources_read_fields(path, &first->strings, &receiver, &source);
-    log_set_level(level);
+    messages_quiet(quiet);
     if (status < 0)
         return status;
     return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
@@ -89,8 +89,8 @@ int report_has_rank(const struct report_options *options, const char *path, stru
     return status < 0 ? status : has;
 }
 
-int report_write_part(const struct filter_options *filter, const char *input, const char *output, bool several,
-                      struct convert_summary *summary)
+int report_write_part(const struct filter_options *filter, const char *input, const char *output,
+                      struct filter_missed *missed, struct convert_summary *summary)
 {
     const struct report_options options = {.filter = *filter};
     bool ranged = filter->range || filter->step.given;
@@ -100,14 +100,14 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     filter_want(filter, &first);
     int status = ranged ? read_first(&options, input, &first, trace_take_event) : 0;
     if (status == 0 && ranged)
-        status = filter_windows(filter, &first, input, several, &times);
+        status = filter_windows(filter, &first, input, missed, &times);
     for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
         times.items.items[i].start -= first.start;
         times.items.items[i].end -= first.start;
     }
     trace_release(&first);
     if (status == 0)
-        status = convert_part(input, output, filter, ranged ? &times : NULL, several, summary);
+        status = convert_part(input, output, filter, ranged ? &times : NULL, missed, summary);
     windows_release(&times);
     return status;
 }
@@ -144,17 +144,18 @@ static void write_time(char text[TIME_TEXT], int64_t ns)
     snprintf(text, TIME_TEXT, "%.9g %s", (double)ns / (double)units[i].ns, units[i].word);
 }
 
-/* The title of the section: "Memory allocated at 1.5 s"; it says so when the time ASKED for is beyond the end of the
- * trace, SPAN ns after its start. */
-static void snapshot_title(char *title, size_t size, int64_t asked, int64_t span)
+/* The title of the section: "Memory allocated at 1.5 s"; it says so when the time asked for is beyond the end of the
+ * trace. */
+static void snapshot_title(char *title, size_t size, const struct trace *trace)
 {
     char time[TIME_TEXT], end[TIME_TEXT];
-    write_time(time, asked);
-    write_time(end, span);
-    if (asked <= span)
+    write_time(time, trace->options->snapshot);
+    write_time(end, trace_span(trace));
+    if (trace->options->snapshot <= trace_span(trace))
         snprintf(title, size, "Memory allocated at %s", time);
     else
-        snprintf(title, size, "Memory allocated at the end of the trace, %s (--snapshot asked for %s)", end, time);
+        snprintf(title, size, "Memory allocated at the end of the %s, %s (--snapshot asked for %s)",
+                 filter_wanted(&trace->options->filter) ? "part" : "trace", end, time);
 }
 
 /* --- one trace --- */
@@ -291,7 +292,7 @@ static int write_section(struct sections *sections, unsigned number, struct rend
 {
     const struct section *section = sections->all[number].section;
     char title[160];
-    snapshot_title(title, sizeof(title), render->options->snapshot, trace_span(&sections->trace));
+    snapshot_title(title, sizeof(title), &sections->trace);
     const struct trace_said said = trace_said(&sections->trace, section_list[number].title);
     const struct trace_said none = trace_said(&sections->trace, section->none ? section->none : "");
     struct table table = {
@@ -353,7 +354,7 @@ static int read_events(struct sections *sections, const char *path)
                      ?: learn(&reading.filter, sections, path)
                      ?: sources_read_fields(path, &trace->strings, &receiver, &source);
     if (status == 0 && reading.filtered)
-        status = filter_finish(&reading.filter, path, options->selected);
+        status = filter_finish(&reading.filter, path);
     status = status ?: sections_finish(sections);
     filter_release(&reading.filter);
     return status;
@@ -380,27 +381,19 @@ static int report_file(const struct report_options *options, const char *path, s
 {
     struct sections sections;
     int status = report_read(&sections, options, path);
-    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown) {
-        /* The formats that have no titles get a warning. */
-        char time[TIME_TEXT], end[TIME_TEXT];
+    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown &&
+        options->snapshot > trace_span(&sections.trace)) {
+        char time[TIME_TEXT], end[TIME_TEXT]; /* which the title says, where the format has one */
         write_time(time, options->snapshot);
         write_time(end, trace_span(&sections.trace));
-        if (options->snapshot > trace_span(&sections.trace))
-            warning("'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end", path, end,
-                    time);
+        warning("%s'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end",
+                filter_wanted(&options->filter) ? "the part of " : "", path, end, time);
     }
     status = status ?: write_report(&sections, path, render);
     if (status == 0 && options->fail_on)
         status = check_findings(&sections, options->fail_on);
     sections_release(&sections);
     return status;
-}
-
-int report_check_selected(const struct report_options *options)
-{
-    if (!options->selected || !filter_wanted(&options->filter) || atomic_load(options->selected))
-        return 0;
-    return error("none of the traces has what is selected: see the warnings");
 }
 
 /* LIST has the names there are, with commas between; WHAT the column was asked for. */
@@ -508,8 +501,11 @@ int report_check(const struct report_options *options, const struct report_colum
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
-    struct render render = report_render(options, out);
+    struct filter_missed missed = {0};
+    struct report_options own = *options;
+    struct render render = report_render(&own, out);
     int status = report_check(options, NULL, 0);
+    own.missed = count > 1 ? &missed : NULL;
     render.several_traces = count > 1;
     if (status < 0)
         return status;
@@ -517,11 +513,12 @@ int report_files(const struct report_options *options, const char *const *paths,
         render.format->begin(&render);
     bool failed_on = false;
     for (size_t i = 0; i < count && status == 0; i++) {
-        status = report_file(options, paths[i], &render);
+        status = report_file(&own, paths[i], &render);
         failed_on |= status == REPORT_FAILED_ON;
         status = status < 0 ? status : 0;
     }
     if (status == 0 && render.format->end)
         render.format->end(&render);
+    status = status ?: filter_missed_print(&missed, count);
     return status == 0 && failed_on ? REPORT_FAILED_ON : status;
 }

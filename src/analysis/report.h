@@ -28,9 +28,6 @@ void report_column_words(char *text, size_t size);
 /* Whether --sort and --columns name columns of one of COUNT tables. Returns 0, or -1 after error(). */
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count);
 
-/* After the last of several traces: whether one has all that the filters select. Returns 0, or -1 after error(). */
-int report_check_selected(const struct report_options *options);
-
 /* Whether the options fit together, before any file is read. COUNT tables MORE, at most REPORT_MORE_TABLES, are those
  * that the report may have instead of the wanted sections. Returns 0, or -1 after error(). */
 #define REPORT_MORE_TABLES 8
@@ -54,8 +51,8 @@ int report_has_rank(const struct report_options *options, const char *path, stru
 
 /* Writes the part of the trace INPUT that FILTER selects as OUTPUT, and returns what convert_part() does. */
 struct convert_summary;
-int report_write_part(const struct filter_options *filter, const char *input, const char *output, bool several,
-                      struct convert_summary *summary);
+int report_write_part(const struct filter_options *filter, const char *input, const char *output,
+                      struct filter_missed *missed, struct convert_summary *summary);
 
 /* Reads the trace at PATH into SECTIONS, up to where they can fill their tables; OPTIONS outlive them. Returns 0, or -1
  * after error(). The caller releases SECTIONS in either case. */

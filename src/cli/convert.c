@@ -68,7 +68,7 @@ static int write_file(const struct convert_command_options *wanted, enum file_co
     int failed = content == FILE_FLIGHT   ? flight_files_convert(input, output, wanted->force, &flight)
                  : content != FILE_EVENTS ? stack_files_convert(input, output, &stacks)
                  : whole                  ? convert_file(input, output, &made)
-                                          : report_write_part(&wanted->part, input, output, false, &made);
+                                          : report_write_part(&wanted->part, input, output, NULL, &made);
     progress_end(&progress);
     if (failed)
         return -1;

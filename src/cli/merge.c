@@ -86,6 +86,8 @@ static int make_temporary(void)
 struct merge_inputs {
     ARRAY(struct merge_input) items; /* whose texts are ours */
     struct filter_options filter;    /* what is taken of each trace */
+    struct filter_missed missed;
+    size_t count; /* of the traces that are given */
 };
 
 /* Adds the trace PATH, or a temporary one of what is selected of it, if there is something. */
@@ -94,11 +96,12 @@ static int add_file(struct merge_inputs *inputs, const char *path, const char *n
     struct convert_summary summary;
     char part[PATH_MAX + 32];
     const char *whole = path;
+    inputs->count++;
     if (filter_wanted(&inputs->filter)) {
         if (make_temporary() != 0)
             return -1;
         name_temporary(part, temporary_count++);
-        int result = report_write_part(&inputs->filter, path, part, true, &summary);
+        int result = report_write_part(&inputs->filter, path, part, &inputs->missed, &summary);
         if (result != 0)
             return result < 0 ? -1 : 0;
         path = part;
@@ -337,8 +340,8 @@ static int merge_named(const struct merge_command_options *wanted, char **paths,
         result = merge_inputs_add(&inputs, paths[i], wanted->output);
     if (result == 0)
         result = merge_inputs_check(&inputs);
-    if (result == 0 && inputs.items.count == 0)
-        result = error("none of the traces has what is selected: see the warnings");
+    if (result == 0)
+        result = filter_missed_print(&inputs.missed, inputs.count);
     if (result == 0)
         result = merge_all(&(struct merge_options){
             .inputs = inputs.items.items, .count = inputs.items.count, .output = wanted->output, .part = wanted->part});

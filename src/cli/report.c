@@ -1,7 +1,6 @@
 /* `gputrace report`: its options, and the choice between a report of each file and one of a whole job. */
 #include <limits.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,16 +232,12 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
-    static atomic_bool selected;
-    settings.report.selected = count > 1 ? &selected : NULL;
     static char words[PATH_MAX + 64];
     snprintf(words, sizeof(words), "gputrace: cannot go on: '%s' is not reported\n", paths[0]);
     end_at_fault(NULL, words, EXIT_FAILURE);
     const char *file = settings.html ? settings.html : settings.output;
     int status = write_report(&settings.report, settings.partial ? file : NULL, settings.partial ? NULL : file, paths,
                               count, traces.spools);
-    if (status >= 0 && report_check_selected(&settings.report) < 0)
-        status = -1;
     return exit_status(status);
 }
 

@@ -148,7 +148,7 @@ static int keep_rank(struct trace_paths *paths, const struct report_options *opt
             paths->items[kept++] = paths->items[i];
     }
     if (kept == 0 && has == 0)
-        has = filter_found_check(&found, &rank, names, false);
+        has = filter_found_check(&found, &rank, names, NULL);
     paths->count = kept;
     filter_found_release(&found);
     return has < 0 ? -1 : 0;

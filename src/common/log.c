@@ -33,6 +33,13 @@ enum log_level log_level(void)
     return current_level;
 }
 
+static log_receiver *current_receiver;
+
+void log_set_receiver(log_receiver *receiver)
+{
+    __atomic_store_n(&current_receiver, receiver, __ATOMIC_RELAXED);
+}
+
 static char only_to[LOG_FILE_NAME_BYTES];
 
 static void name_file(const struct stat *status, char text[LOG_FILE_NAME_BYTES])
@@ -71,17 +78,19 @@ static bool may_write(void)
  * SIGXFSZ. A signal that was not pending before is removed again. System calls by number: the C library's functions
  * are cancellation points.
  */
-static bool write_line(const char *line, size_t length)
+bool log_write(const char *lines, size_t length)
 {
     static const struct timespec at_once;
     static const int brought[] = {SIGPIPE, SIGXFSZ};
     sigset_t blocked, before, pending;
+    if (!may_write())
+        return false;
     sigemptyset(&blocked);
     for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
         sigaddset(&blocked, brought[i]);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     sigpending(&pending);
-    bool written = syscall(SYS_write, STDERR_FILENO, line, length) == (long)length;
+    bool written = syscall(SYS_write, STDERR_FILENO, lines, length) == (long)length;
     for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
         if (sigismember(&pending, brought[i]) == 1)
             sigdelset(&blocked, brought[i]);
@@ -107,7 +116,7 @@ static size_t put_visible(char line[LINE_BYTES], size_t length, const char *text
     return length;
 }
 
-static bool print_line(const char *prefix, const char *format, va_list args)
+static bool print_line(enum log_level level, const char *prefix, const char *format, va_list args)
 {
     char text[LINE_BYTES], line[LINE_BYTES];
     int saved = errno; /* for %m */
@@ -117,7 +126,8 @@ static bool print_line(const char *prefix, const char *format, va_list args)
     length = put_visible(line, length, prefix);
     length = put_visible(line, length, text);
     line[length++] = '\n';
-    bool printed = may_write() && write_line(line, length);
+    log_receiver *receiver = __atomic_load_n(&current_receiver, __ATOMIC_RELAXED);
+    bool printed = (receiver && receiver(level, line, length)) || log_write(line, length);
     errno = saved;
     return printed;
 }
@@ -126,7 +136,7 @@ int error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_line("", format, args);
+    print_line(LOG_QUIET, "", format, args);
     va_end(args);
     return -1;
 }
@@ -142,7 +152,7 @@ void notice(const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    print_line("", format, args);
+    print_line(LOG_NORMAL, "", format, args);
     va_end(args);
 }
 
@@ -152,7 +162,7 @@ bool warning(const char *format, ...)
         return false;
     va_list args;
     va_start(args, format);
-    bool printed = print_line("warning: ", format, args);
+    bool printed = print_line(LOG_NORMAL, "warning: ", format, args);
     va_end(args);
     return printed;
 }
@@ -163,6 +173,6 @@ void verbose(const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    print_line("", format, args);
+    print_line(LOG_VERBOSE, "", format, args);
     va_end(args);
 }

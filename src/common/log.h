@@ -9,6 +9,7 @@
 #define GPUTRACE_COMMON_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum log_level {
     LOG_QUIET = -1,  /* errors only */
@@ -26,6 +27,14 @@ void log_name_file(char text[LOG_FILE_NAME_BYTES]);
 /* From now on messages are written only if standard error is the file of this NAME: in the user's process another file
  * may get its descriptor. NULL: always. */
 void log_only_to(const char *name);
+
+/* Gets the lines of messages instead of standard error, with the least level that prints them. Returns false for a line
+ * that is to be printed. NULL: there is none. */
+typedef bool log_receiver(enum log_level level, const char *line, size_t length);
+void log_set_receiver(log_receiver *receiver);
+
+/* Writes lines as messages are written. Returns whether they were written. */
+bool log_write(const char *lines, size_t length);
 
 /* Prints "gputrace: MESSAGE" and returns -1, so that `return error("cannot open '%s'", path)` ends a function. */
 int error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -43,9 +43,8 @@ void cut_free(struct cut *cut);
 
 /* The sink for the first reading. It writes nothing. */
 struct sink *cut_looking(struct cut *cut);
-/* After that. Returns 0, or -1 after error(), as where nothing of the trace is wanted: that is a warning, and 1, if the
- * trace is one of SEVERAL. */
-int cut_looked(struct cut *cut, bool several);
+/* After that. Returns 0, -1 after error(), or what filter_missing() does where nothing of the trace is wanted. */
+int cut_looked(struct cut *cut, struct filter_missed *missed);
 /* The same where the trace is one of several, whose events lie between FIRST and LAST: these are what shares of the
  * time are of. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
 int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last);

@@ -248,7 +248,7 @@ static int find_part(struct cut *cut)
         cut->program_first = cut->first;
         cut->program_last = cut->last;
     }
-    if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->program_first,
+    if (time_bounds_resolve(&options->from, &options->to, cut->path, NULL, (int64_t)cut->program_first,
                             (int64_t)cut->program_last, times) < 0)
         return -1;
     cut->looked = true;
@@ -260,14 +260,14 @@ static int find_part(struct cut *cut)
     return cut->windows.items.count == 0 ? 1 : find_flows(cut);
 }
 
-int cut_looked(struct cut *cut, bool several)
+int cut_looked(struct cut *cut, struct filter_missed *missed)
 {
     map_each(&cut->row_of_pid, note_row, cut);
     if (!cut->any)
-        return filter_missing(several, "'%s' has no events: there is nothing to cut out", cut->path);
-    int result = filter_found_check(&cut->found, cut->options, cut->path, several);
+        return filter_missing(missed, "'%s' has no events: there is nothing to cut out", cut->path);
+    int result = filter_found_check(&cut->found, cut->options, cut->path, missed);
     if (result == 0 && (result = find_part(cut)) > 0)
-        result = filter_missing(several, "'%s' has nothing between --from and --to%s", cut->path,
+        result = filter_missing(missed, "'%s' has nothing between --from and --to%s", cut->path,
                                 cut->times ? " in that range" : "");
     return result;
 }

@@ -138,22 +138,35 @@ int filter_found_note(struct filter_found *found, const struct filter_options *o
     return number < 0 || map_put(&found->numbers[what], (uint64_t)number, NULL) ? 0 : -1;
 }
 
-int filter_missing(bool several, const char *format, ...)
+int filter_missing(struct filter_missed *missed, const char *format, ...)
 {
-    char text[1024];
+    char text[sizeof(missed->texts[0])];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (!several)
+    if (!missed)
         return error("%s", text);
-    warning("%s", text);
+    if (missed->count < FILTER_MISSED_SHOWN)
+        memcpy(missed->texts[missed->count], text, sizeof(text));
+    missed->count++;
     return 1;
+}
+
+int filter_missed_print(const struct filter_missed *missed, size_t count)
+{
+    bool all = missed->count > 0 && missed->count >= count, many = missed->count > FILTER_MISSED_SHOWN;
+    char more[64] = "";
+    if (many)
+        snprintf(more, sizeof(more), "; so it is with %zu of %zu traces", missed->count, count);
+    for (size_t i = 0; i < (many ? 1 : missed->count); i++)
+        all ? error("%s%s", missed->texts[i], more) : warning("%s%s", missed->texts[i], more);
+    return all ? -1 : 0;
 }
 
 /* "no GPU 7 in 'trace.json': it has GPUs 0, 1" */
 static int missing_number(const struct filter_found *found, int64_t wanted, enum filter_number what, const char *path,
-                          bool several)
+                          struct filter_missed *missed)
 {
     const char *plural = numbers[what].plural, *word = what == FILTER_GPU ? "GPU" : numbers[what].word;
     size_t count = map_count(&found->numbers[what]);
@@ -164,19 +177,19 @@ static int missing_number(const struct filter_found *found, int64_t wanted, enum
     map_each(&found->numbers[what], add_key, &next);
     number_list_write(list, sizeof(list), items, count);
     free(items);
-    return filter_missing(several, "no %s %lld in '%s': it has %s%s%s%s", word, (long long)wanted, path,
+    return filter_missing(missed, "no %s %lld in '%s': it has %s%s%s%s", word, (long long)wanted, path,
                           count == 0 ? "no " : "", count != 1 ? plural : word, count > 0 ? " " : "", list);
 }
 
 int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
-                       bool several)
+                       struct filter_missed *missed)
 {
     for (enum filter_number what = FILTER_RANK; what < FILTER_NUMBER_COUNT; what++)
         if (number_of(options, what)->given && !found->found[what])
-            return missing_number(found, number_of(options, what)->number, what, path, several);
+            return missing_number(found, number_of(options, what)->number, what, path, missed);
     if (!options->kernel || found->kernel)
         return 0;
-    return filter_missing(several,
+    return filter_missing(missed,
                           "no kernel in '%s' matches --kernel=%s%s: 'gputrace report -r kernels -n 0' lists them", path,
                           options->kernel, options->gpu.given || options->stream.given ? " on that GPU or stream" : "");
 }
@@ -192,18 +205,18 @@ static int64_t time_bound_at(const struct time_bound *bound, int64_t start, int6
     return __builtin_add_overflow(start, since, &at) ? INT64_MAX : at;
 }
 
-int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path, int64_t start,
-                        int64_t end, int64_t times[2])
+int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path,
+                        struct filter_missed *missed, int64_t start, int64_t end, int64_t times[2])
 {
     times[0] = from->text ? time_bound_at(from, start, end) : start;
     times[1] = to->text ? time_bound_at(to, start, end) : end;
     if (times[0] > end)
-        return error("--from=%s is after the end of '%s', which lasts %.9gs", from->text, path,
-                     (double)(end - start) / 1e9);
+        return filter_missing(missed, "--from=%s is after the end of '%s', which lasts %.9gs", from->text, path,
+                              (double)(end - start) / 1e9);
     if (times[1] > end)
         times[1] = end;
     if (times[0] > times[1])
-        return error("--from=%s is after --to=%s in '%s'", from->text, to->text, path);
+        return filter_missing(missed, "--from=%s is after --to=%s in '%s'", from->text, to->text, path);
     return 0;
 }
 

@@ -51,7 +51,7 @@ int filter_check(const struct filter_options *options);
 int filter_compile(const struct filter_options *options, regex_t *regex);
 
 struct buffer;
-/* Writes the options that are given, as they are typed: "--from=1s --gpu=0". */
+/* Writes the options that are given, as they are typed: "--from=1s --gpu=0"; behind other text with a blank before. */
 void filter_write(struct buffer *out, const struct filter_options *options);
 
 enum filter_number {
@@ -69,22 +69,33 @@ void filter_found_release(struct filter_found *found);
 /* The trace has NUMBER. Returns 0, or -1: no memory. */
 int filter_found_note(struct filter_found *found, const struct filter_options *options, enum filter_number what,
                       int64_t number);
+/* Of several traces those that have nothing of what is selected. All zero is none. */
+#define FILTER_MISSED_SHOWN 8
+struct filter_missed {
+    size_t count;
+    char texts[FILTER_MISSED_SHOWN][512]; /* what the first of them have instead */
+};
+
 /* Whether all options but --step select something of the trace PATH. Returns 0, or what filter_missing() does after it
  * says what there is. */
 int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
-                       bool several);
+                       struct filter_missed *missed);
 
-/* Says that a trace has nothing of what is selected. Returns 1 after a warning, if it is one of SEVERAL, else -1 after
- * error(). */
-int filter_missing(bool several, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says that a trace has nothing of what is selected. Returns 1 after it is added to MISSED, or, where that is NULL, as
+ * there are no other traces, -1 after error(). */
+int filter_missing(struct filter_missed *missed, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* After the last of COUNT traces: warns of those that were missed, of many in one line. Returns 0, or -1 after errors:
+ * all were. */
+int filter_missed_print(const struct filter_missed *missed, size_t count);
 
 /* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
 void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 
 /* The times [*from, *to] that two bounds name in a trace from START to END, within it. FROM or TO may not be given.
- * Returns 0, or -1 after error(), which names the trace PATH: nothing of the trace is left. */
-int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path, int64_t start,
-                        int64_t end, int64_t times[2]);
+ * Returns 0, or what filter_missing() does: nothing of the trace PATH is left. */
+int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path,
+                        struct filter_missed *missed, int64_t start, int64_t end, int64_t times[2]);
 
 struct window {
     int64_t start, end;

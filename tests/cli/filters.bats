@@ -284,12 +284,40 @@ END
 @test "of several traces, one that has nothing of what a filter selects is a warning, and all an error" {
     cp trace.json other.json
     run -1 --separate-stderr "$gputrace" report -r kernels --gpu=7 --fail-on=any trace.json other.json
-    assert_equal "$stderr" "gputrace: warning: no GPU 7 in 'trace.json': it has GPUs 0, 1
-gputrace: warning: no GPU 7 in 'other.json': it has GPUs 0, 1
-gputrace: none of the traces has what is selected: see the warnings"
+    assert_equal "$stderr" "gputrace: no GPU 7 in 'trace.json': it has GPUs 0, 1
+gputrace: no GPU 7 in 'other.json': it has GPUs 0, 1"
     jq 'del(.gputrace) | .traceEvents |= map(select(.args.device != 1 and .pid != 1))' trace.json >other.json
     run -0 --separate-stderr "$gputrace" report -r kernels --gpu=1 trace.json other.json
     assert_equal "$stderr" "gputrace: warning: no GPU 1 in 'other.json': it has GPU 0"
+}
+
+@test "of many traces that have nothing of what a filter selects, one line says how many" {
+    local names=()
+    jq '.traceEvents |= map(select(.tid != 101))' trace.json >only.json
+    for i in {1..9}; do
+        cp only.json "$i.json"
+        names+=("$i.json")
+    done
+    run -1 --separate-stderr "$gputrace" report -r kernels --thread=101 "${names[@]}"
+    assert_equal "$stderr" "gputrace: no thread 101 in '1.json': it has threads 100, 200; so it is with 9 of 9 traces"
+    run -0 --separate-stderr "$gputrace" report -r kernels --thread=101 trace.json "${names[@]}"
+    assert_equal "$stderr" "gputrace: warning: no thread 101 in '1.json': it has threads 100, 200; so it is with 9 of 10 traces"
+    run -0 --separate-stderr "$gputrace" report -r kernels --thread=101 trace.json "${names[@]:1}"
+    assert_equal "${#stderr_lines[@]}" 8
+}
+
+@test "a step, range or time that one of several traces lacks is a warning, and an error where none has it" {
+    jq '.traceEvents |= map(select(.ts < 1100))' trace.json >short.json
+    for option in --step=3 --range=part/2 --from=310us; do
+        run -0 --separate-stderr "$gputrace" report -r overview -f json "$option" short.json trace.json
+        jq -e --arg option "$option" 'map(.overview | any(.item == "Part" and .value == $option)) | all' <<<"$output"
+        assert_equal "${#stderr_lines[@]}" 1
+        [[ $stderr = "gputrace: warning: "*"'short.json'"* ]]
+        cp short.json other.json
+        run -1 --separate-stderr "$gputrace" report "$option" short.json other.json
+        assert_equal "${#stderr_lines[@]}" 2
+    done
+    assert_line --partial 'short.json'
 }
 
 @test "of several filters all must hold" {
@@ -343,6 +371,14 @@ END
     assert_equal "$(report memory-peak --from=501us --to=550us | jq -c 'map([.total_bytes, .at_ns, .kind])')" \
         '[[2097152,0,"Pool"],[1048576,0,"Device"]]'
     assert_equal "$(report memory --snapshot=10us --from=501us | jq -c 'map(.count)')" '[1,1]'
+}
+
+@test "--snapshot behind the end of a part names its end as the part's" {
+    run -0 --separate-stderr "$gputrace" report -r memory --from=250us --to=405us --snapshot=900us "$memory"
+    assert_line --index 0 'Memory allocated at the end of the part, 155 µs (--snapshot asked for 900 µs) (memory)'
+    assert_equal "$stderr" "gputrace: warning: the part of '$memory' ends at 155 µs, before the 900 µs of --snapshot: showing what was allocated at its end"
+    run -0 --separate-stderr "$gputrace" report -r memory --snapshot=9ms "$memory"
+    assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 9 ms) (memory)'
 }
 
 @test "PyTorch's memory before a window is in it" {
@@ -411,6 +447,11 @@ END
     run -2 "$gputrace" report --range=step --step=1 trace.json
     run -1 "$gputrace" report --from=60us --to=50us trace.json
     assert_output "gputrace: --from=60us is after --to=50us in 'trace.json'"
+    "$build/make_job" -n 2 -s 2 job >/dev/null
+    run -1 --separate-stderr "$gputrace" merge -q --from=60% --to=10% -o merged.json job
+    assert_equal "$stderr" "gputrace: --from=60% is after --to=10% in 'job/rank0.pftrace' to 'job/rank1.pftrace'"
+    run -1 "$gputrace" merge -q --from=1s -o merged.json trace.json
+    assert_output "gputrace: --from=1s is after the end of 'trace.json', which lasts 0.00032s"
     run -1 "$gputrace" report --from=1s trace.json
     assert_output "gputrace: --from=1s is after the end of 'trace.json', which lasts 0.00032s"
     echo '[]' >empty.json

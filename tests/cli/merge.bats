@@ -308,9 +308,10 @@ rows_of() { # SECTION COUNT-COLUMN TRACE...
     assert_success
     assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel")] | length' range.json)" 4
     assert_equal "$(values '[.traceEvents[] | select(.ph == "f")] | length' range.json)" 4
+    rm range.json step.json
     merge r*.json -o none.json --step=7
     assert_failure 1
-    assert_equal "${stderr_lines[-1]}" "gputrace: none of the traces has what is selected: see the warnings"
+    assert_equal "${stderr_lines[-1]}" "gputrace: 'r3.json' has no step 7: its steps, ProfilerStep, are 2 to 2"
     merge r*.json -o none.json --step=7 --range=step
     assert_failure 2
 }
@@ -319,8 +320,8 @@ rows_of() { # SECTION COUNT-COLUMN TRACE...
     "$build/make_job" -n 4 -H 2 -s 3 job >/dev/null
     merge job -o none.json --gpu=9
     assert_failure 1
-    assert_equal "${stderr_lines[0]}" "gputrace: warning: no GPU 9 in 'job/rank0.pftrace': it has GPU 0"
-    assert_equal "${stderr_lines[-1]}" "gputrace: none of the traces has what is selected: see the warnings"
+    assert_equal "${stderr_lines[0]}" "gputrace: no GPU 9 in 'job/rank0.pftrace': it has GPU 0"
+    assert_equal "${stderr_lines[-1]}" "gputrace: no GPU 9 in 'job/rank3.pftrace': it has GPU 1"
     [ ! -e none.json ]
     merge job -o ranks.json --rank=2
     assert_success

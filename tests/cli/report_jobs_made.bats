@@ -27,6 +27,63 @@ make_job() { # OPTION... DIRECTORY
     assert_output --partial "no column 'mean' to sort by: these sections have time, total, calls, avg"
 }
 
+# --- filters ---
+
+@test "job: warnings are the same in each run and for each number of threads, in the order of the files" {
+    make_job -n 8 -H 2 -s 12 -t 2 job
+    for i in 0 2 3 4 6 7; do
+        echo "gputrace: warning: no thread 4001 in 'job/rank$i.pftrace': it has thread $((4000 + i % 4))"
+    done >expected
+    for run in {1..5}; do
+        "$gputrace" report --thread=4001 job 2>&1 >printed | diff expected -
+        cp printed "printed$run"
+        cmp printed printed1
+    done
+    taskset -c 0 "$gputrace" report --thread=4001 job 2>&1 >printed | diff expected -
+    cmp printed printed1
+    # Of the first file there are warnings, too.
+    head -c 3000 job/rank0.pftrace >cut
+    mv cut job/rank0.pftrace
+    run -0 --separate-stderr "$gputrace" report job
+    [[ $stderr =~ ^"gputrace: warning: 'job/rank0.pftrace' is cut off at byte "[0-9]+": what follows the last complete packet is left out"$ ]]
+}
+
+@test "job: an error or a warning about several traces is not printed twice" {
+    make_job -n 2 -s 2 job
+    run -1 "$gputrace" report --step=9 job
+    assert_output "gputrace: 'job/rank0.pftrace' has no step 9: its steps, step, are 1 to 2
+gputrace: 'job/rank1.pftrace' has no step 9: its steps, step, are 1 to 2"
+    # These are no job, and have a report each.
+    head -c 3000 job/rank0.pftrace >job/rank2.pftrace
+    "$gputrace" report job 2>&1 >printed | grep -c 'is cut off' | grep -x 1
+}
+
+@test "job: what is selected is said in the first line, the overview and the page, of traces and of parts" {
+    make_job -n 4 -H 2 -s 6 job
+    "$gputrace" report --thread=4001 job >printed 2>warned
+    head -1 printed | grep -E '^4 ranks on 2 hosts · [0-9.]+ ms · 6 steps of [0-9.]+ ms · only --thread=4001$'
+    grep -qx 'Where a step goes (time)' printed
+    "$gputrace" report -r overview -f json --thread=4001 job 2>/dev/null | jq -e '.overview | map(select(.name == "Part").value) == ["--thread=4001"]'
+    "$gputrace" report --html=page.html --thread=4001 job 2>/dev/null
+    grep -q 'only --thread=4001' page.html
+    for rank in 1 3; do
+        "$gputrace" report --partial --thread=4001 -o rank$rank.gpr job/rank$rank.pftrace
+    done
+    "$gputrace" report rank1.gpr rank3.gpr | head -1 | grep -F ' · only --thread=4001'
+    "$gputrace" report --partial -o rank1.gpr job/rank1.pftrace
+    "$gputrace" report rank1.gpr rank3.gpr | head -1 | grep -F ' · only parts that differ'
+    "$gputrace" report job | head -1 | grep -vF only
+}
+
+@test "job: traces of ranks are one job, though a filter leaves nothing of some" {
+    "$root/tests/cli/ranks_trace" ranks=4 steps=6 rank%r.json
+    for option in --thread=1001 --process=1001; do
+        "$gputrace" report "$option" rank?.json >printed 2>warned
+        head -1 printed | grep -E "^4 ranks on 1 host · .* · 6 steps of [0-9]+ µs · only $option\$"
+        assert_equal "$(wc -l <warned)" 3
+    done
+}
+
 # --- hangs ---
 
 @test "job: ranks that hang are the first finding, in the report of all traces and of one" {

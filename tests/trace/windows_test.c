@@ -39,14 +39,14 @@ UNIT_TEST(bounds_are_times_since_the_start_or_shares)
     const struct time_bound from = {.text = "25%", .is_share = true, .percent = 25}, to = {.text = "60ns", .ns = 60};
     const struct time_bound none = {0}, late = {.text = "1s", .ns = 1000000000};
     int64_t times[2];
-    assert_int_equal(time_bounds_resolve(&from, &to, "t", 1000, 1100, times), 0);
+    assert_int_equal(time_bounds_resolve(&from, &to, "t", NULL, 1000, 1100, times), 0);
     assert_int_equal(times[0], 1025);
     assert_int_equal(times[1], 1060);
-    assert_int_equal(time_bounds_resolve(&none, &late, "t", 1000, 1100, times), 0);
+    assert_int_equal(time_bounds_resolve(&none, &late, "t", NULL, 1000, 1100, times), 0);
     assert_int_equal(times[0], 1000);
     assert_int_equal(times[1], 1100);
     unit_stderr_begin();
-    assert_int_equal(time_bounds_resolve(&late, &none, "t", 1000, 1100, times), -1);
+    assert_int_equal(time_bounds_resolve(&late, &none, "t", NULL, 1000, 1100, times), -1);
     assert_contains(unit_stderr_end(), "--from=1s is after the end of 't'");
 }
 

@@ -4,7 +4,6 @@
 #ifndef GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 #define GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,8 +103,7 @@ struct report_options {
     bool ascii;          /* tables have no other characters of their own */
     const char *columns; /* words of columns to show, "name,total"; "all"; NULL: each section's own */
     struct filter_options filter;
-    /* NULL, but of several traces: a filter may select nothing of one. True once one has all that is selected. */
-    atomic_bool *selected;
+    struct filter_missed *missed; /* of several traces, of which a filter may select nothing of some; else NULL */
 };
 
 #endif

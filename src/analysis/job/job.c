@@ -262,6 +262,11 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
         error_no_memory("a report of a job");
     else
         status = job_part_collectives(part, name, add_collective, &adding);
+    if (status == 0 && job->parts > 0 && adding.of_trace[info->filter] != job->filter)
+        job->filter = intern(&job->trace.strings, "parts that differ", strlen("parts that differ"));
+    else if (status == 0)
+        job->filter = adding.of_trace[info->filter];
+    status = job->filter == INTERN_NO_MEMORY ? error_no_memory("a report of a job") : status;
     job->sections = job->parts == 0 ? part->info.sections : job->sections & part->info.sections;
     job->unrecorded |= part->info.unrecorded;
     job->parts++;

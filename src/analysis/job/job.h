@@ -67,6 +67,7 @@ struct job_whole {
     int64_t parts, world_size;  /* world_size: FIELD_ABSENT: not known */
     int64_t run;                /* ns: the longest of a trace */
     uint64_t sections, unrecorded;
+    uint32_t filter; /* what was selected; "": all */
 };
 
 void job_init(struct job_whole *job, const struct report_options *options);

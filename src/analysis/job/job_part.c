@@ -117,7 +117,8 @@ static bool is_member(const struct job_part *part, const struct hang_member *mem
 static bool is_part(const struct job_part *part)
 {
     const struct ranks *ranks = &part->ranks;
-    bool good = is_known_text(part, part->info.path) && is_time(part->info.start) && is_time(part->info.end) &&
+    bool good = is_known_text(part, part->info.path) && is_known_text(part, part->info.filter) &&
+                is_known_text(part, part->info.missing) && is_time(part->info.start) && is_time(part->info.end) &&
                 is_time(part->info.base) && is_length(part->info.run) && ranks->items.count > 0;
     for (size_t i = 0; i < ranks->items.count && good; i++)
         good = is_rank(part, &ranks->items.items[i]);

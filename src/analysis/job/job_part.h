@@ -20,7 +20,9 @@
 
 struct part_info {
     uint32_t path;       /* of the trace */
-    uint32_t with_span;  /* 1: the next two are known */
+    uint32_t with_span;  /* 1: `start` and `end` are known */
+    uint32_t filter;     /* what was selected, as it is typed; "": all */
+    uint32_t missing;    /* why nothing of that is in the trace; "": something is */
     int64_t start, end;  /* of the trace */
     int64_t base;        /* of all times: ns since 1970; 0: not known */
     int64_t world_size;  /* ranks of the job; FIELD_ABSENT: not known */
@@ -63,14 +65,14 @@ uint64_t job_part_sections(void);
 
 /*
  * Reads the trace at PATH and writes its part to the file FILE, which is empty. SECTIONS: REPORT_BIT() of those whose
- * rows it gets, of job_part_sections(). Returns 0; JOB_PART_NONE: the trace has no ranks, nothing was written; or -1
- * after error().
+ * rows it gets, of job_part_sections(). SEVERAL: there are others, so that filters may select nothing of this one.
+ * Returns 0; JOB_PART_NONE: the trace has no ranks, nothing was written; or -1 after error().
  */
 #define JOB_PART_NONE 1
-int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file);
+int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file, bool several);
 
-/* Opens the part at PATH, or makes that of the trace there in a temporary file. Sets *FILE, which the caller closes
- * unless it is -1. Returns as job_part_make(). */
+/* Opens the part at PATH, or makes that of the trace there, one of several, in a temporary file. Sets *FILE, which the
+ * caller closes unless it is -1. Returns as job_part_make(). */
 int job_part_open(const struct report_options *options, uint64_t sections, const char *path, int *file);
 
 /* Reads the part in FILE, which is called NAME in messages and stays open as long as PART. Returns 0, or -1 after

@@ -18,6 +18,7 @@
 #include "analysis/ranks/rank_times.h"
 #include "analysis/render/profile.h"
 #include "analysis/report.h"
+#include "trace/held_messages.h"
 
 /* Traces that are read at once, each in bounded memory of its own. */
 #define AT_ONCE 4
@@ -28,8 +29,13 @@ struct reducing {
     uint64_t sections;         /* whose rows are wanted */
     const char *const *paths;
     const char *const *names; /* of the files, in messages: where PATHS were made of them */
-    int *files;               /* by slot: the parts; -1: none */
-    char *without;            /* by slot: the trace has no ranks */
+    struct part_slot {
+        int file;   /* of the part; -1: none */
+        int status; /* what job_part_open() returned */
+        struct buffer messages;
+    } * slots;
+    struct buffer messages; /* of the traces that were taken, which are not printed if each gets its own report */
+    struct filter_missed missed;
     struct job_whole job;
     bool any_part; /* a file is a part: it cannot be reported otherwise */
     bool other;    /* a file is not of this job */
@@ -44,11 +50,12 @@ static bool is_read_once(const char *path)
 
 /* --- parts --- */
 
-static int open_part(struct reducing *reducing, const char *path, unsigned slot)
+static void open_part(struct reducing *reducing, const char *path, struct part_slot *slot)
 {
-    int status = job_part_open(&reducing->own, reducing->sections, path, &reducing->files[slot]);
-    reducing->without[slot] = status == JOB_PART_NONE;
-    return status < 0 ? status : 0;
+    slot->messages.length = 0;
+    messages_hold(&slot->messages);
+    slot->status = job_part_open(&reducing->own, reducing->sections, path, &slot->file);
+    messages_hold(NULL);
 }
 
 static int error_other(const struct reducing *reducing, const char *path)
@@ -59,47 +66,46 @@ static int error_other(const struct reducing *reducing, const char *path)
     return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 
-static int take_part(struct reducing *reducing, const char *path, unsigned slot)
+static int take_part(struct reducing *reducing, const char *path, struct part_slot *slot)
 {
     struct job_part part = {0};
-    int status = 0;
-    reducing->other |= reducing->without[slot];
-    if (!reducing->other)
-        status = job_part_read(&part, reducing->files[slot], path);
-    if (status == 0 && !reducing->other)
+    int status = slot->status;
+    buffer_bytes(&reducing->messages, slot->messages.data ? slot->messages.data : "", slot->messages.length);
+    if (status == 0)
+        status = job_part_read(&part, slot->file, path);
+    if (status == 0)
         status = job_add(&reducing->job, &part, path);
-    reducing->other |= status == JOB_OTHER;
+    const char *missing = status == 0 ? interned(&part.ranks.texts, part.info.missing) : "";
+    if (*missing)
+        filter_missing(&reducing->missed, "%s", missing);
+    reducing->other |= status > 0;
     job_part_release(&part);
-    if (reducing->files[slot] >= 0)
-        close(reducing->files[slot]);
-    reducing->files[slot] = -1;
+    if (slot->file >= 0)
+        close(slot->file);
+    slot->file = -1;
     return reducing->other ? error_other(reducing, path) : status;
 }
 
 static int make(void *context, size_t piece, unsigned slot, unsigned worker)
 {
     struct reducing *reducing = context;
-    return open_part(reducing, reducing->paths[piece + 1], slot);
+    open_part(reducing, reducing->paths[piece + 1], &reducing->slots[slot]);
+    return 0;
 }
 
 static int take(void *context, size_t piece, unsigned slot)
 {
     struct reducing *reducing = context;
-    return take_part(reducing, reducing->names[piece + 1], slot);
+    return take_part(reducing, reducing->names[piece + 1], &reducing->slots[slot]);
 }
 
-/* The first file says whether there is a job at all: if not, nobody shall see a message twice. */
+/* The first file says whether there is a job at all. */
 static int add_first(struct reducing *reducing)
 {
-    enum log_level level = log_level();
-    bool part = job_part_is(reducing->paths[0]);
-    if (!part)
-        log_set_level(LOG_QUIET);
-    int status = open_part(reducing, reducing->paths[0], 0);
-    log_set_level(level);
-    if (status < 0 && !part && !reducing->any_part)
-        reducing->other = true;
-    return status < 0 ? status : take_part(reducing, reducing->names[0], 0);
+    struct part_slot *slot = &reducing->slots[0];
+    open_part(reducing, reducing->paths[0], slot);
+    reducing->other = slot->status < 0 && !reducing->any_part;
+    return take_part(reducing, reducing->names[0], slot);
 }
 
 static int add_all(struct reducing *reducing, size_t count)
@@ -109,21 +115,24 @@ static int add_all(struct reducing *reducing, size_t count)
     struct ordered_loop loop = {
         .count = count - 1, .workers = workers, .make = make, .take = take, .context = reducing};
     unsigned slots = ordered_loop_slots(workers);
-    reducing->files = calloc(slots, sizeof(*reducing->files));
-    reducing->without = calloc(slots, 1);
+    reducing->slots = calloc(slots, sizeof(*reducing->slots));
     reducing->own = *options;
-    if (!reducing->files || !reducing->without)
+    if (!reducing->slots)
         return error_no_memory("a report of a job");
-    for (unsigned i = 0; i < slots; i++)
-        reducing->files[i] = -1;
+    for (unsigned i = 0; i < slots; i++) {
+        reducing->slots[i].file = -1;
+        buffer_init_memory(&reducing->slots[i].messages);
+    }
     int status = add_first(reducing);
     if (workers > 1 && count > 2)
         reducing->own.workers = 1;
     if (status == 0)
         status = ordered_loop_run(&loop);
-    for (unsigned i = 0; i < slots; i++)
-        if (reducing->files[i] >= 0)
-            close(reducing->files[i]);
+    for (unsigned i = 0; i < slots; i++) {
+        if (reducing->slots[i].file >= 0)
+            close(reducing->slots[i].file);
+        buffer_release(&reducing->slots[i].messages);
+    }
     return status;
 }
 
@@ -161,20 +170,19 @@ static void write_window(struct page *page, const struct job_whole *job, const s
     struct sections sections;
     struct profile profile = {0};
     const char *path = moment->rank == RANK_NONE ? "-" : trace_text(&job->trace, job->paths.items[moment->rank]);
-    enum log_level level = log_level();
     if (is_read_once(path)) {
         json_string(&page->json, NULL);
         return;
     }
     own.sections = REPORT_BIT(REPORT_FINDINGS);
     own.of_job = true;
-    log_set_level(LOG_QUIET);
+    messages_quiet(true);
     int status = report_read(&sections, &own, path) ?: sections_fill(&sections, REPORT_FINDINGS, &unseen);
     if (status == 0) {
         const struct finding_place place = place_of(job, moment, &sections.trace);
         status = profile_gather(&profile, &sections.trace, &place);
     }
-    log_set_level(level);
+    messages_quiet(false);
     if (status == 0)
         page_window(page, &profile, &profile.windows[0]);
     else
@@ -261,15 +269,19 @@ static int report_job(struct reducing *reducing, size_t count, struct buffer *ou
     uint64_t wanted = wanted_sections(options);
     reducing->sections = wanted & job_part_sections();
     job_init(&reducing->job, options);
-    int status = add_all(reducing, count) ?: job_tables_check(options, wanted);
+    buffer_init_memory(&reducing->messages);
+    int status = add_all(reducing, count);
+    bool none = reducing->other && !reducing->any_part;
+    if (!none && reducing->messages.length > 0)
+        log_write(reducing->messages.data, reducing->messages.length);
+    status = status ?: filter_missed_print(&reducing->missed, count) ?: job_tables_check(options, wanted);
     if (status == 0)
         status = job_finish(&reducing->job);
     if (status == 0)
         status = write_report(reducing, wanted, out);
-    bool none = reducing->other && !reducing->any_part;
     job_release(&reducing->job);
-    free(reducing->files);
-    free(reducing->without);
+    free(reducing->slots);
+    buffer_release(&reducing->messages);
     return none ? JOB_REPORT_NONE : status;
 }
 
@@ -295,7 +307,7 @@ int job_report_part(const struct report_options *options, const char *path, cons
     int file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)
         return error("cannot write '%s': %s", output, strerror(errno));
-    int status = job_part_make(options, job_part_sections(), path, file);
+    int status = job_part_make(options, job_part_sections(), path, file, false);
     if (status == JOB_PART_NONE)
         status = error("'%s' has no ranks: a part is of a trace of a job's ranks", path);
     if (close(file) != 0 && status == 0)

@@ -124,6 +124,9 @@ static int fill_overview(struct table *table, const struct job_whole *job)
     struct cell count = size > ranks
                             ? table_format(table, "%lld of %lld: the others are not in these traces", ranks, size)
                             : table_format(table, "%lld", ranks);
+    const char *part = trace_text(&job->trace, job->filter);
+    if (*part && add_fact(table, "Part", table_text(table, part)) < 0)
+        return -1;
     return add_fact(table, "Time", table_format(table, "%s", amount_time(job->run).text))
                ?: add_gpus(table, job)
                ?: add_fact(table, "Ranks", count)
@@ -228,21 +231,27 @@ static struct table table_of(unsigned number, struct column *columns)
 void job_tables_headline(const struct job_whole *job, struct render *render)
 {
     const struct ranks *ranks = &job->ranks;
-    int64_t steps = 0, time = 0;
-    char line[384], of[80] = "";
+    int64_t steps = 0, with = 0, time = 0; /* with: ranks that have steps */
+    struct buffer line;
+    buffer_init_memory(&line);
     for (size_t i = 0; i < ranks->items.count; i++) {
         steps += ranks->items.items[i].steps;
+        with += ranks->items.items[i].steps > 0;
         sum_add(&time, ranks->items.items[i].step_total);
     }
     uint64_t count = ranks->items.count, world = job->world_size > (int64_t)count ? (uint64_t)job->world_size : count;
     if (world > count)
-        snprintf(of, sizeof(of), "%s of ", text_count(count, NULL).text);
-    int length = snprintf(line, sizeof(line), "%s%s on %s · %s", of, text_count(world, "rank").text,
-                          text_count(job->hosts.count, "host").text, amount_time(job->run).text);
-    if (steps > 0 && count > 0)
-        snprintf(line + length, sizeof(line) - (size_t)length, " · %s of %s",
-                 text_count((uint64_t)steps / count, "step").text, amount_mean(time, steps).text);
-    render_line(render, line);
+        buffer_format(&line, "%s of ", text_count(count, NULL).text);
+    buffer_format(&line, "%s on %s · %s", text_count(world, "rank").text, text_count(job->hosts.count, "host").text,
+                  amount_time(job->run).text);
+    if (with > 0)
+        buffer_format(&line, " · %s of %s", text_count((uint64_t)(steps / with), "step").text,
+                      amount_mean(time, steps).text);
+    if (*trace_text(&job->trace, job->filter))
+        buffer_format(&line, " · only %s", trace_text(&job->trace, job->filter));
+    buffer_char(&line, '\0');
+    render_line(render, line.failure ? "" : line.data);
+    buffer_release(&line);
     render->any = true;
 }
 
@@ -274,7 +283,7 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
             struct column columns[ROW_COLUMNS];
             struct table table = table_of(i, columns);
             const char *sort = OWN >> i & 1 ? section->sort : section->comparable.total ? "total" : "count";
-            if (i == REPORT_TIME && job->ranks.items.count > 0 && job->ranks.items.items[0].steps > 0)
+            if (i == REPORT_TIME && job->ranks.steps.count > 0)
                 table.title = "Where a step goes";
             if (i == REPORT_RANKS &&
                 (render->options->usual ||

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define PART_MAGIC "gputrace part 6\n" /* 16 bytes at the beginning; the number changes with the structs */
+#define PART_MAGIC "gputrace part 7\n" /* 16 bytes at the beginning; the number changes with the structs */
 #define PART_MAGIC_BYTES 16
 
 /* Blocks; texts come last, as all others add to them.

@@ -25,6 +25,7 @@ struct making {
     const struct trace *trace;
     struct job_part part;
     struct buffer *out;
+    struct filter_missed missed;
     ARRAY(uint32_t) numbers; /* of texts of the trace: number + 1 in the part's; 0: not asked */
 };
 
@@ -227,14 +228,21 @@ static int make(struct making *making, uint64_t sections, const char *path)
     for (size_t i = 0; i < making->part.ranks.steps.count; i++)
         making->part.ranks.steps.items[i].communication = making->part.ranks.steps.items[i].waited = 0;
     const struct trace *trace = making->trace;
+    const char *missing = making->missed.texts[0];
     struct part_info *info = &making->part.info;
+    struct buffer filter;
+    buffer_init_memory(&filter);
+    filter_write(&filter, &trace->options->filter);
     *info = (struct part_info){.path = keep(making, path, strlen(path)),
                                .with_span = trace->any,
+                               .filter = keep(making, filter.data ? filter.data : "", filter.length),
+                               .missing = keep(making, missing, strlen(missing)),
                                .start = trace->start,
                                .end = trace->end,
                                .base = trace->base,
                                .world_size = FIELD_ABSENT,
                                .sections = sections};
+    buffer_release(&filter);
     for (size_t i = 0; i < trace->ranks.count; i++)
         info->world_size =
             trace->ranks.items[i].world_size > info->world_size ? trace->ranks.items[i].world_size : info->world_size;
@@ -249,7 +257,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
     return status < 0 ? error_no_memory("a part of a job") : 0;
 }
 
-int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file)
+int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file, bool several)
 {
     struct report_options own = *options;
     struct sections read;
@@ -260,8 +268,9 @@ int job_part_make(const struct report_options *options, uint64_t sections, const
     own.format = REPORT_JSON;
     own.names = options->names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : options->names; /* see job.c */
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(file));
-    int status = report_read(&read, &own, path);
     struct making making = {.sections = &read, .trace = &read.trace, .out = &out};
+    own.missed = several ? &making.missed : NULL;
+    int status = report_read(&read, &own, path);
     if (status == 0)
         status = make(&making, sections, path);
     sections_release(&read);
@@ -279,5 +288,5 @@ int job_part_open(const struct report_options *options, uint64_t sections, const
         return error("cannot open '%s': %s", path, strerror(errno));
     if (*file < 0)
         return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
-    return is_part ? 0 : job_part_make(options, sections, path, *file);
+    return is_part ? 0 : job_part_make(options, sections, path, *file, true);
 }

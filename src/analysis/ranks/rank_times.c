@@ -37,6 +37,11 @@ static int find_processes(struct rank_times *times, const struct trace *trace)
         if ((is_rank && item == RANK_NONE) || !ADD(array_push, &times->of_process, item))
             return -1;
     }
+    /* A filter may leave nothing of a rank, which is one of its job even so. */
+    for (uint32_t i = 0; i < trace->ranks.count && filter_wanted(&trace->options->filter); i++)
+        if ((trace->ranks.items[i].process != EVENT_NO_ID || trace->ranks.count == 1) &&
+            find_item(times, i) == RANK_NONE)
+            return -1;
     return 0;
 }
 

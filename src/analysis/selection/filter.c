@@ -373,6 +373,8 @@ static int read_label(struct filter *filter, const struct event_fields *event)
 
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name)
 {
+    if (filter->nothing && event->phase != 'M')
+        return 0;
     switch (event->phase) {
     case 'M':
         if (read_label(filter, event) < 0)
@@ -396,13 +398,12 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     return filter->give(filter->context, event);
 }
 
-int filter_finish(struct filter *filter, const char *path, atomic_bool *selected)
+int filter_finish(struct filter *filter, const char *path)
 {
-    int status = filter_found_check(&filter->found, filter->options, path, selected);
-    if (status < 0)
+    if (filter->nothing)
+        return 0;
+    if (filter_found_check(&filter->found, filter->options, path, filter->trace->options->missed) < 0)
         return -1;
-    if (status == 0 && selected)
-        atomic_store(selected, true);
     for (size_t i = 0; i < filter->counters.count; i++)
         if (give_held(filter, &filter->counters.items[i]) < 0)
             return -1;

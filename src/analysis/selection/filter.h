@@ -15,7 +15,6 @@
 #ifndef GPUTRACE_ANALYSIS_SELECTION_FILTER_H
 #define GPUTRACE_ANALYSIS_SELECTION_FILTER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,12 +43,12 @@ struct filter {
     bool has_kernel; /* it is to be freed */
 
     /* After filter_learn() */
-    bool cuts, ranged, by_call, by_process;
-    struct map processes;      /* those of the rank or process that is asked for */
-    int64_t from, to;          /* where it cuts */
-    struct windows windows;    /* of the range or step */
-    struct windows times;      /* of these what lies between from and to; none: all time */
-    struct id_set known, kept; /* correlation ids of calls, and of those that are selected */
+    bool cuts, ranged, by_call, by_process, nothing; /* nothing: no event counts */
+    struct map processes;                            /* those of the rank or process that is asked for */
+    int64_t from, to;                                /* where it cuts */
+    struct windows windows;                          /* of the range or step */
+    struct windows times;                            /* of these what lies between from and to; none: all time */
+    struct id_set known, kept;                       /* correlation ids of calls, and of those that are selected */
     ARRAY(struct trace_gpu_row) gpu_rows;
     event_id only_process; /* the one process of the trace; EVENT_NO_ID: there are several */
 
@@ -75,20 +74,19 @@ bool filter_reads_twice(const struct filter_options *options);
 void filter_want(const struct filter_options *options, struct trace *first);
 
 /* Adds to WINDOWS, and puts in order, the times of the range or step that OPTIONS name in the trace PATH, of which
- * FIRST has what filter_want() asks for. Returns 0; -1 after an error() that says what there is; or 1 after a warning,
- * if the trace is one of SEVERAL. */
-int filter_windows(const struct filter_options *options, const struct trace *first, const char *path, bool several,
-                   struct windows *windows);
+ * FIRST has what filter_want() asks for. Returns 0, -1 after error(), or what filter_missing() does after it says what
+ * there is. */
+int filter_windows(const struct filter_options *options, const struct trace *first, const char *path,
+                   struct filter_missed *missed, struct windows *windows);
 
 /* Takes what it needs of FIRST, the trace PATH read once, after trace_finish(). Sets the window of the report's trace.
- * Returns 0, or -1 after error(): nothing of the trace is selected. */
+ * Returns 0, or -1 after error(), as where nothing of the only trace is selected. */
 int filter_learn(struct filter *filter, const struct trace *first, const char *path);
 
 /* Gives EVENT if it counts. FULL_NAME: of a kernel, before names were shortened. Returns 0, or -1 after error(). */
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name);
 /* After the last event of the trace PATH: gives what was held back. Returns 0, or -1 after error(): also where the
- * trace has no such GPU, stream, process, thread or kernel. Of several traces that is a warning, and SELECTED becomes
- * true if one has all of it; NULL: there is one trace. */
-int filter_finish(struct filter *filter, const char *path, atomic_bool *selected);
+ * only trace has no such GPU, stream, process, thread or kernel. */
+int filter_finish(struct filter *filter, const char *path);
 
 #endif

@@ -58,7 +58,7 @@ struct gathering {
     const struct filter_options *options;
     const struct trace *first;
     const char *path;
-    bool several; /* what is missing is a warning */
+    struct filter_missed *missed;
     struct windows *windows;
     int64_t wanted;      /* the occurrence or step */
     int64_t least, most; /* numbers that there are */
@@ -112,7 +112,7 @@ static int no_range(const struct gathering *gathering)
         suggestion_consider(&nearest, trace_text(gathering->first, range->name));
     if (sorter_walk_end(&walk) < 0)
         return error_no_memory("ranges");
-    return filter_missing(gathering->several, "'%s' has no range '%s'%s%s%s", gathering->path, wanted,
+    return filter_missing(gathering->missed, "'%s' has no range '%s'%s%s%s", gathering->path, wanted,
                           nearest.word ? ": did you mean '" : "", nearest.word ? nearest.word : "",
                           nearest.word ? "'?" : "");
 }
@@ -135,7 +135,7 @@ static int find_range(struct gathering *gathering)
     if (!gathering->any)
         return no_range(gathering);
     if (gathering->wanted > gathering->most)
-        return filter_missing(gathering->several, "--range=%s: '%s' has the range only %" PRId64 " time%s", wanted,
+        return filter_missing(gathering->missed, "--range=%s: '%s' has the range only %" PRId64 " time%s", wanted,
                               gathering->path, gathering->most, gathering->most == 1 ? "" : "s");
     return 0;
 }
@@ -143,14 +143,13 @@ static int find_range(struct gathering *gathering)
 static int no_step(const struct steps *steps, const struct gathering *gathering)
 {
     if (!gathering->any)
-        return filter_missing(gathering->several,
+        return filter_missing(gathering->missed,
                               "'%s' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats",
                               gathering->path);
     const struct steps_process *process = &steps->processes.items[0];
     const char *name = process->name == EVENT_NO_TEXT ? STEPS_OF_OPERATIONS : interned(&steps->names, process->name);
-    return filter_missing(gathering->several,
-                          "'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, gathering->path,
-                          gathering->wanted, name, gathering->least, gathering->most);
+    return filter_missing(gathering->missed, "'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64,
+                          gathering->path, gathering->wanted, name, gathering->least, gathering->most);
 }
 
 static int find_step(struct gathering *gathering)
@@ -176,11 +175,11 @@ static int find_step(struct gathering *gathering)
     return status;
 }
 
-int filter_windows(const struct filter_options *options, const struct trace *first, const char *path, bool several,
-                   struct windows *windows)
+int filter_windows(const struct filter_options *options, const struct trace *first, const char *path,
+                   struct filter_missed *missed, struct windows *windows)
 {
     struct gathering gathering = {
-        .options = options, .first = first, .path = path, .several = several, .windows = windows};
+        .options = options, .first = first, .path = path, .missed = missed, .windows = windows};
     int status = options->range ? find_range(&gathering) : options->step.given ? find_step(&gathering) : 0;
     return status == 0 && windows_finish(windows) < 0 ? error_no_memory("ranges") : status;
 }
@@ -193,7 +192,8 @@ static int find_times(struct filter *filter, const char *path)
     int status = windows || filter->cuts ? windows_clip(&filter->times, windows, 0, filter->from, to) : 0;
     if (status == 0 && windows && filter->times.items.count == 0) {
         if (windows->items.items[0].start > filter->to)
-            return error("'%s' has the range only after --to=%s", path, filter->options->to.text);
+            return filter_missing(filter->trace->options->missed, "'%s' has the range only after --to=%s", path,
+                                  filter->options->to.text);
         status = windows_add(&filter->times, filter->from, filter->from); /* what it launched may still run there */
     }
     return status < 0 ? error_no_memory("ranges") : 0;
@@ -258,7 +258,8 @@ static int find_rows(struct filter *filter, const struct trace *first)
 int filter_learn(struct filter *filter, const struct trace *first, const char *path)
 {
     const struct filter_options *options = filter->options;
-    int64_t times[2];
+    struct filter_missed *missed = filter->trace->options->missed;
+    int64_t times[2] = {INT64_MIN, INT64_MAX};
     filter->cuts = first->any && (options->from.text || options->to.text);
     filter->by_call = first->wanted.calls;
     filter->by_process = options->rank.given || options->process.given;
@@ -268,17 +269,17 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
         return -1;
     if (options->rank.given && !filter->found.found[FILTER_RANK]) /* filter_finish() says so */
         return 0;
-    if (filter->cuts) {
-        if (time_bounds_resolve(&options->from, &options->to, path, first->start, first->end, times) < 0)
-            return -1;
-        filter->from = times[0];
-        filter->to = times[1];
-    }
-    if (filter_windows(options, first, path, false, &filter->windows) < 0 || find_times(filter, path) < 0 ||
-        find_rows(filter, first) < 0)
-        return -1;
-    if (filter->by_call && find_calls(filter, first) < 0)
-        return -1;
-    set_window(filter);
-    return 0;
+    int status = filter->cuts
+                     ? time_bounds_resolve(&options->from, &options->to, path, missed, first->start, first->end, times)
+                     : 0;
+    filter->from = times[0];
+    filter->to = times[1];
+    status = status ?: filter_windows(options, first, path, missed, &filter->windows) ?: find_times(filter, path);
+    status = status ?: find_rows(filter, first);
+    if (status == 0 && filter->by_call)
+        status = find_calls(filter, first);
+    if (status == 0)
+        set_window(filter);
+    filter->nothing = status > 0;
+    return status < 0 ? -1 : 0;
 }

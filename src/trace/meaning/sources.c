@@ -251,7 +251,7 @@ int convert_file(const char *input, const char *path, struct convert_summary *su
 }
 
 int convert_part(const char *input, const char *path, const struct filter_options *part, const struct windows *times,
-                 bool several, struct convert_summary *summary)
+                 struct filter_missed *missed, struct convert_summary *summary)
 {
     struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, times, input) : NULL;
     enum log_level level = log_level();
@@ -259,7 +259,7 @@ int convert_part(const char *input, const char *path, const struct filter_option
     int result = cut ? sources_read(input, cut_looking(cut), &(struct sources_options){0}) : -1;
     log_set_level(level);
     if (result == 0)
-        result = cut_looked(cut, several);
+        result = cut_looked(cut, missed);
     if (result == 0)
         result = write_trace(input, path, cut, summary);
     cut_free(cut);

@@ -30,12 +30,12 @@ int sources_read_fields(const char *path, struct interner *strings, const struct
  * events. Of SUMMARY sets events and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
 
-/* The same of a part of it, in these TIMES (cut.h). Returns 1, too, if nothing of the trace, which is one of SEVERAL,
- * is wanted. */
+/* The same of a part of it, in these TIMES (cut.h). Returns what filter_missing() does if nothing of it is wanted. */
+struct filter_missed;
 struct filter_options;
 struct windows;
 int convert_part(const char *input, const char *output, const struct filter_options *part, const struct windows *times,
-                 bool several, struct convert_summary *summary);
+                 struct filter_missed *missed, struct convert_summary *summary);
 
 /* How many bytes the trace file PATH has when it is unpacked. More than about MOST bytes are not unpacked to find out:
  * beyond that it is an estimate. 0: it cannot be read. */

@@ -2,6 +2,8 @@
  * Metadata of all traces together. That of each trace was put into a file when the trace was read, and comes back one
  * after another, in the order of ranks.
  */
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,12 +147,16 @@ static void write_name_and_base(const struct merge *merge, struct sink *sink)
 static int write_part(const struct merge *merge, struct sink *sink)
 {
     const struct filter_options *part = &merge->options->part;
+    const struct merge_input *inputs = merge->options->inputs, *last = &inputs[merge->options->count - 1];
     struct buffer text;
     int64_t times[2];
+    char names[2 * PATH_MAX];
     if (!filter_wanted(part))
         return 0;
-    if (time_bounds_resolve(&part->from, &part->to, merge->options->output, (int64_t)merge->first, (int64_t)merge->last,
-                            times) < 0)
+    snprintf(names, sizeof(names), "%s%s%s", inputs->name, last > inputs ? "' to '" : "",
+             last > inputs ? last->name : "");
+    if (time_bounds_resolve(&part->from, &part->to, names, NULL, (int64_t)merge->first, (int64_t)merge->last, times) <
+        0)
         return -1;
     buffer_init_memory(&text);
     cut_describe(part, times[0] - (int64_t)merge->first, times[1] - (int64_t)merge->first, merge->last - merge->first,
