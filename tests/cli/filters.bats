@@ -475,7 +475,22 @@ END
     assert_output --partial alpha
     run -0 "$gputrace" diff trace.json after.json --gpu=1 --format=json
     refute_output --partial alpha
+    run -0 "$gputrace" diff trace.json after.json --gpu=0 --step=2
+    assert_line --index 0 --regexp ' · only --step=2 --gpu=0$'
+    "$gputrace" diff trace.json after.json --step=2 --format=json | jq -e '.summary | contains("· only --step=2")'
     run -1 "$gputrace" diff trace.json after.json --gpu=7
     assert_output "gputrace: no GPU 7 in 'trace.json': it has GPUs 0, 1"
     run -2 "$gputrace" diff trace.json after.json '--kernel=('
+}
+
+@test "diff of several traces leaves out those that have nothing of what is selected, as report does" {
+    "$build/make_job" -n 4 -H 2 -s 3 job >/dev/null
+    run -0 --separate-stderr "$gputrace" diff --thread=4001 job job -f json
+    jq -c '[.before, .after]' <<<"$output" >sides
+    echo '[["job/rank1.pftrace","job/rank3.pftrace"],["job/rank1.pftrace","job/rank3.pftrace"]]' | diff - sides
+    assert_equal "${#stderr_lines[@]}" 4
+    assert_equal "${stderr_lines[0]}" "gputrace: warning: no thread 4001 in 'job/rank0.pftrace': it has thread 4000"
+    run -1 --separate-stderr "$gputrace" diff --thread=9 job job
+    assert_equal "${#stderr_lines[@]}" 4
+    assert_equal "${stderr_lines[3]}" "gputrace: no thread 9 in 'job/rank3.pftrace': it has thread 4001"
 }

@@ -117,7 +117,7 @@ static int compare(struct diff *diff, struct diff_outcome *outcomes, struct buff
     return status < 0 ? -1 : met > 0;
 }
 
-int diff_files(const struct diff_options *options, struct buffer *out)
+int diff_files(struct diff_options *options, struct buffer *out)
 {
     struct diff diff;
     struct diff_outcome *outcomes = calloc(options->conditions.count + 1, sizeof(*outcomes));

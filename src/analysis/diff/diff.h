@@ -14,6 +14,6 @@ struct buffer;
 
 /* Compares the traces, at least one on each side, and writes the result to OUT. Returns 0; 1 if a condition is met; or
  * -1 after error(). */
-int diff_files(const struct diff_options *options, struct buffer *out);
+int diff_files(struct diff_options *options, struct buffer *out);
 
 #endif

@@ -209,12 +209,14 @@ static int add_whole(struct diff *diff, size_t number, const struct trace *trace
     return 0;
 }
 
+/* Returns 0, 1 if the trace, one of several, has nothing of what is selected, or -1 after error(). */
 static int read_one(struct diff *diff, const struct report_options *options, size_t number, const char *path)
 {
     struct sections sections;
+    size_t missed = options->missed ? options->missed->count : 0;
     int status = report_read(&sections, options, path);
     if (status == 0)
-        status = add_whole(diff, number, &sections.trace);
+        status = options->missed && options->missed->count > missed ? 1 : add_whole(diff, number, &sections.trace);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections.all[i].shown)
             status = add_section(diff, number, path, &sections, i);
@@ -241,7 +243,7 @@ static int make_names(struct diff *diff)
     return pretty_names_make(&diff->pretty, &diff->names) < 0 ? error_no_memory("names") : 0;
 }
 
-int diff_read(struct diff *diff, const struct diff_options *options)
+int diff_read(struct diff *diff, struct diff_options *options)
 {
     struct report_options report = options->report;
     report.usual = false;
@@ -257,10 +259,20 @@ int diff_read(struct diff *diff, const struct diff_options *options)
         report.sections |= diff->compared[i] ? REPORT_BIT(i) : 0;
     }
     int status = 0;
-    for (size_t i = 0; i < traces && status == 0; i++) {
-        enum diff_side side = diff_side_of(diff, i);
-        status = read_one(diff, &report, i, options->paths[side][side == BEFORE ? i : i - options->counts[BEFORE]]);
+    size_t number = 0;
+    for (enum diff_side side = BEFORE; side < DIFF_SIDES && status == 0; side++) {
+        struct filter_missed missed = {0};
+        size_t given = options->counts[side], first = number;
+        report.missed = given > 1 ? &missed : NULL;
+        for (size_t i = 0; i < given && status >= 0; i++) {
+            options->paths[side][number - first] = options->paths[side][i];
+            status = read_one(diff, &report, number, options->paths[side][i]);
+            number += status == 0;
+        }
+        options->counts[side] = number - first;
+        status = status < 0 ? status : filter_missed_print(&missed, given);
     }
+    diff->traces = number;
     compare_steps(diff);
     return status == 0 ? make_names(diff) : status;
 }

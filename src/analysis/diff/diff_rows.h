@@ -130,8 +130,9 @@ struct diff {
     double explained[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
 };
 
-/* Reads all traces, one at a time. Returns 0, or -1 after error(). */
-int diff_read(struct diff *diff, const struct diff_options *options);
+/* Reads all traces, one at a time. OPTIONS keep those that have something of what is selected. Returns 0, or -1 after
+ * error(). */
+int diff_read(struct diff *diff, struct diff_options *options);
 void diff_release(struct diff *diff);
 
 static inline enum diff_side diff_side_of(const struct diff *diff, size_t trace)

@@ -261,9 +261,14 @@ static void say_summary(const struct diff *diff, diff_say *say, void *context)
 {
     double before = diff->explained[BEFORE], whole = diff->explained[AFTER] - before, rest = whole;
     bool differs = before > 0 && fabs(whole) >= AS_LONG * before;
+    const struct filter_options *filter = &diff->options->report.filter;
     struct buffer line;
     buffer_init_memory(&line);
     write_headline(&line, diff);
+    if (filter_wanted(filter)) {
+        buffer_text(&line, " · only");
+        filter_write(&line, filter);
+    }
     diff_end_line(&line, say, context);
     for (size_t i = 0; differs && i < diff->cause_count && i < CAUSES; i++) {
         double difference = diff_part_difference(&diff->causes[i]);

@@ -33,7 +33,7 @@ struct reducing {
         int file;   /* of the part; -1: none */
         int status; /* what job_part_open() returned */
         struct buffer messages;
-    } * slots;
+    } *slots;
     struct buffer messages; /* of the traces that were taken, which are not printed if each gets its own report */
     struct filter_missed missed;
     struct job_whole job;
