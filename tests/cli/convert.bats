@@ -414,7 +414,7 @@ END
     tar -C spool -xzf "$root/tests/data/planted/copies-blocking.tar.gz"
     run -0 "$gputrace" recover --dump spool
     assert_line --partial '"planted_copies", CUPTI 130001'
-    assert_line --regexp '^    type 2   \+0 +THREAD_NAME .* "planted_copies"$'
+    assert_line --regexp '^    type 2 +[+]0 +THREAD_NAME .* "planted_copies"$'
     assert_equal "$(grep -c ' KERNEL .* device 0 context 1 stream ' <<<"$output")" 101
     assert_equal "$(grep -c ' MEMCPY ' <<<"$output")" 100
     refute_output --partial damaged
