@@ -82,10 +82,8 @@ unsigned ordered_loop_workers(unsigned wanted, unsigned most)
 static int run_alone(const struct ordered_loop *loop)
 {
     int result = 0;
-    for (size_t i = 0; i < loop->count && result == 0; i++) {
-        result = loop->begin ? loop->begin(loop->context, i, 0) : 0;
-        result = result ?: loop->make(loop->context, i, 0, 0) ?: loop->take(loop->context, i, 0);
-    }
+    for (size_t i = 0; i < loop->count && result == 0; i++)
+        result = loop->make(loop->context, i, 0, 0) ?: loop->take(loop->context, i, 0);
     return result > 0 ? 0 : result;
 }
 
@@ -130,12 +128,6 @@ static bool begin_piece(struct ordered_run *run, size_t *piece)
     if (is_over(run))
         return false;
     unsigned slot = run->slots[run->free_count - 1].free;
-    if (run->loop.begin && run->loop.begin(run->loop.context, run->begun, slot) != 0) {
-        run->loop.count = run->begun;
-        pthread_cond_broadcast(&run->space);
-        pthread_cond_signal(&run->made);
-        return false;
-    }
     run->free_count--;
     *piece = run->begun++;
     *slot_of(run, *piece) = slot;
@@ -174,7 +166,24 @@ static void *work(void *data)
     return NULL;
 }
 
-struct ordered_run *ordered_run_begin(const struct ordered_loop *loop)
+/* Waits for the threads to end. */
+static void run_end(struct ordered_run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    run->stopped = true;
+    pthread_cond_broadcast(&run->space);
+    pthread_mutex_unlock(&run->lock);
+    for (unsigned i = 0; i < run->started; i++)
+        pthread_join(run->threads[i], NULL);
+    pthread_cond_destroy(&run->space);
+    pthread_cond_destroy(&run->made);
+    pthread_mutex_destroy(&run->lock);
+    free(run->slots);
+    free(run);
+}
+
+/* Starts the threads. Returns NULL if there are none, or no memory. */
+static struct ordered_run *run_begin(const struct ordered_loop *loop)
 {
     if (loop->workers <= 1 || loop->count <= 1)
         return NULL;
@@ -193,11 +202,13 @@ struct ordered_run *ordered_run_begin(const struct ordered_loop *loop)
         run->started = threads_start(run->threads, loop->workers, work, run);
     if (run->started > 0)
         return run;
-    ordered_run_end(run);
+    run_end(run);
     return NULL;
 }
 
-int ordered_run_next(struct ordered_run *run, unsigned *slot)
+/* Waits for the next piece, whose SLOT is the caller's until the next call. Returns 0, -1 if it failed, or 1 after the
+ * last one. */
+static int run_next(struct ordered_run *run, unsigned *slot)
 {
     int result = 1;
     pthread_mutex_lock(&run->lock);
@@ -215,30 +226,15 @@ int ordered_run_next(struct ordered_run *run, unsigned *slot)
     return result;
 }
 
-void ordered_run_end(struct ordered_run *run)
-{
-    pthread_mutex_lock(&run->lock);
-    run->stopped = true;
-    pthread_cond_broadcast(&run->space);
-    pthread_mutex_unlock(&run->lock);
-    for (unsigned i = 0; i < run->started; i++)
-        pthread_join(run->threads[i], NULL);
-    pthread_cond_destroy(&run->space);
-    pthread_cond_destroy(&run->made);
-    pthread_mutex_destroy(&run->lock);
-    free(run->slots);
-    free(run);
-}
-
 int ordered_loop_run(const struct ordered_loop *loop)
 {
-    struct ordered_run *run = ordered_run_begin(loop);
+    struct ordered_run *run = run_begin(loop);
     unsigned slot;
     int result = 0;
     if (!run)
         return run_alone(loop);
-    for (size_t i = 0; result == 0 && (result = ordered_run_next(run, &slot)) == 0; i++)
+    for (size_t i = 0; result == 0 && (result = run_next(run, &slot)) == 0; i++)
         result = loop->take(loop->context, i, slot);
-    ordered_run_end(run);
+    run_end(run);
     return result > 0 ? 0 : result;
 }

@@ -47,12 +47,10 @@ static inline void thread_key_set(const struct thread_key *key)
 #define ORDERED_LOOP_UNKNOWN SIZE_MAX
 
 struct ordered_loop {
-    size_t count;     /* ORDERED_LOOP_UNKNOWN: begin() or make() returns 1 at the end */
+    size_t count;     /* ORDERED_LOOP_UNKNOWN: make() returns 1 at the end */
     unsigned workers; /* threads that make pieces; up to 1: the caller makes what it takes */
-    /* Begins a piece; called in the order of pieces, by one thread at a time. Returns 0, or 1: the piece does not exist
-     * and none after it. May be NULL. */
-    int (*begin)(void *context, size_t piece, unsigned slot);
-    /* Makes a piece in its slot; called by thread WORKER, from 0. Returns 0, -1 after error(), or 1 as begin(). */
+    /* Makes a piece in its slot; called by thread WORKER, from 0. Returns 0, -1 after error(), or 1: the piece does not
+     * exist and none after it. */
     int (*make)(void *context, size_t piece, unsigned slot, unsigned worker);
     /* Takes it; called by the thread that runs the loop, in the order of pieces. Returns 0, or -1 after error(). */
     int (*take)(void *context, size_t piece, unsigned slot);
@@ -75,16 +73,5 @@ static inline unsigned ordered_loop_slots(unsigned workers)
 /* Makes and takes all pieces. Returns 0, or -1 when one failed: then no later one was taken. Works with fewer threads,
  * or none, where the system gives no more. */
 int ordered_loop_run(const struct ordered_loop *loop);
-
-/* A loop whose caller asks for each piece; take() is not called. */
-struct ordered_run;
-
-/* Starts the threads. NULL: there are none, or no memory. */
-struct ordered_run *ordered_run_begin(const struct ordered_loop *loop);
-/* Waits for the next piece, whose SLOT is the caller's until the next call. Returns 0, -1: it failed, or 1: it was the
- * last one. */
-int ordered_run_next(struct ordered_run *run, unsigned *slot);
-/* Waits for the threads to end. */
-void ordered_run_end(struct ordered_run *run);
 
 #endif

@@ -195,7 +195,7 @@ static void test_sections_of_a_pftrace_are_compressed(void **state)
     struct packets_run run = {0};
     struct buffer text;
     buffer_init_memory(&text);
-    assert_int_equal(packets_open(&packets, path, 1), 0);
+    assert_int_equal(packets_open(&packets, path), 0);
     assert_int_equal(packets_next_run(&packets, &run), 1);
     size_t at = 4, count = 0, frame, size;
     for (; packets_frame(run.bytes + at, run.size - at, &frame, &size) > 0; at += frame + size, count++) {

@@ -34,8 +34,8 @@ int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t 
 int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most);
 
 /*
- * A member of our .gz files: gzip's header (RFC 1952) has an extra field with the size of the whole member, so the next
- * member is found without unpacking this one, and threads unpack several at once. Other readers skip the field.
+ * A member of our .gz files: gzip's header (RFC 1952) has an extra field with the size of the whole member, so it can
+ * be read and unpacked whole. Other readers skip the field.
  */
 enum {
     MEMBER_SIZE_AT = 16, /* bytes from the member's start; low byte first */

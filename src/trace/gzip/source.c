@@ -1,6 +1,6 @@
 /*
- * Reads plain files, gzip files of others through zlib, and gzip files of ours with several threads, since their
- * members say where the next begins. What was read of a pipe to find its format is kept.
+ * Reads plain files and gzip files of others through zlib, and the members of our own gzip files through libdeflate,
+ * since they name their size. What was read of a pipe to find its format is kept.
  */
 #include "trace/gzip/source.h"
 
@@ -19,7 +19,6 @@
 
 #include "common/log.h"
 #include "common/memory.h"
-#include "common/threads.h"
 #include "trace/gzip/gzip.h"
 
 /* --- the first bytes of a file --- */
@@ -131,144 +130,60 @@ size_t peek(const char *path, char *bytes, size_t size)
     return length;
 }
 
-/* --- members, unpacked by threads --- */
+/* --- members of our own files --- */
 
-enum {
-    THREADS_MOST = 8, /* more would wait for the reader of the text */
-    WORKERS_LEAST = 3,
+/*
+ * A member of ours names its size (gzip.h), so libdeflate unpacks it whole, in less than half of zlib's time. Its text
+ * is given only if the member fills exactly that size and gzip's checksum is right. From the first member that breaks
+ * this on, zlib reads the rest as any gzip and says what is wrong. So the text does not depend on the sizes that
+ * members name.
+ */
+struct member_reader {
+    struct libdeflate_decompressor *decompressor;
+    uint64_t next;       /* offset in the file of the member behind the one that `text` is of */
+    size_t used, length; /* bytes of `text` that were read, and all */
+    uint8_t packed[MEMBER_SIZE_MOST];
+    char text[MEMBER_TEXT_MOST];
 };
 
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { FILE_LEAST = 0 };
-#else
-enum { FILE_LEAST = 128 << 10 }; /* smaller ones are read before threads have begun */
-#endif
-
-struct slot {
-    uint64_t offset;        /* of the member in the file */
-    size_t size, length;    /* of the member, of its text */
-    uint8_t *packed, *text; /* MEMBER_TEXT_MOST bytes of text */
-    size_t packed_space;
-};
-
-struct unpacking {
-    int fd;
-    uint64_t next; /* offset of the member that is begun next */
-    uint64_t end;  /* offset behind the last member that was given */
-    unsigned slot_count;
-    struct slot *slots;
-    struct libdeflate_decompressor *decompressors[THREADS_MOST];
-    struct ordered_run *run;
-};
-
-/* The size of the member of ours at OFFSET; 0: there is none. */
-static size_t find_member(int fd, uint64_t offset)
+/* Returns false if the file has no member of ours there, or a damaged one. */
+static bool unpack_next(int fd, struct member_reader *members)
 {
-    uint8_t head[MEMBER_HEAD_SIZE];
-    return file_read_at(fd, head, sizeof(head), offset) ? member_size(head) : 0;
-}
-
-static bool read_packed(int fd, struct slot *slot)
-{
-    if (slot->packed_space < slot->size) {
-        free(slot->packed);
-        slot->packed = malloc(slot->size);
-        slot->packed_space = slot->packed ? slot->size : 0;
-    }
-    return slot->packed && file_read_at(fd, slot->packed, slot->size, slot->offset);
-}
-
-/* libdeflate itself compares the checksum and the length. */
-static bool unpack(int fd, struct slot *slot, struct libdeflate_decompressor *decompressor)
-{
-    size_t used = 0;
-    if (!slot->text && !(slot->text = malloc(MEMBER_TEXT_MOST)))
+    uint8_t *packed = members->packed;
+    size_t size = file_read_at(fd, packed, MEMBER_HEAD_SIZE, members->next) ? member_size(packed) : 0, unpacked = 0;
+    if (size == 0 || !file_read_at(fd, packed, size, members->next) ||
+        libdeflate_gzip_decompress_ex(members->decompressor, packed, size, members->text, MEMBER_TEXT_MOST, &unpacked,
+                                      &members->length) != LIBDEFLATE_SUCCESS ||
+        unpacked != size)
         return false;
-    return read_packed(fd, slot) &&
-           libdeflate_gzip_decompress_ex(decompressor, slot->packed, slot->size, slot->text, MEMBER_TEXT_MOST, &used,
-                                         &slot->length) == LIBDEFLATE_SUCCESS &&
-           used == slot->size;
-}
-
-static int begin_member(void *context, size_t number, unsigned at)
-{
-    struct unpacking *unpacking = context;
-    struct slot *slot = &unpacking->slots[at];
-    (void)number;
-    slot->offset = unpacking->next;
-    slot->size = find_member(unpacking->fd, slot->offset);
-    unpacking->next += slot->size;
-    return slot->size > 0 ? 0 : 1;
-}
-
-static int make_text(void *context, size_t number, unsigned at, unsigned worker)
-{
-    struct unpacking *unpacking = context;
-    struct libdeflate_decompressor **decompressor = &unpacking->decompressors[worker];
-    (void)number;
-    if (!*decompressor)
-        *decompressor = libdeflate_alloc_decompressor();
-    return *decompressor && unpack(unpacking->fd, &unpacking->slots[at], *decompressor) ? 0 : -1;
-}
-
-static bool is_worth_it(int fd, uint64_t offset)
-{
-    struct stat facts;
-    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || (uint64_t)facts.st_size < offset + FILE_LEAST)
-        return false;
-    size_t first = find_member(fd, offset);
-    return first > 0 && find_member(fd, offset + first) > 0;
-}
-
-struct unpacking *unpacking_begin(int fd, uint64_t offset, unsigned workers)
-{
-    workers = ordered_loop_workers(workers, 2 * THREADS_MOST);
-    struct unpacking *unpacking =
-        workers >= WORKERS_LEAST && is_worth_it(fd, offset) ? calloc(1, sizeof(*unpacking)) : NULL;
-    if (!unpacking)
-        return NULL;
-    struct ordered_loop loop = {.count = ORDERED_LOOP_UNKNOWN,
-                                .workers = (workers + 1) / 2,
-                                .begin = begin_member,
-                                .make = make_text,
-                                .context = unpacking};
-    unpacking->fd = fd;
-    unpacking->next = unpacking->end = offset;
-    unpacking->slot_count = ordered_loop_slots(loop.workers);
-    unpacking->slots = calloc(unpacking->slot_count, sizeof(*unpacking->slots));
-    unpacking->run = unpacking->slots ? ordered_run_begin(&loop) : NULL;
-    if (unpacking->run)
-        return unpacking;
-    unpacking_end(unpacking);
-    return NULL;
-}
-
-bool unpacking_next(struct unpacking *unpacking, const char **text, size_t *size)
-{
-    unsigned at;
-    if (ordered_run_next(unpacking->run, &at) != 0)
-        return false;
-    const struct slot *slot = &unpacking->slots[at];
-    *text = (const char *)slot->text;
-    *size = slot->length;
-    unpacking->end = slot->offset + slot->size;
+    members->next += size;
+    members->used = 0;
     return true;
 }
 
-uint64_t unpacking_end(struct unpacking *unpacking)
+static void members_free(struct member_reader *members)
 {
-    uint64_t end = unpacking->end;
-    if (unpacking->run)
-        ordered_run_end(unpacking->run);
-    for (unsigned i = 0; i < THREADS_MOST; i++)
-        libdeflate_free_decompressor(unpacking->decompressors[i]);
-    for (unsigned i = 0; unpacking->slots && i < unpacking->slot_count; i++) {
-        free(unpacking->slots[i].packed);
-        free(unpacking->slots[i].text);
-    }
-    free(unpacking->slots);
-    free(unpacking);
-    return end;
+    if (members)
+        libdeflate_free_decompressor(members->decompressor);
+    free(members);
+}
+
+/* Returns NULL if no member of ours begins at OFFSET (-1 of a pipe), or there is no memory. */
+static struct member_reader *members_open(int fd, off_t offset)
+{
+    uint8_t head[MEMBER_HEAD_SIZE];
+    if (offset < 0 || !file_read_at(fd, head, sizeof(head), (uint64_t)offset) || member_size(head) == 0)
+        return NULL;
+    struct member_reader *members = malloc(sizeof(*members));
+    if (!members)
+        return NULL;
+    members->decompressor = libdeflate_alloc_decompressor();
+    members->next = (uint64_t)offset;
+    members->used = members->length = 0;
+    if (members->decompressor)
+        return members;
+    members_free(members);
+    return NULL;
 }
 
 /* --- a file from start to end --- */
@@ -310,7 +225,7 @@ static bool read_plainly(struct source *source, off_t offset)
     return source->file != NULL;
 }
 
-int source_open(struct source *source, const char *path, unsigned workers)
+int source_open(struct source *source, const char *path)
 {
     *source = (struct source){0};
     int fd = open_file(path);
@@ -318,8 +233,8 @@ int source_open(struct source *source, const char *path, unsigned workers)
         return -1;
     off_t offset = lseek(fd, 0, SEEK_CUR); /* stdin may have one */
     source->fd = fd;
-    source->unpacking = offset >= 0 ? unpacking_begin(fd, (uint64_t)offset, workers) : NULL;
-    if (!source->unpacking && !read_plainly(source, offset))
+    source->members = members_open(fd, offset);
+    if (!source->members && !read_plainly(source, offset))
         return error_no_memory("reading a trace");
     source->path = strcmp(path, "-") == 0 ? "standard input" : path;
     return 0;
@@ -327,10 +242,9 @@ int source_open(struct source *source, const char *path, unsigned workers)
 
 void source_close(struct source *source)
 {
-    if (source->unpacking) {
-        unpacking_end(source->unpacking);
+    if (source->members)
         close(source->fd);
-    }
+    members_free(source->members);
     if (source->file)
         gzclose_r(source->file);
     *source = (struct source){0};
@@ -349,30 +263,30 @@ static void note_failure(struct source *source, struct source_failure *failure)
 
 static void go_on_plainly(struct source *source, struct source_failure *failure)
 {
-    uint64_t offset = unpacking_end(source->unpacking);
+    off_t offset = (off_t)source->members->next;
     unsigned char begin[2];
-    ssize_t got = pread(source->fd, begin, sizeof(begin), (off_t)offset);
-    source->unpacking = NULL;
+    ssize_t got = pread(source->fd, begin, sizeof(begin), offset);
+    members_free(source->members);
+    source->members = NULL;
     /* gzip ignores what stands behind members, unless a member begins there. */
     if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
         close(source->fd);
-    else if (!read_plainly(source, (off_t)offset))
+    else if (!read_plainly(source, offset))
         *failure = (struct source_failure){.failed = true, .number = ENOMEM};
 }
 
-static size_t read_unpacked(struct source *source, char *data, size_t size, struct source_failure *failure)
+static size_t read_members(struct source *source, char *data, size_t size, struct source_failure *failure)
 {
+    struct member_reader *members = source->members;
     size_t length = 0;
     while (length < size) {
-        if (source->left == 0 && !unpacking_next(source->unpacking, &source->text, &source->left)) {
+        if (members->used == members->length && !unpack_next(source->fd, members)) {
             go_on_plainly(source, failure);
             break;
         }
-        size_t part = source->left < size - length ? source->left : size - length;
-        if (part > 0)
-            memcpy(data + length, source->text, part);
-        source->text += part;
-        source->left -= part;
+        size_t left = members->length - members->used, part = left < size - length ? left : size - length;
+        memcpy(data + length, members->text + members->used, part);
+        members->used += part;
         length += part;
     }
     return length;
@@ -380,7 +294,7 @@ static size_t read_unpacked(struct source *source, char *data, size_t size, stru
 
 size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure)
 {
-    size_t length = source->unpacking ? read_unpacked(source, data, size, failure) : 0;
+    size_t length = source->members ? read_members(source, data, size, failure) : 0;
     while (source->file && length < size) {
         int code = Z_OK;
         size_t part = size - length < GZIP_READ_MOST ? size - length : GZIP_READ_MOST;
@@ -397,7 +311,7 @@ size_t source_read(struct source *source, char *data, size_t size, struct source
 uint64_t source_packed(const struct source *source)
 {
     z_off_t offset = source->file ? gzoffset(source->file) : 0;
-    return source->unpacking ? source->unpacking->end : offset > 0 ? (uint64_t)offset : 0;
+    return source->members ? source->members->next : offset > 0 ? (uint64_t)offset : 0;
 }
 
 int source_error(const struct source *source, const struct source_failure *failure)

@@ -232,7 +232,7 @@ struct blocks *blocks_open(const char *path, unsigned workers)
     pthread_mutex_init(&blocks->lock, NULL);
     pthread_cond_init(&blocks->changed, NULL);
     blocks->worker_count = ordered_loop_workers(workers, BLOCK_WORKERS_MAX);
-    bool is_open = source_open(&blocks->source, path, workers) == 0;
+    bool is_open = source_open(&blocks->source, path) == 0;
     blocks->slot_count = blocks->worker_count + BLOCKS_AHEAD;
     blocks->slots = calloc(blocks->slot_count, sizeof(*blocks->slots));
     blocks->tail = malloc(TAIL_BYTES);

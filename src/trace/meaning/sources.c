@@ -67,7 +67,7 @@ static bool has_word_of_trace(const char *path)
     struct source_failure failure = {0};
     size_t kept = 0, length = 1; /* kept: the end of the last block, in which a word may begin */
     char *bytes = malloc(WORD_MOST + SEEN_BYTES);
-    bool has = false, opened = bytes && source_open(&source, path, 1) == 0;
+    bool has = false, opened = bytes && source_open(&source, path) == 0;
     while (opened && !has && length > 0 && !failure.failed) {
         length = source_read(&source, bytes + kept, SEEN_BYTES, &failure);
         for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -107,7 +107,7 @@ static uint64_t count_unpacked(const char *path, uint64_t packed, uint64_t most)
     uint64_t count = 0, passed;
     size_t length = 1;
     char *bytes = malloc(COUNTED_BYTES);
-    if (!bytes || source_open(&source, path, 0) != 0) {
+    if (!bytes || source_open(&source, path) != 0) {
         free(bytes);
         return 0;
     }

@@ -28,10 +28,10 @@ enum {
 #endif
 #define UNPACKED_USUAL 6 /* times as many bytes as in a compressed packet, for the limits above */
 
-int packets_open(struct packets *packets, const char *path, unsigned workers)
+int packets_open(struct packets *packets, const char *path)
 {
     *packets = (struct packets){0};
-    return source_open(&packets->source, path, workers);
+    return source_open(&packets->source, path);
 }
 
 void packets_close(struct packets *packets)

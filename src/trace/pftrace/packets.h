@@ -55,7 +55,7 @@ struct packets_run {
 };
 
 /* Opens a file as source_open() does. */
-int packets_open(struct packets *packets, const char *path, unsigned workers);
+int packets_open(struct packets *packets, const char *path);
 void packets_close(struct packets *packets);
 
 /* 1: RUN is the next one; 0: there is none; -1 after error(), without memory. */

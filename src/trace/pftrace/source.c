@@ -458,7 +458,7 @@ int pftrace_read(const char *path, struct sink *sink, unsigned workers)
 {
     struct interner *strings;
     struct reading reading = {.sink = sink, .in_pieces = fields_sink_receiver(sink, &strings) != NULL};
-    if (packets_open(&reading.packets, path, workers) != 0)
+    if (packets_open(&reading.packets, path) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
     mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the space of a large run */

@@ -168,7 +168,7 @@ UNIT_TEST_WITH(test_each_section_is_a_run_that_needs_nothing_before_it, set_up, 
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, file.data, file.length) == (ssize_t)file.length);
     close(fd);
-    assert_int_equal(packets_open(&runs, path, 1), 0);
+    assert_int_equal(packets_open(&runs, path), 0);
     for (; packets_next_run(&runs, &run) == 1; count++) {
         struct interner own = {0};
         const struct pftrace_event *event;

@@ -17,7 +17,7 @@ struct pftrace_file {
 static inline bool pftrace_file_open(struct pftrace_file *file, const char *path, struct interner *strings)
 {
     *file = (struct pftrace_file){0};
-    if (packets_open(&file->packets, path, 1) == 0)
+    if (packets_open(&file->packets, path) == 0)
         file->reader = pftrace_reader_new(strings);
     return file->reader;
 }

@@ -469,7 +469,7 @@ static uint64_t count_by_runs(size_t *runs)
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, buffer.data, buffer.length) == (ssize_t)buffer.length);
     close(fd);
-    assert_int_equal(packets_open(&packets, path, 1), 0);
+    assert_int_equal(packets_open(&packets, path), 0);
     unlink(path);
     for (*runs = 0; packets_next_run(&packets, &run) == 1; ++*runs) {
         struct interner own = {0};
