@@ -86,7 +86,7 @@ static void publish_jit(const uint8_t *record, size_t bytes)
     });
 }
 
-/* A record of BYTES (0: not known) in a complete buffer. */
+/* Reads what must not be lost of a record in a complete buffer, which has BYTES (0: not known). */
 static void look_at(struct spool_header *header, const uint8_t *record, size_t bytes)
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
@@ -219,7 +219,7 @@ void activity_buffers_keep(bool keep)
     pthread_mutex_unlock(&activity.lock);
 }
 
-/* CUPTI asks, on the program's own thread. */
+/* CUPTI asks for a buffer, on the program's own thread. */
 static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max)
 {
     *records_max = 0; /* as many as fit */

@@ -72,7 +72,7 @@ void callback_switches_atfork_child(void);
 
 void event_watch_begin(void);
 
-/* 0: there was no such call, or CUPTI did not report it. */
+/* Returns the correlation id of the call; 0: there was no such call, or CUPTI did not report it. */
 uint32_t event_watch_end(void);
 
 extern bool event_watch_used; /* by any thread, ever */

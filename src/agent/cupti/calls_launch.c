@@ -261,7 +261,7 @@ PUBLISH_OLD(cuLaunchGridAsync, p->hStream, p->grid_width, p->grid_height)
 
 /* --- the first launch of a kernel --- */
 
-/* What is launched, and what phase that is. */
+/* Defines what a launch launches, and which phase of compilation it is. */
 #define LAUNCHES(function, handle)                                                                \
     static CUfunction launched_by_##function(const void *params)                                  \
     {                                                                                             \

@@ -45,7 +45,7 @@ static void publish_stream_deletion(const struct driver_return *returned)
 
 /* --- events --- */
 
-/* What an operation says of the stream that it is put into. */
+/* The members of an event that say which stream an operation is put into. */
 #define IN_STREAM(given)                                                               \
     .stream = driver_call_stream(returned, given),                                     \
     .stream_id = driver_call_stream_id(returned, driver_call_stream(returned, given)), \

@@ -38,7 +38,7 @@ static inline struct open_call *open_call_back(struct open_calls *open, unsigned
     return &open->calls[(open->next - back) % OPEN_CALLS_DEPTH];
 }
 
-/* A call begins, at START. */
+/* Notes a call that begins, at START. */
 static inline struct open_call *open_call_push(struct open_calls *open, const struct driver_call *row,
                                                const void *params, uint32_t correlation, uint64_t start)
 {

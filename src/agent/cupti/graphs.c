@@ -214,7 +214,7 @@ static bool conditional_are_heard(void)
     return map_count(&graphs.conditional) > 0 && !graphs.suspended;
 }
 
-/* Nothing more is expected. Under the lock. */
+/* Forgets all expected launches. Under the lock. */
 static void give_up(void)
 {
     map_release(&graphs.expected);
@@ -450,7 +450,7 @@ PUBLISH(cuGraphExecKernelNodeSetParams, function_of_older(p->nodeParams), COPY)
 PUBLISH(cuGraphExecKernelNodeSetParams_v2, function_of_newer(p->nodeParams), COPY)
 PUBLISH(cuGraphExecNodeSetParams, function_of_any(p->nodeParams), COPY)
 
-/* Much of an executable graph may be other than it was. */
+/* Publishes a call after which much of an executable graph may have changed. */
 #define PUBLISH_CHANGE(name)                                                              \
     static void publish_##name(const struct driver_return *returned)                      \
     {                                                                                     \

@@ -31,7 +31,7 @@ void graphs_atfork_child(void);
 /* The kinds that need to know about captures. */
 #define CAPTURES_KINDS (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(graph_node))
 
-/* A capture began; one has ended. */
+/* Count a capture that began, and one that has ended. */
 void captures_begin(void);
 void captures_end(void);
 

@@ -62,13 +62,13 @@ static struct {
     uint64_t since;     /* … and when */
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Correlation ids begin again after 2^32. */
+/* Whether one correlation id is later than another. The ids begin again after 2^32. */
 static bool is_later(uint32_t correlation, uint32_t other)
 {
     return correlation != 0 && (int32_t)(correlation - other) > 0;
 }
 
-/* What was found at a pointer, and after which unloading. */
+/* A word that says which text was found at a pointer, and after which unloading. */
 static uint64_t look_of(struct gputrace_text text)
 {
     return (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text.bytes, text.length);

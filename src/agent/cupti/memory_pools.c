@@ -12,7 +12,7 @@
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 
-/* A place for one, used again when the pool is gone. */
+/* A place for a pool, which is used again when the pool is gone. */
 struct pool {
     struct pool *next;
     uint64_t handle; /* 0: the default one of its device */

@@ -26,7 +26,7 @@
 #define FORK_PAGE_BYTES 65536u
 #endif
 
-/* A page of its own. */
+/* A page that holds nothing else, since children get it cleared as a whole. */
 union fork_page {
     uint32_t generation;
     char bytes[FORK_PAGE_BYTES];

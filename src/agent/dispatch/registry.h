@@ -167,7 +167,7 @@ static inline struct gputrace_text text_of(const char *terminated)
 
 #define EPOCH_CLIENTS 16u /* whose callbacks' time is kept apart */
 
-/* One for each thread, reused when the thread has ended. */
+/* The reader of a thread, which another thread uses when that has ended. */
 struct epoch_reader {
     struct epoch_reader *next;
     uint32_t taken;  /* by a thread that lives */
@@ -240,7 +240,7 @@ enum registry_kind {
 };
 static_assert(REGISTRY_KIND_COUNT <= 64, "a set of kinds is a bit each of 64");
 
-/* A set of kinds. */
+/* The bit of a kind in a set of kinds. */
 #define REGISTRY_BIT(name) (UINT64_C(1) << REGISTRY_##name)
 
 /* Clients: the library itself (client 0), the program, a plugin. Numbers below EPOCH_CLIENTS. */

@@ -215,7 +215,7 @@ static void note_other_range(const struct gputrace_nvtx *event)
         recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
 }
 
-/* Called before the recorder. */
+/* Called before the recorder, so that the range that switches recording on is recorded. */
 static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -239,7 +239,7 @@ static void range_started(void *data, const struct gputrace_nvtx *event)
         open_by(1, event->call.end, "NVTX range");
 }
 
-/* Called after the recorder. */
+/* Called after the recorder, so that the end of the range is recorded. */
 static void range_popped(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;

@@ -39,7 +39,7 @@ static bool maps_open(void)
     return maps.file >= 0;
 }
 
-/* -1: the last was read. */
+/* Reads the next character; -1: there is none. */
 static int next_char(void)
 {
     if (maps.next == maps.length) {

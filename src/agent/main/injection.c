@@ -28,7 +28,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table)
     return library_start() ? nvtx_attach(export_table) : 0;
 }
 
-/* Called by the headers of NVTX's extensions, likewise. */
+/* Called by the headers of NVTX's extensions, once for each module of the program. */
 EXPORTED int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
 int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
 {

@@ -142,7 +142,7 @@ static void wake_by_extension(void *data, const struct gputrace_nvtx_extension *
     wake();
 }
 
-/* Called by an operator of PyTorch's, or by NCCL. */
+/* Called at the first operator of PyTorch, or call of NCCL, in a forked child. Returns whether it is recorded. */
 static bool wake_by_operator(void)
 {
     wake();

@@ -317,7 +317,7 @@ static bool start(const char *path, const char *settings)
     return refuse(path, "its start failed with %d", failed);
 }
 
-/* One line of the setting: cut at its first comma. */
+/* Loads the plugin of one line of the setting, "PATH,SETTINGS". LINE is cut at its first comma. */
 static void load(char *line)
 {
     size_t length = strcspn(line, ",");

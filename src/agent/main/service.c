@@ -92,7 +92,7 @@ static bool is_ending(void)
     return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
 }
 
-/* CUPTI's switches may be used. */
+/* Whether CUPTI's switches may be used: not when the driver is about to end. */
 static bool may_switch(void)
 {
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);

@@ -9,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* An event of FUNCTION in DOMAIN, now. */
+/* An event of NVTX's FUNCTION in DOMAIN that happens now. */
 static inline struct gputrace_nvtx event_of(const char *function, const struct nvtx_domain *domain)
 {
     uint64_t now = clock_now();

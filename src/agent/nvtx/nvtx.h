@@ -271,7 +271,7 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t schema);
  * A page that another thread unmaps meanwhile is the program's own race.
  */
 
-/* How many of SIZE bytes at AT can be read. */
+/* Returns how many of SIZE bytes at AT can be read. */
 size_t program_readable(uint64_t at, size_t size);
 
 /* Characters of WIDTH bytes (1, 2, 4) before the first that is zero, where they can be read, and within SIZE bytes. */

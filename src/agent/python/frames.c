@@ -209,7 +209,7 @@ bool python_has_image(uint64_t start, uint64_t end)
 
 /* --- places --- */
 
-/* Under the lock. 0: it could not be recorded. */
+/* Records a function and line, and returns its number; 0: it could not be recorded. Under the lock. */
 static uint64_t record_frame(uint64_t hash, size_t function, size_t file, uint32_t line)
 {
     bool is_new = false;
@@ -231,7 +231,7 @@ static uint64_t record_frame(uint64_t hash, size_t function, size_t file, uint32
     return 0;
 }
 
-/* Under the lock. 0: it has none, as it could not be recorded. */
+/* Returns the number of a place, which is recorded if it is new; 0: it could not be recorded. Under the lock. */
 static uint64_t number_of(struct reader *reader, const struct place *place)
 {
     const struct interpreter *interpreter = &python.interpreter;

@@ -60,7 +60,7 @@ static struct {
     bool reported[REFUSAL_COUNT];
 } ranges;
 
-/* Once for each cause, at the end of the run. */
+/* Records why a range was refused, once for each cause; the user reads it at the end of the run. */
 static void publish(enum refusal refusal, const char *what)
 {
     static const char *const words[REFUSAL_COUNT] = {

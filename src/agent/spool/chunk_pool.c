@@ -298,7 +298,7 @@ static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least
     return chunk;
 }
 
-/* Our thread is at it. */
+/* Waits until the pool's thread has made the file grow. */
 static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct timespec limit;

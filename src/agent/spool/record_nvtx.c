@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "common/map.h"
 
-/* Most events, which fit the smaller record. */
+/* Whether the event fits the smaller record, as most do. */
 static inline bool is_plain(const struct gputrace_nvtx *event)
 {
     return event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0;
@@ -99,7 +99,7 @@ static void recorded(void *data, const struct gputrace_event_record *event)
                      .correlation = event->call.correlation);
 }
 
-/* Another event may get the same handle. */
+/* Forgets the event's name, because another event may get the same handle. */
 static void deleted(void *data, const struct gputrace_event_deletion *event)
 {
     (void)data;

@@ -358,7 +358,7 @@ void unwind_with_space(void (*run)(void *context), void *context);
 /* Loads what unwinding needs; unwind() does it otherwise. Takes the loader's lock. */
 void unwind_prepare(void);
 
-/* No frames when unwinding is not possible. */
+/* Unwinds the calling thread. UNWOUND has no frames if that is not possible. */
 void unwind(struct unwound *unwound);
 
 /* The number that unwind_remember() got for the stack that the calling function has now, and KEY; 0: nothing is known.

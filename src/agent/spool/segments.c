@@ -109,7 +109,7 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
     return &segment_of(chunk)->kept;
 }
 
-/* Once: it is no longer orphaned. */
+/* Saves an orphaned segment, which is no longer orphaned then. */
 static void save_orphaned(struct segment *segment)
 {
     if (__atomic_exchange_n(&segment->orphaned, false, __ATOMIC_ACQ_REL))

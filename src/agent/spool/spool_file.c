@@ -46,7 +46,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_has_space(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Space on the disk, and pages in memory. Returns 0, or errno. */
+/* Writes zeros, which allocates space on the disk and pages in memory. Returns 0, or errno. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
@@ -241,7 +241,7 @@ bool spool_file_is_removed(void)
     return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
 }
 
-/* A segment of which the first READY bytes are. */
+/* Adds a segment, of which the first READY bytes are made ready. */
 static struct spool_chunk *add_segment(uint64_t ready)
 {
     errno = ENOMEM;
@@ -317,7 +317,7 @@ static void copy_pages(char *copy, char *base, uint64_t bytes)
     }
 }
 
-/* A copy in ordinary memory takes the place of BASE. */
+/* Puts a copy in ordinary memory in the place of the mapping at BASE. */
 static int copy_private(char *base, uint64_t bytes, void (*take)(char *copy, char *base, uint64_t bytes))
 {
     char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

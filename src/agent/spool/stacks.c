@@ -30,7 +30,7 @@ static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is space for the
 /* Python: the interpreter and its program; libc: what begins a program or a thread. */
 enum owner { OWNER_PROGRAM, OWNER_GPUTRACE, OWNER_CUPTI, OWNER_PYTHON, OWNER_LIBC };
 
-/* A line of /proc/self/maps with code. */
+/* What a line of /proc/self/maps says of code: where it lies, and whose it is. */
 struct code {
     uint64_t start, end;
     enum owner owner;
@@ -205,7 +205,7 @@ static uint32_t number_of(const uint64_t *addresses, uint32_t count)
     return 0;
 }
 
-/* Where native frames and those of Python are put together. */
+/* The state of putting native frames and those of Python together. */
 struct merging {
     const struct unwound *frames;
     const struct python_stack *python;
@@ -361,7 +361,7 @@ bool stacks_look_for_python(void)
     return python_is_found() || python_look(count_loaded());
 }
 
-/* What stacks_take() is asked for, and its result. */
+/* The arguments of stacks_take(), and its result. */
 struct wanted {
     const void *here; /* the frame of stacks_take() */
     uint32_t skip, number;

@@ -284,7 +284,7 @@ bool writer_abandon(struct writer *mine)
     return true;
 }
 
-/* If the thread is still there. */
+/* Records the name of another thread, if that is still there. */
 static void name_other(uint32_t thread)
 {
     char path[64], comm[COMM_BYTES + 1] = ""; /* with a newline */

@@ -241,7 +241,7 @@ bool torch_layout_try(struct torch_library *library, const struct torch_function
     return true;
 }
 
-/* They follow the sequence number. */
+/* Returns where the inputs lie in an operator's record: behind the sequence number. */
 const char *torch_layout_inputs(const struct torch_function *function, uint64_t *count)
 {
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);

@@ -86,7 +86,7 @@ int torch_library_find(struct torch_library *library, char *why, unsigned size);
  * that is known of it in other ways.
  */
 
-/* What is read of a record. */
+/* What is read of an operator's record. */
 struct torch_details {
     int64_t sequence;    /* -1: none */
     uint64_t forward_in; /* of the backward pass: PyTorch's number of the thread of the forward pass, else 0 */

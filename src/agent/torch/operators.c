@@ -37,7 +37,7 @@ static uint64_t known_texts[PAGES * PAGE_TEXTS] __attribute__((aligned(4096))); 
 
 static uint32_t last_number;
 
-/* What stands in the table of a text, beside its number. */
+/* The mark of a text that stands in the table beside its number. */
 static uint64_t mark_of(uint64_t hash)
 {
     uint64_t mark = hash & ~NUMBER_MOST;

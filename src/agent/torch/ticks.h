@@ -14,7 +14,7 @@
 #include <x86intrin.h>
 #endif
 
-/* A thread's, zero at first. */
+/* A thread's base for its times, all zero at first. */
 struct ticks {
     uint64_t count, time; /* of the counter and of clock_now(), read together */
     uint64_t valid;       /* counts from there on in which the time is worked out; 0: in none */
@@ -45,7 +45,7 @@ static inline uint64_t ticks_ns(uint64_t count, uint64_t rate)
 /* What ticks_now() does when a millisecond has passed. */
 uint64_t ticks_renew(struct ticks *ticks) __attribute__((cold));
 
-/* CLOCK_REALTIME, ns, with this thread's TICKS. */
+/* Returns the time (CLOCK_REALTIME, ns) by this thread's TICKS. */
 static inline uint64_t ticks_now(struct ticks *ticks)
 {
     uint64_t since = ticks_count() - ticks->count;
