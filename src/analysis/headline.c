@@ -10,6 +10,7 @@
 #include "analysis/selection/filter.h"
 #include "analysis/engine/trace.h"
 #include "analysis/render/render.h"
+#include "analysis/summary/section_findings.h"
 
 #define GAP " · "
 #define PROGRAM_MOST 60 /* of the program's words, so that the line keeps its figures in sight */

@@ -1,49 +1,53 @@
+/*
+ * Merges neighbouring intervals of each number while they come, so that few reach the sorter; then one walk by start
+ * adds up the union of each row and GPU.
+ */
 #include "analysis/base/busy.h"
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 
-ORDER_BY(by_start, struct busy_piece, start)
+ORDER_BY(by_start, struct busy_interval, start)
 
 void busy_init(struct busy *busy, struct sorter_space *space)
 {
     *busy = (struct busy){0};
-    sorter_init(&busy->pieces, space, sizeof(struct busy_piece), by_start);
+    sorter_init(&busy->intervals, space, sizeof(struct busy_interval), by_start);
 }
 
 void busy_release(struct busy *busy)
 {
-    sorter_release(&busy->pieces);
+    sorter_release(&busy->intervals);
     array_release(&busy->last);
 }
 
 int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end)
 {
-    struct busy_piece *last = array_at(&busy->last, number);
+    struct busy_interval *last = array_at(&busy->last, number);
     if (!last)
         return -1;
     if (last->any && start >= last->start && start <= last->end) {
         last->end = end > last->end ? end : last->end;
         return 0;
     }
-    if (last->any && sorter_add(&busy->pieces, last) < 0)
+    if (last->any && sorter_add(&busy->intervals, last) < 0)
         return -1;
-    *last = (struct busy_piece){start, end, number, true};
+    *last = (struct busy_interval){start, end, number, true};
     return 0;
 }
 
-int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_piece *piece), void *context)
+int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_interval *interval), void *context)
 {
     struct sorter_walk walk;
-    const struct busy_piece *piece;
+    const struct busy_interval *interval;
     for (size_t i = 0; i < busy->last.count; i++)
-        if (busy->last.items[i].any && sorter_add(&busy->pieces, &busy->last.items[i]) < 0)
+        if (busy->last.items[i].any && sorter_add(&busy->intervals, &busy->last.items[i]) < 0)
             return -1;
-    if (sorter_ready(&busy->pieces) < 0)
+    if (sorter_ready(&busy->intervals) < 0)
         return -1;
-    sorter_walk_begin(&walk, &busy->pieces);
-    while ((piece = sorter_next(&walk)))
-        each(context, piece);
+    sorter_walk_begin(&walk, &busy->intervals);
+    while ((interval = sorter_next(&walk)))
+        each(context, interval);
     int status = sorter_walk_end(&walk);
     busy_release(busy);
     return status;
@@ -57,24 +61,24 @@ void range_busy_init(struct range_busy *busy, struct sorter_space *space)
 void range_busy_release(struct range_busy *busy)
 {
     dense_map_release(&busy->ids);
-    array_release(&busy->parts);
+    array_release(&busy->gpus);
     array_release(&busy->totals);
     busy_release(&busy->busy);
 }
 
-static struct range_busy_part *part_of(struct range_busy *busy, uint32_t row, uint32_t gpu)
+static struct range_busy_gpu *find_gpu(struct range_busy *busy, uint32_t row, uint32_t gpu)
 {
     const uint64_t id[] = {row, gpu};
-    struct range_busy_part *part = dense_map_item(&busy->ids, &id, &busy->parts);
-    if (part)
-        part->row = row;
-    return part;
+    struct range_busy_gpu *one = dense_map_item(&busy->ids, &id, &busy->gpus);
+    if (one)
+        one->row = row;
+    return one;
 }
 
 int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration)
 {
-    struct range_busy_part *part = part_of(busy, row, gpu);
-    return part ? busy_add(&busy->busy, (uint32_t)(part - busy->parts.items), start, start + duration) : -1;
+    struct range_busy_gpu *one = find_gpu(busy, row, gpu);
+    return one ? busy_add(&busy->busy, (uint32_t)(one - busy->gpus.items), start, start + duration) : -1;
 }
 
 static int make_total(struct range_busy *busy, uint32_t row)
@@ -85,33 +89,33 @@ static int make_total(struct range_busy *busy, uint32_t row)
     return 0;
 }
 
-static void add_up(void *context, const struct busy_piece *piece)
+static void add_up(void *context, const struct busy_interval *interval)
 {
     struct range_busy *busy = context;
-    struct range_busy_part *part = &busy->parts.items[piece->number];
-    sum_add(&busy->totals.items[part->row], busy_sum_add(&part->sum, piece->start, piece->end));
+    struct range_busy_gpu *one = &busy->gpus.items[interval->number];
+    sum_add(&busy->totals.items[one->row], busy_sum_add(&one->sum, interval->start, interval->end));
 }
 
 int range_busy_finish(struct range_busy *busy)
 {
-    for (size_t i = 0; i < busy->parts.count; i++)
-        if (make_total(busy, busy->parts.items[i].row) < 0)
+    for (size_t i = 0; i < busy->gpus.count; i++)
+        if (make_total(busy, busy->gpus.items[i].row) < 0)
             return -1;
     return busy_finish(&busy->busy, add_up, busy);
 }
 
 int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total)
 {
-    struct range_busy_part *part = part_of(busy, row, gpu);
-    if (!part || make_total(busy, row) < 0)
+    struct range_busy_gpu *one = find_gpu(busy, row, gpu);
+    if (!one || make_total(busy, row) < 0)
         return -1;
-    part->sum.total = total;
+    one->sum.total = total;
     busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : sum_of(busy->totals.items[row], total);
     return 0;
 }
 
 int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu)
 {
-    const struct range_busy_part *part = part_of(busy, row, gpu);
-    return part ? part->sum.total : 0;
+    const struct range_busy_gpu *one = find_gpu(busy, row, gpu);
+    return one ? one->sum.total : 0;
 }

@@ -12,10 +12,10 @@
 #include "common/dense_map.h"
 #include "common/sorter.h"
 
-/* The length of the union of intervals that come by their start. All zero is that of none. */
+/* The length of the union of intervals, which are added in the order of their starts. All zero is empty. */
 struct busy_sum {
     int64_t total; /* ns */
-    int64_t until; /* what was counted ends there */
+    int64_t until; /* the end of the last interval */
     bool any;
 };
 
@@ -31,14 +31,14 @@ static inline int64_t busy_sum_add(struct busy_sum *sum, int64_t start, int64_t 
     return end - from;
 }
 
-/* Intervals of things that have numbers, in any order. Of one thing they come nearly by their start, so what it did
- * without a gap is one piece, and the pieces of all are put in order. */
+/* Intervals of numbered things. Those of one thing come nearly in the order of their starts, so that neighbours merge;
+ * all are sorted before they are read. */
 struct busy {
-    struct sorter pieces;
-    ARRAY(struct busy_piece) last; /* by the things' numbers; it may still grow */
+    struct sorter intervals;
+    ARRAY(struct busy_interval) last; /* the latest interval of each thing, which may still grow */
 };
 
-struct busy_piece {
+struct busy_interval {
     int64_t start, end;
     uint32_t number;
     bool any;
@@ -50,9 +50,9 @@ void busy_release(struct busy *busy);
 /* Returns 0, or -1: no memory. */
 int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end);
 
-/* After the last: calls EACH for all pieces, by their start, and releases them. Returns 0, or -1: no memory, or after
+/* Calls EACH for all intervals in the order of their starts, and releases them. Returns 0, or -1: no memory, or after
  * error(). */
-int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_piece *piece), void *context);
+int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_interval *interval), void *context);
 
 /*
  * GPU busy time, as all sections about ranges show it: the time in which at least one of a row's GPU operations ran, on
@@ -61,17 +61,17 @@ int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy
 
 /* All zero is empty. */
 struct range_busy {
-    struct dense_map ids; /* {row, GPU} -> parts */
-    ARRAY(struct range_busy_part) parts;
-    struct busy busy;      /* by the parts' numbers */
+    struct dense_map ids; /* index in gpus by {row, GPU} */
+    ARRAY(struct range_busy_gpu) gpus;
+    struct busy busy;      /* numbered by indices in gpus */
     ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
 };
 
-/* Instead of a total: it was not measured (range_rows.h). */
+/* A total that was not measured (range_rows.h). */
 #define RANGE_BUSY_UNKNOWN (-1)
 
-/* A row on one GPU. */
-struct range_busy_part {
+/* The busy time of a row on one GPU. */
+struct range_busy_gpu {
     uint32_t row;
     struct busy_sum sum; /* after range_busy_finish() */
 };
@@ -83,16 +83,16 @@ void range_busy_release(struct range_busy *busy);
 int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration);
 /* After the last. */
 int range_busy_finish(struct range_busy *busy);
-/* After that: a row of which nothing was added before was busy so long on a GPU. */
+/* After range_busy_finish(): sets the busy time of a row without operations of its own on a GPU. */
 int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total);
 
-/* After range_busy_finish(): ns; 0 of a row that nothing was added to. */
+/* The busy time of ROW on all GPUs in ns, after range_busy_finish(); 0 if nothing was added to it. */
 static inline int64_t range_busy_total(const struct range_busy *busy, size_t row)
 {
     return row < busy->totals.count ? busy->totals.items[row] : 0;
 }
 
-/* Of the row on one GPU. */
+/* The busy time of ROW on one GPU. */
 int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu);
 
 #endif

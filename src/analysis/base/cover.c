@@ -1,3 +1,9 @@
+/*
+ * A segment tree over the times at which operations start and end records the last operation that covers each interval;
+ * a Fenwick tree by the operations' numbers sums how long each of them is the last one.
+ *
+ * `struct coverage` is another segment tree, which counts how many operations cover each node.
+ */
 #include "analysis/base/cover.h"
 
 #include "common/lookup.h"
@@ -6,14 +12,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define MIXED UINT32_MAX /* instead of an operation: parts of it have several */
+#define MIXED UINT32_MAX /* instead of an operation: the children of the node differ */
 
 struct cover {
     int64_t *times; /* at which operations start and end, each once, by time */
     size_t count;
-    uint32_t
-        *last;     /* a segment tree over the intervals between these: the last operation that covers a node, 0: none */
-    int64_t *sums; /* of the times of which operations are the last: a Fenwick tree by their numbers, from 1 on */
+    uint32_t *last; /* segment tree over the intervals between times: the last operation that covers a node; 0: none */
+    int64_t *sums;  /* Fenwick tree by the operations' numbers, from 1 on: how long each is the last one */
     size_t operations;
     int64_t total;
 };
@@ -27,7 +32,7 @@ static void add(struct cover *cover, uint32_t number, int64_t length)
         cover->sums[i] += length;
 }
 
-/* Of the operations up to NUMBER. */
+/* Returns how long the operations up to NUMBER are the last ones. */
 static int64_t sum(const struct cover *cover, size_t number)
 {
     int64_t all = 0;
@@ -36,32 +41,32 @@ static int64_t sum(const struct cover *cover, size_t number)
     return all;
 }
 
-/* A part of the tree: a node, and the intervals below it, END not counted. */
-struct part {
-    size_t node, first, end;
+/* A node of the tree, and the intervals below it, END not counted. */
+struct tree_node {
+    size_t number, first, end;
 };
 
 /* Operation NUMBER covers the intervals from FIRST to END. A MIXED node is entered once for each operation that ended
  * in it, so an operation takes an amortised O(log operations). */
-static void put(struct cover *cover, struct part part, size_t first, size_t end, uint32_t number)
+static void put(struct cover *cover, struct tree_node node, size_t first, size_t end, uint32_t number)
 {
     uint32_t *last = cover->last;
-    if (part.end <= first || end <= part.first)
+    if (node.end <= first || end <= node.first)
         return;
-    bool whole = first <= part.first && part.end <= end;
-    if (whole && last[part.node] != MIXED) {
-        int64_t length = cover->times[part.end] - cover->times[part.first];
-        add(cover, last[part.node], -length);
+    bool whole = first <= node.first && node.end <= end;
+    if (whole && last[node.number] != MIXED) {
+        int64_t length = cover->times[node.end] - cover->times[node.first];
+        add(cover, last[node.number], -length);
         add(cover, number, length);
-        last[part.node] = number;
+        last[node.number] = number;
         return;
     }
-    size_t middle = part.first + (part.end - part.first) / 2;
-    if (last[part.node] != MIXED)
-        last[2 * part.node] = last[2 * part.node + 1] = last[part.node];
-    put(cover, (struct part){2 * part.node, part.first, middle}, first, end, number);
-    put(cover, (struct part){2 * part.node + 1, middle, part.end}, first, end, number);
-    last[part.node] = last[2 * part.node] == last[2 * part.node + 1] ? last[2 * part.node] : MIXED;
+    size_t middle = node.first + (node.end - node.first) / 2;
+    if (last[node.number] != MIXED)
+        last[2 * node.number] = last[2 * node.number + 1] = last[node.number];
+    put(cover, (struct tree_node){2 * node.number, node.first, middle}, first, end, number);
+    put(cover, (struct tree_node){2 * node.number + 1, middle, node.end}, first, end, number);
+    last[node.number] = last[2 * node.number] == last[2 * node.number + 1] ? last[2 * node.number] : MIXED;
 }
 
 static int by_time(const void *a, const void *b)
@@ -114,7 +119,7 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
     struct cover cover = {0};
     int status = count < MIXED ? make(&cover, operations, count) : -1;
     if (status == 0) {
-        const struct part all = {.node = 1, .first = 0, .end = cover.count - 1};
+        const struct tree_node all = {.number = 1, .first = 0, .end = cover.count - 1};
         size_t done = 0;
         for (size_t i = 0; i < question_count; i++) {
             for (; done < cover.operations && operations[done].called <= questions[i].last; done++)

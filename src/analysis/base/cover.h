@@ -21,7 +21,7 @@ struct cover_operation {
 struct cover_question {
     int64_t first, last; /* of calls; both count */
     int64_t length;      /* the answer, ns */
-    uint32_t row;        /* the caller's, as are: */
+    uint32_t row;        /* ROW, THREAD and OTHER are the caller's */
     uint32_t thread, other;
 };
 
@@ -32,7 +32,7 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
 /* --- how long at least one operation runs, while operations are added and removed in any order. Each change takes
  * O(log operations) --- */
 
-/* All zero is that of no operation. */
+/* All zero is empty. */
 struct coverage {
     int64_t *times; /* at which operations start and end, each once, by time */
     size_t count;
@@ -40,8 +40,8 @@ struct coverage {
 };
 
 struct coverage_node {
-    int64_t length; /* that is covered */
-    uint32_t whole; /* operations that cover all of it, but not all of what is above */
+    int64_t length; /* of what is covered */
+    uint32_t whole; /* operations that cover this node, but not its parent */
 };
 
 /* OPERATIONS are those that may be added. Returns 0, or -1: no memory. */

@@ -1,3 +1,6 @@
+/*
+ * Sets values in a ring of buckets. When a time does not fit, the width doubles and pairs of buckets are merged.
+ */
 #include "analysis/base/levels.h"
 
 static int64_t bucket_of(int64_t time, int64_t width)

@@ -31,16 +31,4 @@ static inline const struct level *levels_at(const struct levels *levels, int64_t
     return &levels->buckets[(uint64_t)number % LEVELS_MOST];
 }
 
-struct buffer;
-struct trace;
-
-/*
- * section_memory.c: the levels of each memory, which are kept for REPORT_HTML alone.
- */
-#define MEMORY_LEVELS 24 /* of the memories that occur first */
-
-/* The levels of memory NUMBER, from 0 on, of a trace that is finished; appends what memory it is, "Device, GPU 0", to
- * NAME, and sets *PEAK. NULL: the trace does not have that memory. */
-const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak);
-
 #endif

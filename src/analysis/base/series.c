@@ -1,3 +1,9 @@
+/*
+ * Histograms of values, and series that turn into one when they become long.
+ *
+ * Medians of short series are found by Hoare's selection. Means and deviations of long ones are sums around the average
+ * of the first SERIES_EXACT values, which keeps digits that sums of squares would lose.
+ */
 #include "analysis/base/series.h"
 
 #include "common/lookup.h"
@@ -48,7 +54,7 @@ static int add_to_many(struct series_many *many, int64_t value)
     return histogram_add(&many->histogram, value);
 }
 
-/* From here on the values are counted instead of kept. */
+/* Turns the values that were kept into a histogram. */
 static int begin_many(struct series *series)
 {
     struct series_many *many = series->many = calloc(1, sizeof(*many));
@@ -62,7 +68,7 @@ static int begin_many(struct series *series)
     return 0;
 }
 
-static int keep(struct series *series, int64_t value)
+static int add_value(struct series *series, int64_t value)
 {
     if (!series->many && series->values.count == SERIES_EXACT && begin_many(series) < 0)
         return -1;
@@ -73,7 +79,7 @@ static int keep(struct series *series, int64_t value)
 
 int series_add(struct series *series, int64_t value)
 {
-    if (keep(series, value) < 0)
+    if (add_value(series, value) < 0)
         return -1;
     series->min = series->count == 0 || value < series->min ? value : series->min;
     series->max = series->count == 0 || value > series->max ? value : series->max;
@@ -214,15 +220,15 @@ struct summary series_summary(struct series *series)
 
 /* --- the trimmed mean --- */
 
-/* What is added up of values in their order: those of ranks FIRST to LAST are counted, the others pulled in. */
+/* Sums over sorted values, of which those of ranks FIRST to LAST count; the others count as the nearest of these. */
 struct trimming {
     int64_t first, last;
     int64_t passed;      /* values so far */
-    double origin, high; /* the first and the last that are counted */
+    double origin, high; /* the first and the last value that count */
     double sum, distances, squares;
 };
 
-/* COUNT values of one size. Distances are from the first value that is counted, so that their squares keep digits. */
+/* Adds COUNT equal values. Distances are from the first value that counts, so that their squares keep digits. */
 static void trim_add(struct trimming *trimming, double value, int64_t count)
 {
     int64_t begin = trimming->passed, end = begin + count;

@@ -1,6 +1,6 @@
 /*
- * How often values occurred, of any number of values, in memory that depends on how far apart they are alone: a value
- * is known to 1/256 of itself, and exactly below 256. Negative values count as 0.
+ * How often values occurred, of any number of values, in memory that depends only on their range: a value is known to
+ * 1/256 of itself, and exactly below 256. Negative values count as 0.
  */
 #ifndef GPUTRACE_ANALYSIS_BASE_SERIES_H
 #define GPUTRACE_ANALYSIS_BASE_SERIES_H
@@ -15,18 +15,19 @@
 #define HISTOGRAM_POWERS 57 /* 0..255 in buckets of 1, then powers up to 2^63 */
 
 struct histogram {
-    uint64_t *counts[HISTOGRAM_POWERS]; /* HISTOGRAM_BUCKETS each, 2 * those of the first; NULL: none occurred */
+    uint64_t *counts[HISTOGRAM_POWERS]; /* HISTOGRAM_BUCKETS each, the first has twice as many; NULL: none occurred */
     uint64_t total;
 };
 
 void histogram_release(struct histogram *histogram);
 
-/* Of power 0 buckets are 1 wide and there are twice as many; of power P they are 2^P wide, from 2^P * BUCKETS on. */
+/* The buckets of power 0 are 1 wide, and there are twice as many. Those of power P are 2^P wide and begin at 2^P *
+ * BUCKETS. */
 static inline unsigned histogram_power(uint64_t value)
 {
     return value < 2 * HISTOGRAM_BUCKETS ? 0 : 63 - 7 - (unsigned)__builtin_clzll(value);
 }
-_Static_assert(HISTOGRAM_BUCKETS == 1 << 7, "histogram_power() knows");
+_Static_assert(HISTOGRAM_BUCKETS == 1 << 7, "histogram_power() depends on it");
 
 /* Makes the buckets of POWER. Returns 0, or -1: no memory. */
 int histogram_make(struct histogram *histogram, unsigned power);
@@ -48,7 +49,7 @@ static inline int histogram_add(struct histogram *histogram, int64_t value)
 int64_t histogram_rank(const struct histogram *histogram, uint64_t rank);
 
 /*
- * Values of one kind (durations, sizes) and what is to be said about them. Sums and extremes are exact. So are the
+ * Values of one kind (durations, sizes) and their statistics. Sums and extremes are exact. So are the
  * median and the deviation of up to SERIES_EXACT values, which are all kept; of more the median is known to 0.5 %, and
  * memory does not grow any further.
  */
@@ -61,11 +62,11 @@ struct series {
     struct series_many *many; /* NULL: the values are kept */
 };
 
-/* What is kept of many values. */
+/* What stands for the values of a long series. */
 struct series_many {
     struct histogram histogram;
     double origin;             /* near them all: the average of the first */
-    double distances, squares; /* sums of each one's distance from there, and of its square */
+    double distances, squares; /* sums of the values' distances from there, and of their squares */
 };
 
 /* Returns 0, or -1: no memory. */
@@ -75,26 +76,25 @@ void series_release(struct series *series);
 struct summary {
     int64_t count, total, min, max;
     double average, median;
-    double deviation; /* of a sample: divided by count - 1; 0 of one value */
+    double deviation; /* of a sample: divided by count - 1; 0 if there is one value */
 };
 
 /* Adds to COUNTS how many values are in each of BINS bins, whose bounds are in equal ratios from the least value (from
  * 1 on) to the greatest. */
 void series_spread(const struct series *series, uint64_t *counts, size_t bins);
 
-/* Puts the values in another order. Of an empty series all is 0. */
+/* Reorders the values. Returns zeros for an empty series. */
 struct summary series_summary(struct series *series);
 
-/* The mean without the fifth of the values that is lowest and the fifth that is highest, and of three and four values
- * without the lowest and the highest: outliers do not move it. Of more than SERIES_EXACT values it is known to 0.4 %,
- * as they are. */
+/* The mean without the lowest and the highest fifth of the values (of three and four values: without the lowest and the
+ * highest one), so that outliers do not move it. For more than SERIES_EXACT values it is known to 0.4 %. */
 struct trimmed {
     double mean;
-    double variance; /* of the mean, estimated with the outer values pulled in to the nearest that count */
-    double df;       /* degrees of freedom of that; 0 of one value, whose variance is not known */
+    double variance; /* of the mean: the outer values count as the nearest ones that are in it */
+    double df;       /* degrees of freedom of the variance; 0: there is one value, and no variance */
 };
 
-/* Puts the values in another order. Of an empty series all is 0. */
+/* Reorders the values. Returns zeros for an empty series. */
 struct trimmed series_trimmed(struct series *series);
 
 #endif

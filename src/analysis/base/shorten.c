@@ -1,3 +1,7 @@
+/*
+ * Cuts the middle of each text. Where different texts then look alike, they are cut in another way, at last around the
+ * first character in which they differ.
+ */
 #include "analysis/base/shorten.h"
 
 #include "common/lookup.h"
@@ -82,7 +86,7 @@ static bool is_same(const struct shorten_text *a, const struct shorten_text *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* Whether two different ones of COUNT texts are shown alike. */
+/* Whether any two of COUNT texts are different, but shortened to the same. */
 static bool are_alike(struct shorten_text **group, size_t count)
 {
     qsort(group, count, sizeof(*group), by_shortened);
@@ -100,7 +104,7 @@ struct family {
     size_t mark_width;
 };
 
-/* Moves the texts that are the same as the first of GROUP to its beginning. Returns their number. */
+/* Moves the texts that are equal to the first of GROUP to its beginning. Returns their number. */
 static size_t same_first(struct shorten_text **group, size_t count)
 {
     size_t same = 1;
@@ -114,10 +118,9 @@ static size_t same_first(struct shorten_text **group, size_t count)
     return same;
 }
 
-/* Cuts a group that is alike in another way, the first in which no texts of the family are; at last around the place
- * where they begin to differ, and those that are
- * still alike, but for one text, again. */
-static int tell_apart(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
+/* Cuts a group of texts that look alike in another way: the first in which all texts of the family differ, at last
+ * around the place where they begin to differ. Of those that still look alike, all but the first text are cut again. */
+static int distinguish(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
 {
     /* The characters that all texts begin with. */
     size_t bytes = group[0]->length, place = 0;
@@ -143,7 +146,7 @@ static int tell_apart(const struct family *family, struct shorten_text **group, 
         for (end = first + 1; end < count && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
             end++;
         other = first + same_first(group + first, end - first);
-        if (other < end && tell_apart(family, group + other, end - other, rounds - 1) < 0)
+        if (other < end && distinguish(family, group + other, end - other, rounds - 1) < 0)
             return -1;
     }
     return 0;
@@ -157,10 +160,10 @@ static int by_text(const void *left, const void *right)
 }
 
 #define ROUNDS 4
-#define COMPARED_MOST 2000 /* of more texts no two are compared */
+#define COMPARED_MOST 2000 /* larger families are not compared */
 
 /* Cuts families in which texts are alike again. */
-static int tell_all_apart(struct shorten_text **texts, size_t count, struct family *family)
+static int distinguish_all(struct shorten_text **texts, size_t count, struct family *family)
 {
     size_t start = family->width / 4;
     qsort(texts, count, sizeof(struct shorten_text *), by_text);
@@ -175,7 +178,7 @@ static int tell_all_apart(struct shorten_text **texts, size_t count, struct fami
         if (!group)
             return -1;
         memcpy(group, family->texts, family->count * sizeof(struct shorten_text *));
-        int status = tell_apart(family, group, family->count, ROUNDS);
+        int status = distinguish(family, group, family->count, ROUNDS);
         free(group);
         if (status < 0)
             return -1;
@@ -196,7 +199,7 @@ int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool asc
         status = cut_text(&texts[i], &cut, family.mark);
         cut_ones[cut_count++] = &texts[i];
     }
-    status = status ?: tell_all_apart(cut_ones, cut_count, &family);
+    status = status ?: distinguish_all(cut_ones, cut_count, &family);
     free(cut_ones);
     return status;
 }

@@ -14,8 +14,8 @@ struct shorten_text {
 };
 
 /* Shortens those of COUNT texts that are wider than WIDTH (at least 8) characters, with "…" or, in ASCII, "..." in the
- * place of what is left out: their middle, or, where texts would then be alike, all but what tells them apart. Returns
- * 0, or -1: no memory. */
+ * place of what is left out: their middle, or, where texts would then be alike, all but where they differ. Returns 0,
+ * or -1: no memory. */
 int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool ascii);
 
 #endif

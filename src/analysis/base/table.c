@@ -1,3 +1,6 @@
+/*
+ * Cells and rows of tables, their order, sums, and the choice of units for whole columns.
+ */
 #include "analysis/base/table.h"
 
 #include <math.h>
@@ -63,7 +66,7 @@ struct cell table_text(struct table *table, const char *text)
     return (struct cell){.kind = number == INTERN_NO_MEMORY ? CELL_NONE : CELL_TEXT, .text = number};
 }
 
-struct cell table_sink(struct table *table, struct buffer *buffer)
+struct cell table_text_from_buffer(struct table *table, struct buffer *buffer)
 {
     struct cell cell = {0};
     buffer_char(buffer, '\0');
@@ -262,8 +265,8 @@ static struct unit largest_below(double value)
     return times[REPORT_UNIT_NS];
 }
 
-/* Totals, where the great ones matter: from ten milliseconds on in milliseconds, and from a thousand seconds in
- * seconds. */
+/* The unit of a column of totals, which its greatest value decides: milliseconds from 10 ms on, seconds from 1000 s on.
+ */
 static struct unit unit_apart(double most)
 {
     if (most >= 1000 * times[REPORT_UNIT_S].size)
@@ -271,7 +274,7 @@ static struct unit unit_apart(double most)
     return most >= 10 * times[REPORT_UNIT_MS].size ? times[REPORT_UNIT_MS] : largest_below(fmin(most, 1e6 - 1));
 }
 
-/* The smallest value decides, as 0.012 µs can still be read well. */
+/* The unit of all other times: the smallest value decides, unless it is so small that 0.012 µs reads better. */
 static struct unit unit_together(const struct range *range)
 {
     if (range->most >= times[REPORT_UNIT_US].size && range->least < times[REPORT_UNIT_US].size)
@@ -314,7 +317,7 @@ static struct unit plain_unit(enum column_type type)
     }
 }
 
-/* The unit that the user chose, with decimals enough for four digits of LEAST, but for none below a nanosecond. */
+/* The unit that the user chose, with enough decimals for four digits of LEAST, but none below a nanosecond. */
 static struct unit chosen_unit(enum report_unit time, double least)
 {
     static const int decimals_most[] = {

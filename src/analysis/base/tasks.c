@@ -1,23 +1,27 @@
+/*
+ * Runs tasks by an ordered loop of common/threads.h, whose results have no order here.
+ */
 #include "analysis/base/tasks.h"
 
 #include <stdint.h>
 
 #include "common/threads.h"
 
-static int make(void *context, size_t number, unsigned slot, unsigned worker)
+static int run_task(void *context, size_t number, unsigned slot, unsigned worker)
 {
     const struct task *task = &((const struct task *)context)[number];
     return task->run(task->context) < 0 ? -1 : 0;
 }
 
-static int take(void *context, size_t number, unsigned slot)
+static int ignore_result(void *context, size_t number, unsigned slot)
 {
     return 0;
 }
 
 int tasks_run(const struct task *tasks, size_t count, unsigned workers)
 {
-    struct ordered_loop pieces = {.count = count, .make = make, .take = take, .context = (void *)(uintptr_t)tasks};
-    pieces.workers = workers < count ? workers : (unsigned)count;
-    return ordered_loop_run(&pieces);
+    struct ordered_loop loop = {
+        .count = count, .make = run_task, .take = ignore_result, .context = (void *)(uintptr_t)tasks};
+    loop.workers = workers < count ? workers : (unsigned)count;
+    return ordered_loop_run(&loop);
 }

@@ -1,3 +1,7 @@
+/*
+ * Picks the unit by the size of a value, rounds to three digits, and moves on to the next unit if rounding reached it
+ * (999.7 µs is 1.00 ms).
+ */
 #include "analysis/base/value_text.h"
 
 #include <math.h>
@@ -30,8 +34,8 @@ static void separate(char number[VALUE_NUMBER_BYTES])
     number[length] = '\0';
 }
 
-/* VALUE as it is written in SCALE, with three digits; SMALLEST: of parts of the smallest unit, none or one, as of an
- * average of nanoseconds. Returns what was written, which is rounded. */
+/* Writes VALUE in SCALE with three digits. In the SMALLEST unit only averages have a decimal. Returns the rounded
+ * value. */
 static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale, bool smallest)
 {
     double scaled = value / scale->size, size = fabs(scaled);
@@ -41,7 +45,7 @@ static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const 
     return round(size * factor) / factor;
 }
 
-/* In the largest unit of which VALUE is at least one. */
+/* Writes VALUE in the largest unit that is not greater than it. */
 static struct value_text scaled_text(double value, const struct scale *scales, size_t count, bool ascii)
 {
     struct value_text text;
@@ -64,7 +68,7 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     case TYPE_NS:
         if (!(flags & COLUMN_MOMENT) || fabs(value) < 1e6)
             return scaled_text(value, times, COUNT(times), ascii);
-        /* A moment, to a microsecond, in the unit that a duration has. */
+        /* A moment has digits down to a microsecond. */
         snprintf(text.number, sizeof(text.number), "%.*f", fabs(value) < 1e9 ? 3 : 6,
                  value / (fabs(value) < 1e9 ? 1e6 : 1e9));
         separate(text.number);

@@ -144,11 +144,11 @@ static int loading_find(void *state, struct findings *findings)
     if (!much || cost < FINDING_LOADING_LEAST_NS || cost < findings->steady / 100 * FINDING_LOADING_PERCENT)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
-    return finding_say(finding_add(findings, cost, cost, sum.count, &place),
-                       "Loading code takes %s call%s after the first kernel was launched; the longest, %s, takes %s",
-                       amount_count(sum.count).text, amount_word(sum.count, "", "s"),
-                       finding_name(findings->trace, sum.longest.name).text,
-                       amount_time(sum.longest.end - sum.longest.start).text);
+    return finding_format(finding_add(findings, cost, cost, sum.count, &place),
+                          "Loading code takes %s call%s after the first kernel was launched; the longest, %s, takes %s",
+                          amount_count(sum.count).text, amount_word(sum.count, "", "s"),
+                          finding_name(findings->trace, sum.longest.name).text,
+                          amount_time(sum.longest.end - sum.longest.start).text);
 }
 
 const struct rule rule_module_loading = {
@@ -191,9 +191,9 @@ static int jit_find(void *state, struct findings *findings)
         finding_advise(finding,
                        "Keep what XLA compiled for the next run (in JAX the directory jax_compilation_cache_dir), "
                        "and call compiled functions with the same shapes and types again.");
-    return finding_say(finding, "%s compiles code %s time%s while the program runs, %s the longest",
-                       xla ? "XLA" : "The driver", amount_count(sum.count).text, amount_word(sum.count, "", "s"),
-                       amount_time(sum.longest.end - sum.longest.start).text);
+    return finding_format(finding, "%s compiles code %s time%s while the program runs, %s the longest",
+                          xla ? "XLA" : "The driver", amount_count(sum.count).text, amount_word(sum.count, "", "s"),
+                          amount_time(sum.longest.end - sum.longest.start).text);
 }
 
 const struct rule rule_jit_compilation = {
@@ -261,11 +261,11 @@ static int graphs_find(void *state, struct findings *findings)
         return 0;
     struct finding_place place = stall_place(&graphs->longest);
     int64_t cost = graphs->time.total;
-    return finding_say(finding_add(findings, cost, cost, graphs->instantiated, &place),
-                       "%s graphs are instantiated between kernels, %s at most, and capturing and building "
-                       "graphs takes %s in all",
-                       amount_count(graphs->instantiated).text,
-                       amount_time(graphs->longest.end - graphs->longest.start).text, amount_time(cost).text);
+    return finding_format(finding_add(findings, cost, cost, graphs->instantiated, &place),
+                          "%s graphs are instantiated between kernels, %s at most, and capturing and building "
+                          "graphs takes %s in all",
+                          amount_count(graphs->instantiated).text,
+                          amount_time(graphs->longest.end - graphs->longest.start).text, amount_time(cost).text);
 }
 
 const struct rule rule_graph_instantiation = {

@@ -49,7 +49,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
                     event->start + event->duration);
 }
 
-static void add_passed(void *state, const struct busy_piece *piece)
+static void add_passed(void *state, const struct busy_interval *piece)
 {
     busy_sum_add(&group_of(state, piece->number)->passed, piece->start, piece->end);
 }

@@ -54,13 +54,4 @@ static inline bool collective_same_group(const struct collective *a, const struc
            a->target == b->target;
 }
 
-/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; FIELD_ABSENT: that does not
- * matter. Sets both. Returns whether it was found. */
-bool collective_find_in_list(const char *list, int64_t *place, int64_t *number);
-
-/* collective_exposed.c: sets `exposed` of COUNT operations. TRACE has timeline. Returns 0, or -1: no memory, or after
- * error(). */
-struct trace;
-int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
-
 #endif

@@ -1,11 +1,12 @@
 /*
- * What of communication no computation hides, of any number of operations and however they overlap: a walk over the
- * GPU's timeline, with the points at which they begin and end.
+ * One walk over the GPU's timeline, beside the sorted points at which operations start and end: the computing time in
+ * an operation is the difference of the running totals at its two points.
  */
-#include "analysis/comm/collective.h"
+#include "analysis/comm/collective_exposed.h"
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/comm/collective.h"
 #include "analysis/gpu/temporal.h"
 #include "analysis/engine/trace.h"
 
@@ -18,7 +19,7 @@ struct point {
 
 ORDER_BY(by_device_and_time, struct point, device, time, number, end)
 
-/* Where the walk over the timeline is. */
+/* The walk over the timeline. */
 struct busy_walk {
     const struct trace *trace;
     struct sorter_walk walk;
@@ -48,7 +49,7 @@ static void add_op(struct busy_walk *busy, const struct timeline_op *op)
     }
 }
 
-/* What the GPU had computed on DEVICE by TIME, ns. Devices and times come in rising order. */
+/* Returns how long DEVICE had computed by TIME; ns. Devices and times come in rising order. */
 static int64_t computed_by(struct busy_walk *busy, uint32_t device, int64_t time)
 {
     const struct timeline_op *op = busy->next;

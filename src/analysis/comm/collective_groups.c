@@ -1,3 +1,7 @@
+/*
+ * Sorts the operations by process and group call, so that the calls of a kernel come first and further kernels (replays
+ * of a graph) after them; then one walk hands each kernel on to all calls of its group.
+ */
 #include "analysis/comm/collective_groups.h"
 
 #include "common/array.h"
@@ -22,7 +26,7 @@ static bool has_kernel(const struct collective *one)
     return one->start != FIELD_ABSENT || one->in_flight;
 }
 
-/* Calls come first, then further kernels of theirs: replays of a graph. */
+/* Sorts the calls of a group before its further kernels, which are replays of a graph. */
 static int by_group(const void *left, const void *right)
 {
     const struct collective *a = left, *b = right;
@@ -40,7 +44,7 @@ void collective_groups_init(struct sorter *grouped, struct sorter_space *space)
 /* The calls of one kernel. */
 struct group {
     ARRAY(struct collective) calls;
-    collective_receiver *give;
+    collective_receiver *receive;
     void *context;
     size_t leader;            /* the call that its kernel names; calls.count: none */
     int64_t bytes, bus_bytes; /* of all that the kernel does; FIELD_ABSENT: not known */
@@ -48,7 +52,7 @@ struct group {
 
 /* --- bytes of a kernel --- */
 
-/* Bytes of operations: those of sends and receives, which go both ways at once, apart. */
+/* Bytes of operations. Sends and receives are counted apart, because they run at the same time. */
 struct bytes {
     bool known;
     double others, sent, received;
@@ -72,26 +76,19 @@ static int64_t all_bytes(const struct bytes *sum)
     return sum->known && bytes < 0x1p62 ? (int64_t)bytes : FIELD_ABSENT;
 }
 
-/* What a rank sends to itself crosses no bus. */
-static double bus_factor(const struct collective *one)
-{
-    bool to_itself = collective_is_pairwise((enum collective_kind)one->kind) && one->source == one->target;
-    return to_itself ? 0 : collective_bus_factor((enum collective_kind)one->kind, one->group_size);
-}
-
-/* Gives ONE, which the kernel names. */
-static int give_leader(const struct group *group, const struct collective *one)
+/* Publishes the call that the kernel names, with the bytes of the whole group. */
+static int publish_leader(const struct group *group, const struct collective *one)
 {
     struct collective leader = *one;
     leader.kernel_bytes = group->bytes;
     leader.kernel_bus_bytes = group->bus_bytes;
-    return group->give(group->context, &leader);
+    return group->receive(group->context, &leader);
 }
 
 /* --- kernels --- */
 
-/* Gives KERNEL to all calls but the leader. REPLAY: they are operations of their own. */
-static int give_kernel(const struct group *group, const struct collective *kernel, bool replay)
+/* Publishes all calls but the leader with KERNEL. REPLAY: each is a further operation, of a replayed graph. */
+static int publish_kernel(const struct group *group, const struct collective *kernel, bool replay)
 {
     int status = 0;
     for (size_t i = 0; i < group->calls.count && status == 0; i++) {
@@ -104,13 +101,13 @@ static int give_kernel(const struct group *group, const struct collective *kerne
         }
         collective_add_kernel(&one, kernel);
         one.joint = 1;
-        status = group->give(group->context, &one);
+        status = group->receive(group->context, &one);
     }
     return status;
 }
 
-/* After the last call of a group. */
-static int give_calls(struct group *group)
+/* Publishes the calls of a group, after the last one was read. */
+static int publish_calls(struct group *group)
 {
     int status = 0;
     group->leader = 0;
@@ -122,54 +119,57 @@ static int give_calls(struct group *group)
         const struct collective *one = &group->calls.items[i];
         if (i != group->leader && has_kernel(one))
             continue;
+        /* What a rank sends to itself does not cross a bus. */
+        enum collective_kind kind = (enum collective_kind)one->kind;
+        bool to_itself = collective_is_pairwise(kind) && one->source == one->target;
         add_bytes(&all, one, 1);
-        add_bytes(&bus, one, bus_factor(one));
+        add_bytes(&bus, one, to_itself ? 0 : collective_bus_factor(kind, one->group_size));
     }
     group->bytes = all_bytes(&all);
     group->bus_bytes = all_bytes(&bus);
     for (size_t i = 0; i < group->calls.count && status == 0; i++)
         if (i == group->leader)
-            status = give_leader(group, &group->calls.items[i]);
+            status = publish_leader(group, &group->calls.items[i]);
         else if (!any || has_kernel(&group->calls.items[i]))
-            status = group->give(group->context, &group->calls.items[i]);
-    return status || !any ? status : give_kernel(group, &group->calls.items[group->leader], false);
+            status = group->receive(group->context, &group->calls.items[i]);
+    return status || !any ? status : publish_kernel(group, &group->calls.items[group->leader], false);
 }
 
-static int give_grouped(struct group *group, const struct collective *next)
+static int publish_grouped(struct group *group, const struct collective *next)
 {
     if (next->called != FIELD_ABSENT)
         return ADD(array_push, &group->calls, *next) ? 0 : -1;
     bool replay = group->leader < group->calls.count;
     if (!replay)
-        return group->give(group->context, next);
-    return give_leader(group, next) ?: give_kernel(group, next, true);
+        return group->receive(group->context, next);
+    return publish_leader(group, next) ?: publish_kernel(group, next, true);
 }
 
-int collective_groups_join(struct sorter *grouped, collective_receiver *give, void *context)
+int collective_groups_join(struct sorter *grouped, collective_receiver *receive, void *context)
 {
     struct sorter_walk walk;
     const struct collective *next;
     struct collective last = {0};
-    struct group group = {.give = give, .context = context};
+    struct group group = {.receive = receive, .context = context};
     int status = sorter_ready(grouped);
-    bool given = true; /* the calls of the group */
+    bool published = true; /* the calls of the group */
     if (status != 0)
         return status;
     sorter_walk_begin(&walk, grouped);
     while (status == 0 && (next = sorter_next(&walk))) {
         bool another = next->pid != last.pid || next->group_call != last.group_call;
         last = *next;
-        if (!given && (another || last.called == FIELD_ABSENT)) {
-            status = give_calls(&group);
-            given = true;
+        if (!published && (another || last.called == FIELD_ABSENT)) {
+            status = publish_calls(&group);
+            published = true;
         }
         if (another)
             group.calls.count = group.leader = 0;
-        given = given && last.called == FIELD_ABSENT;
-        status = status ?: give_grouped(&group, &last);
+        published = published && last.called == FIELD_ABSENT;
+        status = status ?: publish_grouped(&group, &last);
     }
-    if (status == 0 && !given)
-        status = give_calls(&group);
+    if (status == 0 && !published)
+        status = publish_calls(&group);
     int walked = sorter_walk_end(&walk);
     array_release(&group.calls);
     return status ?: walked;

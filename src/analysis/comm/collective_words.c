@@ -1,3 +1,6 @@
+/*
+ * Compares the letters and digits of a name, in lower case and without a prefix such as "nccl", with tables of words.
+ */
 #include "analysis/comm/collective_words.h"
 
 #include <ctype.h>

@@ -10,6 +10,7 @@
 #include "common/file_vector.h"
 #include "common/lookup.h"
 #include "common/memory.h"
+#include "analysis/comm/collective_exposed.h"
 #include "analysis/comm/collective_groups.h"
 #include "analysis/engine/trace.h"
 
@@ -20,15 +21,15 @@ struct found {
     struct collective one;
     event_id row, thread; /* as the event has them */
     int64_t device, context, stream;
-    int64_t time, end; /* ns: of its slice; what is in flight comes last */
+    int64_t time, end; /* ns: of its slice; INT64_MAX if it was in flight */
     uint64_t order;    /* in the trace */
     uint8_t side;
-    bool named; /* by its arguments, else by the name of the kernel */
+    bool named; /* its arguments name it; else only the name of its kernel is known */
 };
 
 ORDER_BY(by_order, struct found, order)
 
-/* Sends, receives, and all others. */
+/* COLLECTIVE_SEND, COLLECTIVE_RECV, or COLLECTIVE_OTHER for all others. */
 static unsigned pairwise_kind(const struct collective *one)
 {
     return collective_is_pairwise((enum collective_kind)one->kind) ? one->kind : COLLECTIVE_OTHER;
@@ -175,7 +176,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
     return sorter_add(&collectives->found, &found);
 }
 
-/* --- whose they are --- */
+/* --- processes of operations --- */
 
 struct owner {
     event_id pid;
@@ -190,7 +191,7 @@ struct owners {
     ARRAY(struct owner) items;
 };
 
-/* The process that has slices on threads; EVENT_NO_ID: it is not the only one. */
+/* The only process with slices on threads. Returns EVENT_NO_ID if there are several or none. */
 static event_id only_process(const struct trace *trace)
 {
     event_id only = EVENT_NO_ID;
@@ -200,7 +201,7 @@ static event_id only_process(const struct trace *trace)
     return only;
 }
 
-/* The process of a row of a thread or a GPU. NULL: no memory. */
+/* The process of the row, which is one of a thread or of a GPU. Returns NULL without memory. */
 static struct owner *find_owner(struct owners *owners, const struct found *found)
 {
     size_t before = owners->items.count;
@@ -260,8 +261,9 @@ static int add_kind(struct owners *owners, const struct found *found)
     return owner ? 0 : -1;
 }
 
-/* Whom a kernel sends to is not known: no other rank has the same operation. */
-static uint32_t part_of(const struct owners *owners, const struct owner *owner, const struct collective *one)
+/* A number for operations of which only kernels are known. The peer of a send or receive is not known then, so each
+ * rank has its own number. */
+static uint32_t part_of_kernel(const struct owners *owners, const struct owner *owner, const struct collective *one)
 {
     uint64_t rank = one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0;
     const uint64_t key[] = {owner->kinds, kind_hash(owners->trace, one), rank};
@@ -278,8 +280,8 @@ static int resolve(struct owners *owners, struct found *found)
     one->pid = owner->pid;
     one->process = owner->process;
     one->rank = owner->rank;
-    one->part = found->named ? 0 : part_of(owners, owner, one);
-    /* Of its rank in the job and its rank in the group each tells the other. */
+    one->part = found->named ? 0 : part_of_kernel(owners, owner, one);
+    /* The list of the group joins the rank in the job and the rank in the group. */
     bool one_known = (one->rank == FIELD_ABSENT) != (one->group_rank == FIELD_ABSENT);
     if (one_known && one->group_ranks != EVENT_NO_TEXT)
         collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
@@ -295,8 +297,8 @@ static int resolve(struct owners *owners, struct found *found)
     return 0;
 }
 
-/* With TO, resolves all and adds them there; else counts their kinds. Leaves out what only the name of the kernel
- * tells, unless that is so for all. */
+/* With TO, resolves all operations and adds them to it; without, counts their kinds. If any operation has arguments,
+ * those known only by the name of a kernel are left out. */
 static int walk_found(const struct collectives *collectives, struct owners *owners, struct sorter *to)
 {
     struct sorter_walk walk;
@@ -334,7 +336,7 @@ static int number_all(const struct sorter *from, struct sorter *to)
     sorter_walk_begin(&walk, from);
     while (status == 0 && (next = sorter_next(&walk))) {
         bool again = any && compare_lane(&next->one, &last.one) == 0 && next->side == last.side;
-        /* A call that another one of its kind made, such as an operator within an operator. */
+        /* Skips a call inside another one of its kind, such as an operator within an operator. */
         if (again && next->side == SIDE_CALL && next->one.kind == last.one.kind && next->thread == last.thread &&
             next->end <= last.end)
             continue;
@@ -353,7 +355,8 @@ static int number_all(const struct sorter *from, struct sorter *to)
 
 typedef ARRAY(struct collective) collective_array;
 
-/* Adds a call, or a kernel to the first of the calls of its kind that has none. SAME: all with this number. */
+/* Adds a call to SAME, the operations of this number, or joins a kernel with the first call of its kind that has none.
+ */
 static int join(collective_array *same, const struct found *found)
 {
     for (size_t i = 0; found->side == SIDE_KERNEL && i < same->count; i++) {
@@ -369,7 +372,7 @@ static int join(collective_array *same, const struct found *found)
     return ADD(array_push, same, another) ? 0 : -1;
 }
 
-/* Joined, but not in order. */
+/* Operations joined with their kernels, in any order. */
 struct joined {
     struct sorter grouped; /* of collective_groups_init() */
     FILE_VECTOR(struct collective) items;
@@ -381,7 +384,8 @@ static int add_joined(void *context, const struct collective *one)
     return ADD(file_vector_push, &joined->items, *one) ? 0 : -1;
 }
 
-static int give(collective_array *same, struct joined *joined)
+/* Adds the operations of one number. Those of a group call are joined with its kernel later. */
+static int add_same(collective_array *same, struct joined *joined)
 {
     int status = 0;
     for (size_t i = 0; i < same->count && status == 0; i++)
@@ -402,11 +406,11 @@ static int join_all(const struct sorter *from, struct joined *joined)
     while (status == 0 && (next = sorter_next(&walk))) {
         bool again = compare_lane(&next->one, &last.one) == 0 && next->one.sequence == last.one.sequence;
         if (same.count > 0 && !again)
-            status = give(&same, joined);
+            status = add_same(&same, joined);
         last = *next;
         status = status ?: join(&same, next);
     }
-    status = status ?: give(&same, joined);
+    status = status ?: add_same(&same, joined);
     int walked = sorter_walk_end(&walk);
     array_release(&same);
     return status ?: walked;

@@ -51,14 +51,17 @@ void collectives_release(struct collectives *collectives);
     (CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | \
      CATEGORY_BIT(CATEGORY_CPU_OP))
 
-/* Takes an event, of whatever sort. It may look at the texts of the trace that the event refers to, and no more of it.
- * Returns 0, or -1: no memory. */
+/* Goes through a list "[0, 4, 8]" up to the place *PLACE or the number *NUMBER, whichever comes first (FIELD_ABSENT:
+ * any place, any number). Sets both and returns true if one was found. */
+bool collective_find_in_list(const char *list, int64_t *place, int64_t *number);
+
+/* Reads an event of any category. Only the texts of TRACE are complete yet. Returns 0, or -1: no memory. */
 int collectives_event(struct collectives *collectives, const struct trace *trace, const struct event_fields *event);
 
 /* After the last event and trace_finish(). Returns 0, or -1: no memory, or after error(). */
 int collectives_gather(struct collectives *collectives, const struct trace *trace);
 
-/* Below 0 where LEFT comes first, 0: they are the same operation. Of the same trace. */
+/* Returns 0 if LEFT and RIGHT are of the same operation, below 0 if LEFT comes first. Both are of the same trace. */
 int collective_compare_operation(const struct collective *left, const struct collective *right);
 
 /* The order of collectives.all: by operation, then rank. For sorters of struct collective. */

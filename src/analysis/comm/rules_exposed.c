@@ -1,5 +1,5 @@
 /*
- * The rule about communication during which nothing is computed.
+ * The rule exposed-communication: communication kernels run while nothing is computed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +17,10 @@ struct exposed {
     ARRAY(struct exposed_device) devices;
 };
 
-/* What communicates, what computes, and both together: what overlaps is the difference. */
+/* Busy time of communication, of computation, and of their union. */
 struct exposed_device {
     struct busy_sum communication, computation, both;
-    struct offences kernels; /* that communicate */
+    struct offences kernels; /* communication kernels */
 };
 
 static int exposed_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -58,10 +58,10 @@ static int exposed_find(void *state, struct findings *findings)
     int64_t count = worst ? worst->kernels.count : 0;
     if (count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;
-    return finding_say(finding_add(findings, alone, alone, count, offences_place(findings, &worst->kernels)),
-                       "%s of the time of %s communication kernel%s (%s) nothing is computed",
-                       amount_share(alone, worst->communication.total).text, amount_count(count).text,
-                       amount_word(count, "", "s"), amount_time(worst->communication.total).text);
+    return finding_format(finding_add(findings, alone, alone, count, offences_place(findings, &worst->kernels)),
+                          "%s of the time of %s communication kernel%s (%s) nothing is computed",
+                          amount_share(alone, worst->communication.total).text, amount_count(count).text,
+                          amount_word(count, "", "s"), amount_time(worst->communication.total).text);
 }
 
 static void exposed_release(void *state)

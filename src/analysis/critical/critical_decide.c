@@ -1,6 +1,9 @@
 /*
- * What decided when an operation started, and when a call returned.
+ * Of all operations that one may have waited for, the latest to end decided it, if it started soon after that end and
+ * not soon after its launch. A call was decided by the operation that CUPTI's record or the function itself names.
  */
+#include "analysis/critical/critical_decide.h"
+
 #include <string.h>
 
 #include "common/lookup.h"
@@ -8,17 +11,17 @@
 #include "analysis/engine/timeline.h"
 #include "analysis/engine/trace.h"
 
-/* If nothing of what is recorded holds an operation for longer, then something does that is not recorded; ns. */
+/* An operation that nothing recorded held for so long was held by something that is not recorded; ns. */
 #define HELD_LONG 1000000
-/* By so much the clocks of host and GPU may differ in a trace; ns. */
+/* The clocks of host and GPU may differ by so much; ns. */
 #define CLOCKS 20000
-/* A thread that waited for an operation returns within that; ns. */
+/* A thread that waited for an operation returns within this time; ns. */
 #define WAKE 100000
 
-/* More streams are not looked at in pairs. */
+/* Pairs of streams are compared up to this number of streams. */
 #define BARRIER_STREAMS 64
 
-/* A stream, by index, that waits for the legacy default stream of its context, and it for the stream. */
+/* Indices of a legacy default stream and a stream of its context: each waits for the other. */
 struct barrier {
     uint32_t legacy, stream;
 };
@@ -109,7 +112,7 @@ static int consider_barrier(struct deciding *deciding, struct latest *latest, ui
     return add_edge(graph, other, number);
 }
 
-/* What the legacy default stream and others wait for. */
+/* The legacy default stream and the other streams of its context wait for each other. */
 static int consider_barriers(struct deciding *deciding, struct latest *latest, uint32_t number)
 {
     uint32_t own = deciding->graph->ops.items[number].stream;
@@ -124,7 +127,7 @@ static int consider_barriers(struct deciding *deciding, struct latest *latest, u
     return 0;
 }
 
-/* Of very many streams there are none: the times say what held an operation. */
+/* Lists the pairs of streams that wait for each other. With very many streams there are none, and the times decide. */
 static int find_barriers(struct deciding *deciding)
 {
     const struct critical_graph *graph = deciding->graph;
@@ -138,13 +141,14 @@ static int find_barriers(struct deciding *deciding)
     return 0;
 }
 
-/* Started within what is usual after EARLIEST. */
+/* Whether OP started within the usual time after EARLIEST. */
 static bool soon(const struct critical_op *op, int64_t earliest)
 {
     return op->start <= earliest + CRITICAL_HELD_AFTER;
 }
 
-/* OP started later than LATEST and its launch explain: BEFORE, which ended last on its GPU, may have held it. */
+/* Decides an operation that started later than LATEST and its launch explain: BEFORE, which ended last on its GPU, may
+ * have held it. */
 static void decide_late(const struct critical_graph *graph, struct critical_op *op, const struct latest *latest,
                         uint32_t before, uint32_t number)
 {
@@ -166,7 +170,7 @@ static int decide_ops(struct deciding *deciding)
         struct critical_op *op = &graph->ops.items[i];
         const struct critical_op *previous = op->previous == CRITICAL_NONE ? NULL : &graph->ops.items[op->previous];
         struct latest latest = {CRITICAL_NONE, 0};
-        /* Branches of a graph overlap. Else the second operation may begin when the first allows it. */
+        /* Branches of a graph overlap. Other operations of a stream wait for the one before. */
         if (previous && !(op->graph && previous->end > op->start))
             consider(graph, &latest, op->previous, i);
         if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0 ||
@@ -198,7 +202,7 @@ static int find_waits(struct deciding *deciding)
 
 /* --- calls --- */
 
-/* The operation that ended last of those that the streams of DEVICE (FIELD_ABSENT: all) had got from the process. */
+/* Of the operations that the process had launched on DEVICE (FIELD_ABSENT: on all) before CALL: the last to end. */
 static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
                                const struct critical_call *call)
 {
@@ -216,7 +220,7 @@ static uint32_t last_of_device(const struct critical_graph *graph, int64_t devic
     return found;
 }
 
-/* CUPTI's record of what the call waited for; NULL: there is none. */
+/* CUPTI's record of what the call waited for, or NULL. */
 static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t thread,
                                              const struct critical_call *call)
 {
@@ -231,7 +235,7 @@ static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t
     return NULL;
 }
 
-/* The call returns when its own copy is done, also as the last node of a graph. */
+/* Whether the call returns when its own copy is done, which may be the last node of a graph. */
 static bool waits_for_own(const struct critical_graph *graph, const struct critical_call *call)
 {
     if (call->op == CRITICAL_NONE)
@@ -241,13 +245,7 @@ static bool waits_for_own(const struct critical_graph *graph, const struct criti
             strstr(trace_text(graph->trace, graph->ops.items[call->op].name), "Pageable") != NULL);
 }
 
-/* Calls that may wait for all that a GPU does. */
-static bool may_wait(enum call_kind kind)
-{
-    return call_kind_waits(kind) || kind == CALL_FREE || kind == CALL_FREE_HOST || kind == CALL_CONTEXT;
-}
-
-/* What the call is known to have waited for; CRITICAL_NONE: nothing. */
+/* The operation that the call is known to have waited for, or CRITICAL_NONE. */
 static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct critical_call *call,
                             const struct critical_sync *sync)
 {
@@ -260,14 +258,16 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
         return sync->on < graph->streams.count
                    ? critical_launched_by(graph, sync->on, sync->marked != FIELD_ABSENT ? sync->marked : call->start)
                    : CRITICAL_NONE;
-    if (!sync && !may_wait((enum call_kind)call->kind))
+    /* Without a record: calls that may wait for all work of a GPU. */
+    enum call_kind kind = (enum call_kind)call->kind;
+    if (!sync && !call_kind_waits(kind) && kind != CALL_FREE && kind != CALL_FREE_HOST && kind != CALL_CONTEXT)
         return CRITICAL_NONE;
     uint32_t found = last_of_device(graph, sync ? sync->device : FIELD_ABSENT, process, call);
     call->all = found != CRITICAL_NONE && (sync || call->kind == CALL_SYNC_DEVICE);
     return found;
 }
 
-/* OP can have ended before the call returned. */
+/* Whether the call can have waited for operation WAITED: it started before the call returned, and ended by then. */
 static bool fits(const struct critical_graph *graph, const struct critical_call *call, uint32_t waited)
 {
     const struct critical_op *op = waited == CRITICAL_NONE ? NULL : &graph->ops.items[waited];

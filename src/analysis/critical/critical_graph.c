@@ -1,10 +1,14 @@
+/*
+ * Loads the operations of the timeline and the outermost API calls, joins them, and finds for each operation the one
+ * before it on its stream and GPU.
+ */
 #include "analysis/critical/critical_graph.h"
 
 #include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/engine/timeline.h"
 
-/* Operations that ended last on a GPU, among which the one of a graph is looked for. */
+/* The operation of a graph that ended before another one is searched for among so many of its GPU. */
 #define RECENT 64
 
 void critical_graph_release(struct critical_graph *graph)
@@ -91,18 +95,13 @@ uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t numbe
 struct loading {
     struct critical_graph *graph;
     struct critical_heap running; /* operations of the GPU by their ends */
-    uint32_t recent[RECENT];      /* the last that ended … */
-    size_t ended;                 /* … of so many */
+    uint32_t recent[RECENT];      /* a ring of the operations that ended last */
+    size_t ended;                 /* all that ended so far */
     uint32_t before;              /* the one that ended last; CRITICAL_NONE: there is none */
 };
 
-static bool same_graph(const struct critical_op *a, const struct critical_op *b)
-{
-    return a->graph && b->graph && a->call == b->call && a->call != CRITICAL_NONE;
-}
-
-/* The operations of the same graph that ended before OP, the last and those that no other followed: it may depend on
- * all of them. */
+/* Records the operations of the same graph that OP may depend on: the last that ended before it, and earlier ones that
+ * no operation has followed yet. */
 static int find_within(struct loading *loading, const struct critical_op *op, uint32_t number)
 {
     struct critical_graph *graph = loading->graph;
@@ -111,7 +110,7 @@ static int find_within(struct loading *loading, const struct critical_op *op, ui
     for (size_t i = 1; i <= count; i++) {
         uint32_t other = loading->recent[(loading->ended - i) % RECENT];
         struct critical_op *ended = &graph->ops.items[other];
-        if (!same_graph(ended, op))
+        if (!ended->graph || !op->graph || ended->call != op->call || op->call == CRITICAL_NONE)
             continue;
         if (any && ended->followed)
             break;
@@ -129,7 +128,7 @@ bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint3
            one->device == other->device && one->context == other->context;
 }
 
-/* OP runs at the same time as these. */
+/* Marks streams that run at the same time as the legacy default stream of their context. */
 static void find_beside(struct loading *loading, const struct critical_op *op)
 {
     struct critical_graph *graph = loading->graph;
@@ -203,7 +202,7 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
         .graph = from->kind == CALL_GRAPH_LAUNCH,
     };
     find_call(graph, op, from->returned, number);
-    /* What ended before the operation started. */
+    /* Operations that ended before this one started are no longer running. */
     while (loading->running.items.count > 0 && loading->running.items.items[0].key <= op->start) {
         loading->before = critical_heap_pop(&loading->running).value;
         loading->recent[loading->ended++ % RECENT] = loading->before;

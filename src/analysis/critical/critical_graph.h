@@ -1,6 +1,6 @@
 /*
- * The operations and calls that the critical path is made of, and what decided when each began: see critical_path.h.
- * They lie in file vectors: the walks over them go by time.
+ * The operations and calls that the critical path is made of, with what decided each: see critical_path.h. They are in
+ * file vectors, because walks over them go by time.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
@@ -20,7 +20,7 @@
  * and they for it. */
 #define CRITICAL_LEGACY_STREAM 7
 
-/* A time beyond that between two operations of which the first decides the second is not the GPU's own; ns. */
+/* An operation that starts later than this after the one that decided it was held by something else; ns. */
 #define CRITICAL_HELD_AFTER 20000
 
 struct critical_op {
@@ -29,21 +29,21 @@ struct critical_op {
     int64_t called;  /* when its call began; where no call is known, no later than that */
     uint32_t thread; /* LAUNCHED_NO_THREAD: no call is known */
     uint32_t stream, name;
-    uint32_t previous; /* in its stream; index or CRITICAL_NONE, as are: */
-    uint32_t decider;  /* the operation whose end decided its start; NONE: it was its launch */
+    uint32_t previous; /* in its stream. This and the next three are indices; CRITICAL_NONE: there is none */
+    uint32_t decider;  /* the operation whose end decided its start; CRITICAL_NONE: its launch did */
     uint32_t call;     /* in calls */
-    uint32_t edges;    /* the last of those that lead to it */
+    uint32_t edges;    /* the last of the edges that lead to it */
     uint8_t category;
     bool graph : 1;    /* launched as a part of a graph */
-    bool held : 1;     /* something that is not recorded delayed it after that */
+    bool held : 1;     /* something that is not recorded delayed it after its decider */
     bool on_path : 1;  /* see critical_walk() */
     bool followed : 1; /* an operation of its graph was seen to start after it */
 };
-_Static_assert(sizeof(struct critical_op) == 64, "there are many");
+_Static_assert(sizeof(struct critical_op) == 64, "a trace has many operations");
 
 /* An operation that another waited for besides those in its stream. */
 struct critical_edge {
-    uint32_t from, next; /* next: index of another that leads to the same operation; CRITICAL_NONE: there is none */
+    uint32_t from, next; /* next: index of another edge to this operation; CRITICAL_NONE: there is none */
 };
 
 /* An outermost API call. */
@@ -51,7 +51,7 @@ struct critical_call {
     int64_t start, end;
     int64_t slack; /* see critical_slack() */
     uint32_t name;
-    uint32_t op;     /* that it launched and that ended last; CRITICAL_NONE: none */
+    uint32_t op;     /* the operation that it launched (of several, the last to end); CRITICAL_NONE: none */
     uint32_t waited; /* the operation that it waited for, unless that had ended before; CRITICAL_NONE: none */
     uint8_t kind;    /* enum call_kind */
     bool all : 1;    /* it waited for all streams of the device of that operation */
@@ -60,13 +60,13 @@ struct critical_call {
 
 struct critical_thread {
     size_t first, count; /* its calls */
-    size_t recent;       /* how many of them were before the time that was looked for last */
+    size_t recent;       /* how many of them began before the time of the last search */
 };
 
 struct critical_stream {
     FILE_VECTOR(uint32_t) ops; /* in their order */
     uint32_t device, process;  /* indices; process: of the thread that launched first; CRITICAL_NONE: not known */
-    bool beside;               /* ran at the same time as its context's legacy default stream: they do not wait */
+    bool beside; /* ran at the same time as its context's legacy default stream: neither waits for the other */
 };
 
 struct critical_device {
@@ -113,9 +113,8 @@ static inline int64_t critical_waited_until(const struct critical_graph *graph, 
     return end > call->start ? end : call->start;
 }
 
-/* Loads operations and calls, then finds what decided them. Each returns 0, or -1: no memory, or after error(). */
+/* Loads operations and calls. Returns 0, or -1: no memory, or after error(). */
 int critical_graph_load(struct critical_graph *graph, const struct trace *trace);
-int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs);
 
 /* The last call of THREAD that began before TIME; CRITICAL_NONE: there is none. */
 uint32_t critical_call_before(struct critical_graph *graph, uint32_t thread, int64_t time);
@@ -130,7 +129,7 @@ static inline bool critical_is_before(const struct critical_graph *graph, uint32
     return left < right || (left == right && a < b);
 }
 
-/* A heap of numbers, the least key first; of one key, the least order. All zero is empty. */
+/* A heap of numbers, the least key first, then the least order. All zero is empty. */
 struct critical_heap {
     ARRAY(struct critical_heap_item) items;
 };

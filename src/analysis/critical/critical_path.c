@@ -1,3 +1,7 @@
+/*
+ * Lists the intervals of the path and their rows by kind and name, and divides host time outside CUDA by the innermost
+ * range or operator.
+ */
 #include "analysis/critical/critical_path.h"
 
 #include "common/lookup.h"
@@ -12,7 +16,7 @@ const struct critical_kind_words critical_kind_words[CRITICAL_KIND_COUNT] = {
 
 void critical_path_release(struct critical_path *path)
 {
-    file_vector_release(&path->parts);
+    file_vector_release(&path->intervals);
     file_vector_release(&path->outside);
     for (size_t i = 0; i < path->rows.count; i++)
         series_release(&path->rows.items[i].slack);
@@ -26,12 +30,12 @@ struct critical_row *critical_path_row(struct critical_path *path, enum critical
     return dense_map_item(&path->keys, &key, &path->rows);
 }
 
-int critical_path_add(struct critical_path *path, const struct critical_part *part)
+int critical_path_add(struct critical_path *path, const struct critical_interval *interval)
 {
-    if (!ADD(file_vector_push, &path->parts, *part))
+    if (!ADD(file_vector_push, &path->intervals, *interval))
         return -1;
-    if (path->parts.count % CRITICAL_EVICTED_AFTER == 0)
-        file_vector_evict(&path->parts);
+    if (path->intervals.count % CRITICAL_EVICTED_AFTER == 0)
+        file_vector_evict(&path->intervals);
     return 0;
 }
 
@@ -39,14 +43,14 @@ int critical_path_add(struct critical_path *path, const struct critical_part *pa
     if ((index) % CRITICAL_EVICTED_AFTER == 0) \
     file_vector_evict(array)
 
-int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
-                       void *context)
+int critical_path_each(const struct critical_path *path,
+                       int (*each)(void *context, const struct critical_interval *interval), void *context)
 {
     int status = 0;
-    for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
-        evict_at(&path->parts, i);
-        if (path->parts.items[i].kind != CRITICAL_OUTSIDE)
-            status = each(context, &path->parts.items[i]);
+    for (size_t i = 0; status == 0 && i < path->intervals.count; i++) {
+        evict_at(&path->intervals, i);
+        if (path->intervals.items[i].kind != CRITICAL_OUTSIDE)
+            status = each(context, &path->intervals.items[i]);
     }
     for (size_t i = 0; status == 0 && i < path->outside.count; i++) {
         evict_at(&path->outside, i);
@@ -55,83 +59,84 @@ int critical_path_each(const struct critical_path *path, int (*each)(void *conte
     return status;
 }
 
-/* --- what the host did outside of CUDA: the innermost operator or range --- */
+/* --- host time outside CUDA, by the innermost operator or range --- */
 
-/* A walk over the parts of one thread, by time. */
-struct pieces {
+/* Divides the intervals of one thread, in the order of time. */
+struct divider {
     struct critical_path *path;
     struct range_walk ranges, operators;
     uint32_t thread;
-    int64_t time, until; /* of the piece */
+    int64_t time, until; /* of the interval that is being made */
 };
 
-static void limit(struct pieces *pieces, int64_t time)
+static void limit(struct divider *divider, int64_t time)
 {
-    if (time > pieces->time && time < pieces->until)
-        pieces->until = time;
+    if (time > divider->time && time < divider->until)
+        divider->until = time;
 }
 
-/* The name of the innermost range of WALK; EVENT_NO_TEXT: there is none. The piece ends where it changes. */
-static uint32_t find_name(struct pieces *pieces, struct range_walk *walk)
+/* The name of the innermost range of WALK; EVENT_NO_TEXT: there is none. The interval ends where it changes. */
+static uint32_t find_name(struct divider *divider, struct range_walk *walk)
 {
-    while (range_walk_open(walk, pieces->thread, pieces->time))
+    while (range_walk_open(walk, divider->thread, divider->time))
         ;
-    if (walk->next && walk->next->thread == pieces->thread)
-        limit(pieces, walk->next->start);
-    const struct range_open *found = range_walk_innermost(walk, pieces->thread, pieces->time + 1);
+    if (walk->next && walk->next->thread == divider->thread)
+        limit(divider, walk->next->start);
+    const struct range_open *found = range_walk_innermost(walk, divider->thread, divider->time + 1);
     if (!found)
         return EVENT_NO_TEXT;
-    limit(pieces, found->range.end);
+    limit(divider, found->range.end);
     return found->range.name;
 }
 
-static int split(struct pieces *pieces, const struct critical_part *part)
+static int split(struct divider *divider, const struct critical_interval *interval)
 {
-    for (pieces->time = part->start; pieces->time < part->end; pieces->time = pieces->until) {
-        pieces->until = part->end;
-        uint32_t range = find_name(pieces, &pieces->ranges), operation = find_name(pieces, &pieces->operators);
-        const struct critical_part piece = {pieces->time, pieces->until, operation != EVENT_NO_TEXT ? operation : range,
-                                            part->thread, part->kind};
-        if (!ADD(file_vector_push, &pieces->path->outside, piece))
+    for (divider->time = interval->start; divider->time < interval->end; divider->time = divider->until) {
+        divider->until = interval->end;
+        uint32_t range = find_name(divider, &divider->ranges), operation = find_name(divider, &divider->operators);
+        const struct critical_interval one = {divider->time, divider->until,
+                                              operation != EVENT_NO_TEXT ? operation : range, interval->thread,
+                                              interval->kind};
+        if (!ADD(file_vector_push, &divider->path->outside, one))
             return -1;
-        if (pieces->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
-            file_vector_evict(&pieces->path->outside);
-            file_vector_evict(&pieces->path->parts);
+        if (divider->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
+            file_vector_evict(&divider->path->outside);
+            file_vector_evict(&divider->path->intervals);
         }
     }
     return 0;
 }
 
-ORDER_BY(by_thread, struct critical_part, thread, start, end)
+ORDER_BY(by_thread, struct critical_interval, thread, start, end)
 
 int critical_path_divide(struct critical_path *path, const struct trace *trace)
 {
-    struct pieces pieces = {.path = path};
+    struct divider divider = {.path = path};
     struct sorter of_threads;
     struct sorter_walk walk;
-    const struct critical_part *part;
-    sorter_init(&of_threads, trace->space, sizeof(*part), by_thread);
-    /* Parts of threads go to their own sorter. */
+    const struct critical_interval *interval;
+    sorter_init(&of_threads, trace->space, sizeof(*interval), by_thread);
+    /* Intervals of known threads are sorted by thread. */
     int status = 0;
-    for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
-        const struct critical_part one = path->parts.items[i];
+    for (size_t i = 0; status == 0 && i < path->intervals.count; i++) {
+        const struct critical_interval one = path->intervals.items[i];
         if (i % CRITICAL_EVICTED_AFTER == 0)
-            file_vector_evict(&path->parts);
+            file_vector_evict(&path->intervals);
         if (one.kind == CRITICAL_OUTSIDE && one.thread != EVENT_NO_TEXT)
             status = sorter_add(&of_threads, &one);
         else if (one.kind == CRITICAL_OUTSIDE)
             status = ADD(file_vector_push, &path->outside, one) ? 0 : -1;
     }
     status = status ? status : sorter_ready(&of_threads);
-    range_walk_begin(&pieces.ranges, &trace->ranges, false);
-    range_walk_begin(&pieces.operators, &trace->operators, false);
+    range_walk_begin(&divider.ranges, &trace->ranges, false);
+    range_walk_begin(&divider.operators, &trace->operators, false);
     sorter_walk_begin(&walk, &of_threads);
-    while (status == 0 && (part = sorter_next(&walk))) {
-        pieces.thread = part->thread;
-        status = split(&pieces, part);
+    while (status == 0 && (interval = sorter_next(&walk))) {
+        divider.thread = interval->thread;
+        status = split(&divider, interval);
     }
     int walked = sorter_walk_end(&walk);
-    int ranges = range_walk_end(&pieces.ranges), operators = range_walk_end(&pieces.operators);
+    int ranges = range_walk_end(&divider.ranges), operators = range_walk_end(&divider.operators);
     sorter_release(&of_threads);
     return status ? status : walked ? walked : ranges ? ranges : operators;
 }

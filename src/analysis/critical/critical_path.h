@@ -1,6 +1,6 @@
 /*
  * The critical path: the chain of GPU operations, API calls and host time that decides how long the run takes. It is
- * contiguous: its parts follow each other from the trace's start to its end, and add up to the run.
+ * contiguous: its intervals follow each other from the trace's start to its end, and add up to the run.
  *
  * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of
  *  - the end of the operation before it in its stream,
@@ -10,13 +10,15 @@
  *  - its launch,
  *  - where it started late for all of these, the end of the operation of its GPU that ended last before it (a copy
  *    engine or multiprocessors that were in use, a wait that was not recorded).
- * A thread does one thing after another. A call that waited for the GPU was decided by the operation that it waited
- * for. Two threads that launch in turn into one stream wait for each other, as PyTorch's backward pass and its caller.
+ * A thread does one thing after another. The end of a call that waited for the GPU was decided by the operation that it
+ * waited for. Two threads that launch into one stream in turn wait for each other, as do PyTorch's backward pass and
+ * its caller.
  *
  * The slack of what is not on the path is how much longer it may take before the run becomes longer.
  *
  *     critical_sync.h    what streams and calls waited for
- *     critical_graph.h   operations and calls, and what decided each
+ *     critical_graph.h   operations and calls
+ *     critical_decide.c  what decided each
  *     critical_walk.c    the path
  *     critical_slack.c   the slack
  */
@@ -32,7 +34,7 @@
 
 struct trace;
 
-/* Things that are looked at before pages of file vectors are given back. */
+/* Walks over file vectors give pages back after so many items. */
 #define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
 
 /*   constant  word for scripts   for people */
@@ -59,19 +61,19 @@ extern const struct critical_kind_words {
     const char *word, *text;
 } critical_kind_words[CRITICAL_KIND_COUNT];
 
-/* A part of the path. */
-struct critical_part {
+/* An interval of the path. */
+struct critical_interval {
     int64_t start, end; /* ns */
     uint32_t name;      /* of trace.strings: the operation's, call's, operator's or range's; EVENT_NO_TEXT: none */
     uint32_t thread;    /* of OUTSIDE and CALL: index in trace.threads; else EVENT_NO_TEXT */
     uint8_t kind;       /* enum critical_kind */
 };
 
-/* What is added up for each kind and name; times in ns. */
+/* Sums of a kind and name; ns. */
 struct critical_row {
     int64_t on, count;   /* on the path */
     int64_t off;         /* operations and calls that are not on the path */
-    struct series slack; /* theirs */
+    struct series slack; /* of those not on the path */
 };
 
 struct critical_key {
@@ -80,23 +82,24 @@ struct critical_key {
 
 /* All zero is empty. */
 struct critical_path {
-    FILE_VECTOR(struct critical_part) parts;   /* from the last to the first */
-    FILE_VECTOR(struct critical_part) outside; /* those of OUTSIDE again, divided by operators and ranges */
-    struct dense_map keys;                     /* struct critical_key -> rows */
+    FILE_VECTOR(struct critical_interval) intervals; /* from the last to the first */
+    FILE_VECTOR(struct critical_interval) outside;   /* those of OUTSIDE again, divided by operators and ranges */
+    struct dense_map keys;                           /* struct critical_key -> rows */
     ARRAY(struct critical_row) rows;
 };
 
 void critical_path_release(struct critical_path *path);
 
-/* Calls EACH for all parts; those of OUTSIDE are divided, not whole. Stops when it returns non-zero, and returns that.
+/* Calls EACH for all intervals, where those of OUTSIDE are divided. Stops when EACH returns non-zero, and returns that.
  */
-int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
-                       void *context);
-/* Fills `outside` from `parts`, with trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error().
+int critical_path_each(const struct critical_path *path,
+                       int (*each)(void *context, const struct critical_interval *interval), void *context);
+/* Fills `outside` from `intervals`, with trace.ranges and trace.operators. Returns 0, or -1: no memory, or after
+ * error().
  */
 int critical_path_divide(struct critical_path *path, const struct trace *trace);
 /* Returns 0, or -1: no memory. */
-int critical_path_add(struct critical_path *path, const struct critical_part *part);
+int critical_path_add(struct critical_path *path, const struct critical_interval *interval);
 /* The row of KIND and NAME, made if it is new. NULL: no memory. */
 struct critical_row *critical_path_row(struct critical_path *path, enum critical_kind kind, uint32_t name);
 

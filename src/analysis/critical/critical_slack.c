@@ -1,21 +1,22 @@
 /*
- * Slack: by how much an operation or a call may end later before the run does. A walk over all of them backward in
- * time: each hands on what it has left to what it waited for. The time from the end of an operation to the start of
- * another that it did not decide is left too.
+ * One walk backward in time over the starts of operations and the starts and ends of calls: each limits the slack of
+ * what it waited for to its own slack, plus the time that lies between the two if the other did not decide it.
  */
+#include "analysis/critical/critical_slack.h"
+
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/engine/timeline.h"
 #include "analysis/engine/trace.h"
 
-/* A moment at which one of these changes what can be late. Of one time the least comes first. */
+/* The moments of the walk. At one time they come in this order. */
 enum moment { CALL_ENDS, OP_STARTS, CALL_STARTS };
 
 struct cursor {
-    size_t first, left; /* operations of a device, or calls of a thread; those before are not done yet */
+    size_t first, left; /* operations of a device, or calls of a thread: the walk has passed all but LEFT */
     enum moment next;
-    int64_t late; /* of a thread: by how much what follows on it may be late */
+    int64_t late; /* of a thread: by how much what follows on it may be delayed */
 };
 
 struct sweep {
@@ -30,7 +31,7 @@ static void lower(int64_t *slack, int64_t value)
     *slack = value < *slack ? value : *slack;
 }
 
-/* The times of one cursor fall, and its moments at one time come in their order. */
+/* Adds the next moment of a cursor to the heap. Its times fall, and moments of one time come in their order. */
 static int push(struct sweep *sweep, uint32_t number)
 {
     const struct cursor *cursor = &sweep->cursors.items[number];
@@ -45,7 +46,8 @@ static int push(struct sweep *sweep, uint32_t number)
 
 /* --- */
 
-/* What OP, which may be late by its slack, leaves to FROM, which it waited for and which may not have decided it. */
+/* Limits the slack of FROM, which OP waited for: to the slack of OP, plus the time between them if FROM did not decide
+ * OP. */
 static void leave(struct critical_graph *graph, const struct critical_op *op, uint32_t from)
 {
     struct critical_op *before = &graph->ops.items[from];
@@ -75,7 +77,7 @@ static void start_op(struct sweep *sweep, uint32_t number)
     lower(&graph->calls.items[op->call].slack, op->slack + (op->decider == CRITICAL_NONE || left < 0 ? 0 : left));
 }
 
-/* All streams of the device were waited for. */
+/* Limits the slack of the last operation of each stream of the device that CALL waited for. */
 static void leave_to_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
 {
     int64_t end = critical_waited_until(graph, call);
@@ -128,13 +130,13 @@ static int step(struct sweep *sweep)
     return push(sweep, number);
 }
 
-/* Without anything that waits for it, an operation or call may last until the end. */
-static int begin(struct sweep *sweep, struct critical_end end)
+/* Sets the slack of all as if nothing waited for them: until the end of the run. */
+static int begin(struct sweep *sweep, const struct critical_end *end)
 {
     struct critical_graph *graph = sweep->graph;
     for (size_t i = 0; i < graph->ops.count; i++) {
         critical_graph_evict(graph, i);
-        graph->ops.items[i].slack = end.time - graph->ops.items[i].end;
+        graph->ops.items[i].slack = end->time - graph->ops.items[i].end;
     }
     for (size_t i = 0; i < graph->calls.count; i++) {
         critical_graph_evict(graph, i);
@@ -149,7 +151,7 @@ static int begin(struct sweep *sweep, struct critical_end end)
         const struct critical_thread *thread = &graph->threads.items[i];
         int64_t last = thread->count > 0 ? graph->calls.items[thread->first + thread->count - 1].end : 0;
         if (!ADD(array_push, &sweep->cursors,
-                 (struct cursor){thread->first, thread->count, CALL_ENDS, end.time - last}))
+                 (struct cursor){thread->first, thread->count, CALL_ENDS, end->time - last}))
             return -1;
     }
     for (uint32_t i = 0; i < sweep->cursors.count; i++)
@@ -158,7 +160,7 @@ static int begin(struct sweep *sweep, struct critical_end end)
     return 0;
 }
 
-int critical_slack(struct critical_graph *graph, struct critical_end end)
+int critical_slack(struct critical_graph *graph, const struct critical_end *end)
 {
     struct sweep sweep = {.graph = graph, .device_count = graph->devices.count};
     int status = begin(&sweep, end);

@@ -1,3 +1,7 @@
+/*
+ * Reads CUPTI's records of synchronisation. Two joins by correlation id find the call that recorded the event of a wait
+ * and the call that waited.
+ */
 #include "analysis/critical/critical_sync.h"
 
 #include <string.h>
@@ -10,7 +14,7 @@ enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVIC
 struct sync_record {
     int64_t correlation, time;
     int64_t recorded; /* correlation id of the call that recorded the event; FIELD_ABSENT: not known */
-    int64_t marked;   /* when it began */
+    int64_t marked;   /* when that call began */
     int64_t on;       /* number of the stream that was waited for */
     struct trace_stream_id stream;
     enum sync_kind kind;
@@ -35,7 +39,7 @@ void critical_syncs_release(struct critical_syncs *syncs)
     file_vector_release(&syncs->calls);
 }
 
-/* CUPTI's "none" comes as -1, or as that in 32 bits; of a correlation id it is 0. */
+/* Returns FIELD_ABSENT for CUPTI's "none": -1, that in 32 bits, or 0 for a correlation id. */
 static int64_t known(int64_t number, int64_t least)
 {
     return number >= least && number < UINT32_MAX ? number : FIELD_ABSENT;
@@ -115,7 +119,7 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
     return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
-/* When the calls began that recorded the events. */
+/* Finds when the calls began that recorded the events. */
 static int find_marks(struct critical_syncs *syncs, const struct trace *trace)
 {
     struct calls_join join;

@@ -1,6 +1,6 @@
 /*
- * What streams and calls waited for, by CUPTI's records of synchronisation: which operations a record means is known
- * from the stream and from when the call recorded the event, by correlation ids.
+ * What streams and calls waited for, by CUPTI's records of synchronisation: all operations that were launched into a
+ * stream before the event was recorded. Correlation ids lead to the call that recorded it.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_SYNC_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_SYNC_H
@@ -23,7 +23,7 @@ struct critical_wait {
 /* A call on THREAD waited. */
 struct critical_sync {
     int64_t time;    /* within the call */
-    int64_t marked;  /* for what was launched before; FIELD_ABSENT: all that was launched before the call */
+    int64_t marked;  /* waits for operations launched before this; FIELD_ABSENT: before the call */
     uint32_t thread; /* index in trace.threads */
     uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
     int64_t device;  /* number; FIELD_ABSENT: not known */
@@ -31,7 +31,8 @@ struct critical_sync {
 };
 
 struct critical_syncs {
-    struct sorter marked, records;           /* those that name the call that recorded the event; all */
+    struct sorter marked,
+        records; /* marked: records that name the call that recorded the event; records: all others, later all */
     FILE_VECTOR(struct critical_wait) waits; /* by stream and time, after critical_syncs_finish() */
     FILE_VECTOR(struct critical_sync) calls; /* by thread and time */
 };
@@ -39,7 +40,7 @@ struct critical_syncs {
 void critical_syncs_init(struct critical_syncs *syncs, struct sorter_space *space);
 void critical_syncs_release(struct critical_syncs *syncs);
 
-/* Takes slices of the category CUDA_SYNC. Returns 0, or -1: no memory. */
+/* Reads slices of the category CUDA_SYNC. Returns 0, or -1: no memory. */
 int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace, const struct event_fields *event);
 
 /* After trace_finish(): finds the calls by trace.calls. Returns 0, or -1: no memory, or after error(). */

@@ -1,3 +1,7 @@
+/*
+ * Walks backward from what ended last: from an operation to what decided its start, from a call to what it waited for,
+ * else along the thread.
+ */
 #include "analysis/critical/critical_walk.h"
 
 #include "trace/event.h"
@@ -7,9 +11,9 @@
 struct walk {
     struct critical_graph *graph;
     struct critical_path *path;
-    int64_t time;    /* what comes after is done */
-    uint32_t op;     /* where it is; CRITICAL_NONE: on the thread */
-    uint32_t thread; /* EVENT_NO_TEXT: nowhere: all before is not known */
+    int64_t time;    /* all after it is done */
+    uint32_t op;     /* the operation that the walk is at; CRITICAL_NONE: it is on the thread */
+    uint32_t thread; /* EVENT_NO_TEXT: all before TIME is unknown */
 };
 
 struct critical_end critical_find_end(const struct critical_graph *graph)
@@ -31,7 +35,7 @@ struct critical_end critical_find_end(const struct critical_graph *graph)
     return end;
 }
 
-/* The part from START to where the walk is. */
+/* Adds the interval from START to where the walk is, and moves the walk to START. */
 static int add(struct walk *walk, enum critical_kind kind, int64_t start, uint32_t name)
 {
     int64_t first = walk->graph->trace->start;
@@ -39,9 +43,10 @@ static int add(struct walk *walk, enum critical_kind kind, int64_t start, uint32
     if (start >= walk->time)
         return 0;
     bool host = kind == CRITICAL_OUTSIDE || kind == CRITICAL_CALL;
-    const struct critical_part part = {start, walk->time, name, host ? walk->thread : EVENT_NO_TEXT, (uint8_t)kind};
+    const struct critical_interval interval = {start, walk->time, name, host ? walk->thread : EVENT_NO_TEXT,
+                                               (uint8_t)kind};
     walk->time = start;
-    return critical_path_add(walk->path, &part);
+    return critical_path_add(walk->path, &interval);
 }
 
 enum critical_kind critical_kind_of_op(const struct critical_op *op)
@@ -58,7 +63,7 @@ static int step_from_op(struct walk *walk)
     if (add(walk, critical_kind_of_op(op), op->start, op->name) < 0)
         return -1;
     if (op->decider == CRITICAL_NONE) {
-        /* From the start of OP to its call, or beyond the call if it began later than the operation. */
+        /* From the start of OP to the start of its call. A call may seem to begin after its operation. */
         struct critical_graph *graph = walk->graph;
         walk->op = CRITICAL_NONE;
         walk->thread = op->thread == LAUNCHED_NO_THREAD ? EVENT_NO_TEXT : op->thread;
@@ -75,8 +80,8 @@ static int step_from_op(struct walk *walk)
     return add(walk, op->held ? CRITICAL_HELD : CRITICAL_BETWEEN, walk->graph->ops.items[op->decider].end, op->name);
 }
 
-/* The thread that launched into the same stream between the thread's call LAST (CRITICAL_NONE: before its first) and
- * its call NEXT: it is what the thread waited for, outside of CUDA. Its last such operation; NONE: there is none. */
+/* Finds another thread that launched into the stream of NEXT after the call LAST of this thread (CRITICAL_NONE: at any
+ * time): this thread waited for it outside CUDA. Returns the last operation that it launched, or CRITICAL_NONE. */
 static uint32_t find_other_thread(const struct walk *walk, uint32_t last, const struct critical_call *next)
 {
     const struct critical_graph *graph = walk->graph;
@@ -91,7 +96,7 @@ static uint32_t find_other_thread(const struct walk *walk, uint32_t last, const 
     return previous;
 }
 
-/* From a time at which the thread is between calls, or in a call that had begun. */
+/* Steps back from a time at which the thread is between calls, or in a call that had begun. */
 static int step_from_thread(struct walk *walk)
 {
     struct critical_graph *graph = walk->graph;

@@ -1,5 +1,5 @@
 /*
- * The walk backward along what decided what, and the slack of what is not on the path: see critical_path.h.
+ * The walk backward from the end of the run, from each operation or call to what decided it: see critical_path.h.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_WALK_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_WALK_H
@@ -18,14 +18,11 @@ struct critical_end {
 
 struct critical_end critical_find_end(const struct critical_graph *graph);
 
-/* Adds the parts of the path to PATH, marks operations and calls that are on it. Returns 0, or -1: no memory. */
+/* Adds the intervals of the path to PATH, and marks operations and calls that are on it. Returns 0, or -1: no memory.
+ */
 int critical_walk(struct critical_graph *graph, struct critical_end end, struct critical_path *path);
 
-/* KERNEL, COPY or SET. */
+/* Returns CRITICAL_KERNEL, CRITICAL_COPY or CRITICAL_SET. */
 enum critical_kind critical_kind_of_op(const struct critical_op *op);
-
-/* Sets the slack of all operations and calls: by how much each can end later before the run ends later; ns. Returns 0,
- * or -1: no memory. */
-int critical_slack(struct critical_graph *graph, struct critical_end end);
 
 #endif

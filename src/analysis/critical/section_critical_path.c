@@ -1,17 +1,19 @@
 /*
- * The critical path (critical_path.h): how much of it each kind of thing takes, and the same by name.
+ * The sections of the critical path (critical_path.h): how much of it each kind of work takes, and each name.
  */
 #include "common/memory.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/critical/critical_decide.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/critical/critical_path.h"
+#include "analysis/critical/critical_slack.h"
 #include "analysis/critical/critical_sync.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/engine/section.h"
 #include "analysis/steps/steps.h"
 
 struct decided_path {
-    struct critical_path path; /* first: section_state() is one */
+    struct critical_path path; /* the first member, so that section_state() is a struct critical_path */
     struct critical_syncs syncs;
 };
 
@@ -44,19 +46,19 @@ static int add_whole(struct critical_path *path, enum critical_kind kind, uint32
     return on_path ? 0 : series_add(&row->slack, slack);
 }
 
-static int add_part(void *context, const struct critical_part *part)
+static int add_interval(void *context, const struct critical_interval *interval)
 {
-    struct critical_row *row = critical_path_row(context, (enum critical_kind)part->kind, part->name);
+    struct critical_row *row = critical_path_row(context, (enum critical_kind)interval->kind, interval->name);
     if (!row)
         return -1;
-    sum_add(&row->on, part->end - part->start);
+    sum_add(&row->on, interval->end - interval->start);
     row->count++;
     return 0;
 }
 
 static int add_rows(struct critical_path *path, const struct critical_graph *graph)
 {
-    if (critical_path_each(path, add_part, path) < 0)
+    if (critical_path_each(path, add_interval, path) < 0)
         return -1;
     for (size_t i = 0; i < graph->ops.count; i++) {
         const struct critical_op *op = &graph->ops.items[i];
@@ -78,14 +80,14 @@ static int gather(void *context, const struct trace *trace)
     struct decided_path *decided = context;
     struct critical_path *path = &decided->path;
     struct critical_graph graph = {0};
-    path->parts.memory.directory = path->outside.memory.directory = temporary_directory();
+    path->intervals.memory.directory = path->outside.memory.directory = temporary_directory();
     int status = critical_syncs_finish(&decided->syncs, trace);
     status = status ?: critical_graph_load(&graph, trace);
     status = status ?: critical_graph_decide(&graph, &decided->syncs);
     if (status == 0) {
         const struct critical_end end = critical_find_end(&graph);
         status = critical_walk(&graph, end, path);
-        status = status ?: critical_slack(&graph, end);
+        status = status ?: critical_slack(&graph, &end);
     }
     status = status ?: critical_path_divide(path, trace);
     status = status ?: add_rows(path, &graph);
@@ -95,15 +97,15 @@ static int gather(void *context, const struct trace *trace)
 
 /* --- what the path took in the steps --- */
 
-/* From the start of the first step to the end of the last, and the slowest step. */
+/* The time from the first to the last step, and that of the slowest one. */
 struct steps_windows {
     int64_t start, end, slowest_start, slowest_end;
     int64_t count; /* of steps; 0: there are none */
 };
 
-static int64_t overlap(const struct critical_part *part, int64_t start, int64_t end)
+static int64_t overlap(const struct critical_interval *interval, int64_t start, int64_t end)
 {
-    int64_t from = part->start > start ? part->start : start, to = part->end < end ? part->end : end;
+    int64_t from = interval->start > start ? interval->start : start, to = interval->end < end ? interval->end : end;
     return to > from ? to - from : 0;
 }
 
@@ -118,14 +120,14 @@ struct steps_times {
     ARRAY(struct in_steps) rows; /* as path.rows */
 };
 
-static int add_in_steps(void *context, const struct critical_part *part)
+static int add_in_steps(void *context, const struct critical_interval *interval)
 {
     struct steps_times *times = context;
     const struct steps_windows *windows = &times->windows;
-    const struct critical_key key = {part->kind, part->name};
+    const struct critical_key key = {interval->kind, interval->name};
     uint32_t row = dense_map_lookup(&times->path->keys, &key, sizeof(key));
-    times->rows.items[row].all += overlap(part, windows->start, windows->end);
-    times->rows.items[row].slowest += overlap(part, windows->slowest_start, windows->slowest_end);
+    times->rows.items[row].all += overlap(interval, windows->start, windows->end);
+    times->rows.items[row].slowest += overlap(interval, windows->slowest_start, windows->slowest_end);
     return 0;
 }
 
@@ -133,7 +135,7 @@ static int add_in_steps(void *context, const struct critical_part *part)
 static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
 {
     times->path = path;
-    /* Of the process that has the most steps. */
+    /* The steps of the process that has the most. */
     const struct steps *steps = section_state(trace, REPORT_STEPS);
     struct steps_windows windows = {0};
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
@@ -156,10 +158,10 @@ static int find_steps(struct steps_times *times, const struct critical_path *pat
 
 struct line {
     struct series slack;
-    struct cell share, step, slowest; /* the latter are empty where there are no steps */
+    struct cell share, step, slowest; /* step and slowest are empty if there are no steps */
     struct cell word, what;
     int64_t on, off, count;
-    int64_t most; /* on the path, of one name */
+    int64_t most; /* the most that one name takes on the path; ns */
     struct in_steps in_steps;
     uint32_t kind, name;
 };
@@ -181,7 +183,7 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(line, name)},
 };
 
-/* Adds what is of one name to the line of its kind, whose name becomes that of which most is on the path. */
+/* Adds a name to the line of its kind, which is called after the name that takes most of the path. */
 static void add_name(struct line *line, const struct line *name)
 {
     line->kind = name->kind;
@@ -206,7 +208,7 @@ static void add_line(struct report_row *row, struct line *line, int64_t steps)
     section_row(row, NULL, line);
 }
 
-/* Both tables; that by kind has a state of its own. */
+/* Fills both tables. Only the one by kind has a state. */
 static void finish(struct report_row *row)
 {
     const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);

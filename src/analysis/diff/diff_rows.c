@@ -13,6 +13,7 @@
 #include "analysis/base/table.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/comparable.h"
+#include "analysis/summary/section_findings.h"
 
 struct diff_key {
     uint64_t section, name;

@@ -113,7 +113,7 @@ struct cell errors_cell(const struct errors *errors, struct table *table)
     }
     if (rest > 0)
         buffer_format(&text, ", %s", text_count(rest, "other").text);
-    return table_sink(table, &text);
+    return table_text_from_buffer(table, &text);
 }
 
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
@@ -121,7 +121,7 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
     struct buffer text;
     buffer_init_memory(&text);
     write_error(&text, of_runtime, code);
-    return table_sink(table, &text);
+    return table_text_from_buffer(table, &text);
 }
 
 void failures_release(struct failures *failures)

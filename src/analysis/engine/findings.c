@@ -1,3 +1,6 @@
+/*
+ * Adds findings whose cost is worth showing, shares idle time among them, and formats the values in their sentences.
+ */
 #include "analysis/engine/findings.h"
 
 #include <stdarg.h>
@@ -17,7 +20,7 @@ const struct rule *const finding_rules[] = {
 
 /* --- what rules call --- */
 
-struct finding_place finding_nowhere(void)
+struct finding_place place_none(void)
 {
     return (struct finding_place){.time = FIELD_ABSENT,
                                   .until = FIELD_ABSENT,
@@ -31,7 +34,7 @@ struct finding_place finding_nowhere(void)
 
 struct finding_place finding_at_op(const struct timeline_op *op)
 {
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     place.time = op->start;
     place.until = op->end;
     place.stream = op->stream;
@@ -44,7 +47,7 @@ struct finding_place finding_at_op(const struct timeline_op *op)
 
 struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until)
 {
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     place.time = place.called = from;
     place.until = until;
     place.thread = thread;
@@ -90,8 +93,8 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
                             const struct finding_place *place)
 {
     cost = cost > findings->run ? findings->run : cost;
-    /* What is seen in the warm-up is a part of the run, and the rest one of the steps. */
-    int64_t whole = place && in_warm_up(findings, place->time) ? findings->run : findings->steady;
+    /* The warm-up is compared with the run, and the rest with the usual steps. */
+    int64_t whole = place && findings_in_warm_up(findings, place->time) ? findings->run : findings->steady;
     if (!findings->rule->without_cost && (cost < FINDING_COST_NS || cost < whole / 100 * FINDING_COST_PERCENT))
         return NULL;
     struct finding *finding = array_push(&findings->items);
@@ -107,13 +110,13 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     if (findings->rule->of_host && finding->gain > findings->idled)
         finding->gain = findings->idled;
     finding->count = count;
-    finding->place = place ? *place : finding_nowhere();
+    finding->place = place ? *place : place_none();
     finding->range = finding->operation = EVENT_NO_TEXT;
     finding->number = (unsigned)findings->items.count;
     return finding;
 }
 
-/* What FINDING gains is counted with the finding at INDEX already, but for REST. */
+/* The finding at INDEX gains the same time as FINDING, but for REST. */
 static void count_once(struct finding *finding, size_t index, int64_t rest)
 {
     finding->same_as = index + 1;
@@ -124,7 +127,7 @@ void findings_share_idle(struct findings *findings)
 {
     struct finding *items = findings->items.items;
     int64_t left = findings->idled;
-    size_t largest = SIZE_MAX; /* of those before; SIZE_MAX: there is none */
+    size_t largest = SIZE_MAX; /* index of the earlier finding with the largest gain; SIZE_MAX: there is none */
     for (size_t i = 0; i < findings->items.count; i++) {
         const struct rule *rule = items[i].rule;
         if (!rule->of_host && !rule->of_idle)
@@ -140,7 +143,7 @@ void findings_share_idle(struct findings *findings)
     }
 }
 
-#define SAY(field, words)                                               \
+#define FORMAT_FIELD(field, words)                                      \
     va_list args;                                                       \
     va_start(args, format);                                             \
     if (finding)                                                        \
@@ -148,19 +151,36 @@ void findings_share_idle(struct findings *findings)
     va_end(args);                                                       \
     return 0
 
-int finding_say(struct finding *finding, const char *format, ...)
+int finding_format(struct finding *finding, const char *format, ...)
 {
-    SAY(text, trace_said(finding->trace, format).text);
+    FORMAT_FIELD(text, trace_said(finding->trace, format).text);
 }
 
 int finding_advise(struct finding *finding, const char *format, ...)
 {
-    SAY(advice, format);
+    FORMAT_FIELD(advice, format);
+}
+
+int64_t findings_stack(const struct findings *findings, uint32_t name)
+{
+    int64_t most = 0, stack = FIELD_ABSENT;
+    bool steady = false; /* a stack that is also in the window is better than one of the warm-up alone */
+    for (size_t k = 0; k < findings->stack_counts.count; k++) {
+        const struct named_stack *key = dense_map_row(&findings->stacks, k);
+        const struct stack_count *known = &findings->stack_counts.items[k];
+        bool here = known->last >= findings->window.from;
+        if (key->name == name && here >= steady && (here > steady || known->count > most)) {
+            most = known->count;
+            stack = key->stack;
+            steady = here;
+        }
+    }
+    return stack;
 }
 
 /* --- values --- */
 
-/* VALUE as tables have it, without zeros at the end of its decimals. */
+/* Formats VALUE as tables do, without zeros at the end of its decimals. */
 static struct amount amount_of(int64_t value, enum column_type type)
 {
     const struct cell cell = cell_integer(value);
@@ -256,6 +276,19 @@ const struct rule *finding_rule(const char *id, size_t length)
         if (strlen(finding_rules[i]->id) == length && strncmp(finding_rules[i]->id, id, length) == 0)
             return finding_rules[i];
     return NULL;
+}
+
+bool findings_include(const struct findings *findings, const char *ids)
+{
+    for (size_t length; *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        const struct rule *rule = finding_rule(ids, length);
+        bool any = length == strlen("any") && strncmp(ids, "any", length) == 0;
+        for (size_t i = 0; i < findings->items.count; i++)
+            if (any || findings->items.items[i].rule == rule)
+                return true;
+    }
+    return false;
 }
 
 void finding_rule_words(char *text, size_t size)

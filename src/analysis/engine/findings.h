@@ -1,12 +1,12 @@
 /*
- * Findings: what costs time in a trace, how much, and what to change. A rule looks at the trace and adds findings. Each
+ * Findings: what costs time in a trace, how much, and what to change. A rule reads the trace and adds findings. Each
  * rule is one row in FINDING_RULES, one definition `const struct rule rule_NAME` in a file rules_….c, which may have
  * several rules about one topic, and one paragraph in gputrace-findings(7).
  *
  *     static int op(void *state, const struct trace *trace, const struct timeline_op *op)
  *     {
- *         if (…it is what the rule is about…)
- *             offences_add_op(state, op, …what it costs…);
+ *         if (…the rule is about OP…)
+ *             offences_add_op(state, op, …its cost…);
  *         return 0;
  *     }
  *
@@ -15,7 +15,8 @@
  *         const struct offences *copies = state;
  *         int64_t cost = offences_cost(copies);
  *         struct finding *finding = finding_add(findings, cost, cost, copies->count, offences_place(findings, copies));
- *         return finding_say(finding, "%s copies take %s", amount_count(copies->count).text, amount_time(cost).text);
+ *         return finding_format(finding, "%s copies take %s", amount_count(copies->count).text,
+ * amount_time(cost).text);
  *     }
  *
  *     const struct rule rule_pageable_copies = {
@@ -74,7 +75,7 @@
     X(hazards)               \
     X(leaked_memory)
 
-/* What a rule may ask for; all times are ns.
+/* The thresholds of the rules; all times are ns.
  *   name, value, meaning as gputrace-findings(7) has it */
 #define FINDING_THRESHOLDS(X)                                                                                    \
     X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
@@ -147,8 +148,8 @@ enum {
 #undef THRESHOLD
 };
 
-/* Where something was seen. The engine adds the range and the operator that were open there; of a thread without a
- * range, the range of the process's main thread at that time. */
+/* Where something was found. The engine adds the innermost range and operator there; for a thread without ranges, the
+ * range of the process's main thread. */
 struct finding_place {
     int64_t time;    /* ns, as events have it; FIELD_ABSENT: nowhere in particular */
     int64_t until;   /* where it ended; FIELD_ABSENT: not known */
@@ -156,19 +157,19 @@ struct finding_place {
     int64_t device;  /* index in trace.devices; FIELD_ABSENT: the stream's, if there is one */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
     int64_t called;  /* when that thread did it; FIELD_ABSENT: at `time` */
-    uint32_t name;   /* of the call or operation that it is about: the engine finds its stack; EVENT_NO_TEXT: none */
-    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: that which most of this name have */
+    uint32_t name;   /* of the call or operation, whose stack the engine finds; EVENT_NO_TEXT: none */
+    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: the most frequent one of the name */
 };
 
-/* Nowhere, to be filled; and where OP ran and was launched; and what THREAD did from FROM until UNTIL. */
-struct finding_place finding_nowhere(void);
+/* A place without any fields; the place of OP and its launch; and what THREAD did from FROM until UNTIL. */
+struct finding_place place_none(void);
 struct finding_place finding_at_op(const struct timeline_op *op);
 struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until);
 
 struct findings;
 
-/* What a rule sums up of each time that it saw what it is about. Operations come device after device, and devices work
- * at the same time: the cost is that of the device with the largest sum. All zero is none. */
+/* Counts and sums what a rule is about. Operations come device after device, and devices work at the same time, so the
+ * cost is that of the device with the largest sum. All zero is empty. */
 struct offences {
     int64_t count;
     int64_t sum, most; /* ns: of this device so far; the largest of those before */
@@ -177,12 +178,12 @@ struct offences {
     struct finding_place worst;
     struct finding_place last;
 };
-/* Adds one at PLACE, of whose device it cost NS. Returns whether it is the worst so far. */
+/* Adds one at PLACE, which cost NS on the device of PLACE. Returns whether it is the worst so far. */
 bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns);
-/* Adds one that is about OP. */
+/* Adds one at OP. */
 void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns);
 int64_t offences_cost(const struct offences *offences);
-/* Where the worst one was. If that was in the warm-up and the last one was not, where the last one was. */
+/* The place of the worst one; of the last one, if the worst was in the warm-up and the last was not. */
 const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences);
 
 #define FINDING_TEXT 480
@@ -196,24 +197,23 @@ struct finding {
     int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
     int64_t count;  /* how often; FIELD_ABSENT: does not apply */
     int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
-    size_t same_as; /* the engine's: place, from 1 on, of the finding before that claims the same idle time; 0: none */
+    size_t same_as; /* set by the engine: index + 1 of an earlier finding with the same idle time; 0: none */
     struct finding_place place;
     char text[FINDING_TEXT];   /* one sentence */
-    char advice[FINDING_TEXT]; /* what to do; "": the rule's */
+    char advice[FINDING_TEXT]; /* what to do; "": the advice of the rule */
     uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
-    unsigned early;  /* set by the engine: 0: it is about the window; 1: about the time before it; 2: so, and nothing
-                      * can be gained */
-    unsigned number; /* set by the engine: in the order of being added */
-    uint32_t walked; /* the engine's: the thread whose ranges it looks at */
+    unsigned early;  /* set by the engine: 0: it is about the window; 1: about the time before; 2: and gains nothing */
+    unsigned number; /* set by the engine: counts the findings as they are added */
+    uint32_t walked; /* set by the engine: the thread whose ranges are searched */
 };
 
 /* The time until the steps of a program are as fast as usual. */
 struct warm_up {
-    int64_t time;                        /* ns, without what as many usual steps take; 0: there is none */
+    int64_t time;                        /* ns, less the time of as many usual steps; 0: there is none */
     int64_t until;                       /* when it ends */
     int64_t usual;                       /* ns from the begin of a step to that of the next: the median */
     size_t steps;                        /* how many are slow */
-    const struct steps_process *process; /* whose they are; NULL: there is none */
+    const struct steps_process *process; /* of these steps; NULL: there is no warm-up */
 };
 
 struct idle;
@@ -222,46 +222,60 @@ struct findings {
     const struct trace *trace;
     const struct rule *rule; /* whose find() is running */
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
-    int64_t from, to;        /* of it */
-    struct warm_up warm_up;  /* at the begin of it */
-    /* The time that costs are of: usual steps where they take most of the run, else all of it after the warm-up. */
+    int64_t from, to;        /* of the run */
+    struct warm_up warm_up;  /* at the begin of the run */
+    /* The time that costs refer to: the usual steps if they are most of the run, else the run after the warm-up. */
     struct findings_window {
         int64_t from, to;
-        int64_t steps; /* how many there are in it; 0: costs are of the run */
+        int64_t steps; /* steps in the window; 0: costs are of the run */
     } window;
-    const struct idle *idle; /* what GPUs were idle for, in the window; NULL: the trace has no GPU */
-    int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
-    int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
-    int64_t idled;           /* ns of it that the GPU that worked least was idle */
+    const struct idle *idle; /* idle time by cause, in the window; NULL: the trace has no GPU */
+    int64_t steady;          /* ns of the run without the warm-up, which thresholds in percent refer to */
+    int64_t waits;           /* ns of the run that the host waited for a GPU in calls and after its last call */
+    int64_t idled;           /* ns of the run that the least busy GPU was idle */
     ARRAY(struct finding) items;
+    struct dense_map stacks; /* struct named_stack -> stack_counts */
+    ARRAY(struct stack_count) stack_counts;
     bool no_memory;
+};
+
+struct named_stack { /* laid out as a struct python_call */
+    uint64_t name;
+    int64_t stack;
+};
+
+/* The calls or operations of a name that have a call stack. */
+struct stack_count {
+    int64_t count;
+    int64_t last; /* when the last began; INT64_MAX: not known */
 };
 
 struct rule {
     const char *id;      /* for scripts; never changes: lower case, '-' for blanks */
     const char *advice;  /* what to do, one or two sentences; NULL: find() writes it */
     const char *section; /* of the report that shows more; NULL: none */
-    /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
+    /* Bits of enum trace_bits. The rule is blind if --trace left out all bits of an element that is not 0. */
     uint64_t sources[2];
-    bool of_gpu;                /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
-    bool of_host;               /* it makes the host earlier: no more is gained than a GPU is idle */
-    const struct rule *part_of; /* what it costs is a part of what this rule's finding costs; NULL: not known */
-    bool of_idle;               /* its cost is idle time of findings.idle: it is that of a step where there are steps */
-    bool without_cost;          /* it is not about time: it is shown whatever it costs */
-    unsigned urgent;            /* its findings come before those of rules with a smaller number */
-    const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
+    bool of_gpu;                 /* its advice shortens GPU work: the gain is at most what the host waits for the GPU */
+    bool of_host;                /* its advice makes the host faster: the gain is at most what a GPU is idle */
+    const struct rule *part_of;  /* its cost is part of the cost of this rule's finding; NULL: not known */
+    bool of_idle;                /* its cost is idle time of findings.idle, of a step if there are steps */
+    bool without_cost;           /* it is not about time: it is shown whatever it costs */
+    unsigned urgent;             /* its findings come before those of rules with a smaller number */
+    const struct rule *state_of; /* its find() is called with the state of this rule; NULL: with its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
     unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
     unsigned calls;              /* CALL_KIND_BIT() of the calls that call() wants */
-    /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
+    /* The hooks return 0, or -1: no memory; a hook may be NULL. event() is called in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* After the last event: outermost API calls by thread and start; then operations by device and start. */
+    /* Called after the last event: for outermost API calls by thread and start, then for operations by device and
+     * start. */
     int (*call)(void *state, const struct trace *trace, const struct host_call *call);
     int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
-    /* After that: adds the findings. It may look at section_state() of the sections that section_findings needs. */
+    /* Called last: adds the findings. It may use section_state() of the sections that section_findings needs. */
     int (*find)(void *state, struct findings *findings);
-    /* NULL: nothing. finding_names_release(): a struct name_facts, which the state begins with. */
+    /* May be NULL. finding_names_release() releases a state that begins with a struct name_facts. */
     void (*release)(void *state);
 };
 
@@ -277,22 +291,22 @@ enum {
 };
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
 
-/* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; then `window`; and whether TIME, or
- * FIELD_ABSENT, is in the warm-up. */
-void find_warm_up(struct findings *findings);
-void find_window(struct findings *findings);
-bool in_warm_up(const struct findings *findings, int64_t time);
+/* Whether TIME is in the warm-up; false for FIELD_ABSENT. */
+static inline bool findings_in_warm_up(const struct findings *findings, int64_t time)
+{
+    return findings->warm_up.process && time != FIELD_ABSENT && time < findings->warm_up.until;
+}
 
-/* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
- * remembers. COST, GAIN and COUNT: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere.
- */
+/* Adds a finding of the running rule. Returns NULL if it costs too little to be shown, or without memory, which
+ * findings.no_memory records. COST, GAIN and COUNT are as in struct finding; COST is cut to the run, and GAIN to COST.
+ * PLACE may be NULL. */
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
                             const struct finding_place *place);
-/* Of the findings in their order: what those about the host gain together is at most what a GPU is idle. The gain of
- * one that claims idle time of those before is what they leave. */
+/* Limits the gains of findings about the host, in their order: together they gain at most what a GPU is idle, and one
+ * that claims the idle time of earlier findings gains only the rest. */
 void findings_share_idle(struct findings *findings);
-/* Sets its sentence; or its advice. FINDING: NULL: there is none. Returns 0. */
-int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the sentence, or the advice, of FINDING, which may be NULL. Returns 0. */
+int finding_format(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Values as sentences have them: amount_time(1240000000).text is "1.24 s". */
@@ -300,16 +314,17 @@ struct amount {
     char text[32];
 };
 struct amount amount_time(int64_t ns);
-struct amount amount_mean(int64_t ns, int64_t count); /* the average; 0 of none */
+struct amount amount_mean(int64_t ns, int64_t count); /* the average; 0 if COUNT is 0 */
 struct amount amount_bytes(int64_t bytes);
-struct amount amount_size(int64_t bytes);                /* of operations: "unknown size" if it is 0 */
+struct amount amount_size(int64_t bytes);                /* "unknown size" if it is 0 */
 struct amount amount_count(int64_t count);               /* "12,345" */
 struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
-/* The word, or its end, that stands with COUNT. */
+/* Returns ONE or SEVERAL, a word or its ending, as COUNT requires. */
 static inline const char *amount_word(int64_t count, const char *one, const char *several)
 {
     return count == 1 ? one : several;
 }
+
 void finding_names_release(void *state);
 
 /* A name of trace.strings, shortened for a sentence. */
@@ -319,31 +334,20 @@ struct finding_name {
 struct finding_name finding_name(const struct trace *trace, uint32_t name);
 struct finding_name finding_name_of(const char *text);
 
-/* The rule of this id; NULL: there is none. And what --fail-on takes, "any, a, b", in SIZE bytes
- * of TEXT. */
+/* The rule of this id, or NULL. */
 const struct rule *finding_rule(const char *id, size_t length);
+/* Lists the words of --fail-on, "any, a, b", in SIZE bytes of TEXT. */
 void finding_rule_words(char *text, size_t size);
-
-struct hang;
-struct hangs;
-/* The hang that is a finding: the cause of others, which lasts. NULL: there is none. */
-const struct hang *finding_hang(const struct hangs *hangs);
-/* Its sentence and what to do, each of FINDING_TEXT bytes; "": what the rule says. Returns 0, or -1: no memory. */
-int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang);
-
-/* What findings are about, for sections that need section_findings: `window` and `idle` are found when they are first
- * asked for. NULL: no memory, or after error(). */
-const struct findings *findings_of(const struct trace *trace);
 
 /* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
 struct amount amount_part(int64_t part, int64_t whole);
 
-/* The state of section_findings, after its gather(): the call stack that most calls or operations of this name have,
- * of those in the window if there are any. FIELD_ABSENT: none. */
-int64_t findings_stack(const void *state, uint32_t name);
+/* The call stack of most calls or operations called NAME, in the window if there are any. FINDINGS is the state of
+ * section_findings after its gather(). Returns FIELD_ABSENT if there is none. */
+int64_t findings_stack(const struct findings *findings, uint32_t name);
 
-/* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule
- * ("any"), has a finding. */
-bool findings_include(const void *state, const char *ids);
+/* Whether the rule of one of IDS, separated by commas, or any rule ("any"), has a finding. FINDINGS is the state of
+ * section_findings after its finish(). */
+bool findings_include(const struct findings *findings, const char *ids);
 
 #endif

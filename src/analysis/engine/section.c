@@ -361,7 +361,7 @@ int sections_finish(struct sections *sections)
     struct trace *trace = &sections->trace;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
-    bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
+    bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.intervals.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0) {

@@ -466,7 +466,7 @@ static void sum_times(struct trace *trace)
     trace->any = all.any;
 }
 
-static void add_compiling(void *context, const struct busy_piece *piece)
+static void add_compiling(void *context, const struct busy_interval *piece)
 {
     busy_sum_add(&((struct trace *)context)->compiled, piece->start, piece->end);
 }
@@ -491,7 +491,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     return status ?: trace_place_python(trace);
 }
 
-static void add_busy(void *context, const struct busy_piece *piece)
+static void add_busy(void *context, const struct busy_interval *piece)
 {
     struct trace *trace = context;
     struct trace_stream *stream = &trace->streams.items[piece->number];

@@ -312,7 +312,7 @@ static struct cell words_of(const struct trace *trace, struct table *table, cons
         buffer_text(&words, i > 0 ? " < " : "");
         buffer_text(&words, interned(&trace->strings, frames[i]->words));
     }
-    return table_sink(table, &words);
+    return table_text_from_buffer(table, &words);
 }
 
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)

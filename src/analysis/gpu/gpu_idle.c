@@ -1,3 +1,7 @@
+/*
+ * Merges the overlapping operations of each GPU into busy times; walks go through those of all GPUs of a process at
+ * once.
+ */
 #include "analysis/gpu/gpu_idle.h"
 
 #include "common/lookup.h"
@@ -15,7 +19,7 @@ void gpu_idle_release(struct gpu_idle *idle)
 
 static int add_op(struct gpu_idle *idle, const struct trace *trace, const struct timeline_op *op)
 {
-    struct gpu_busy_part *device = array_at(&idle->devices, op->device);
+    struct gpu_busy_list *device = array_at(&idle->devices, op->device);
     if (!device)
         return -1;
     if (op->thread != LAUNCHED_NO_THREAD) {
@@ -53,12 +57,12 @@ void gpu_idle_walk_release(struct gpu_idle_walk *walk)
     array_release(&walk->devices);
 }
 
-static int add_device(struct gpu_idle_walk *walk, const struct gpu_busy_part *device)
+static int add_device(struct gpu_idle_walk *walk, const struct gpu_busy_list *device)
 {
     const struct gpu_busy_time *busy = walk->idle->busy.items + device->first;
     if (device->count == 0)
         return 0;
-    if (!ADD(array_push, &walk->devices, (struct gpu_busy_part){device->first, device->count, device->first}))
+    if (!ADD(array_push, &walk->devices, (struct gpu_busy_list){device->first, device->count, device->first}))
         return -1;
     bool first = walk->devices.count == 1;
     walk->from = first || busy[0].start < walk->from ? busy[0].start : walk->from;
@@ -80,8 +84,8 @@ int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle,
     return 0;
 }
 
-/* The first of its times that has not ended by TIME, usually the same as before or the next. NULL: there is none. */
-static const struct gpu_busy_time *find(const struct gpu_idle *idle, struct gpu_busy_part *device, int64_t time)
+/* Returns the first busy time that has not ended by TIME, usually the one of the last call or the next, or NULL. */
+static const struct gpu_busy_time *find(const struct gpu_idle *idle, struct gpu_busy_list *device, int64_t time)
 {
     const struct gpu_busy_time *busy = idle->busy.items + device->next;
     size_t left = device->first + device->count - device->next;
@@ -90,7 +94,7 @@ static const struct gpu_busy_time *find(const struct gpu_idle *idle, struct gpu_
     return ended < left ? &busy[ended] : NULL;
 }
 
-/* Until when the GPUs stay as they are at TIME: idle or not. */
+/* Sets IDLE to whether all GPUs are idle at TIME. Returns until when that lasts. */
 static int64_t until(struct gpu_idle_walk *walk, int64_t time, bool *idle)
 {
     int64_t busy_until = INT64_MIN, idle_until = INT64_MAX;

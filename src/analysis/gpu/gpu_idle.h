@@ -1,7 +1,7 @@
 /*
- * When the GPUs of a process were idle, for what threads did meanwhile: the time between the first and the last
- * operation of its GPUs in which none of them ran anything. The GPUs of a process are those on which it launched
- * operations; of a process that launched none, such as a worker, those of the whole trace.
+ * When the GPUs of a process were idle: the time between the first and the last operation of its GPUs in which none of
+ * them ran anything. The GPUs of a process are those on which it launched operations; for a process that launched none,
+ * such as a worker, they are all GPUs of the trace.
  */
 #ifndef GPUTRACE_ANALYSIS_GPU_GPU_IDLE_H
 #define GPUTRACE_ANALYSIS_GPU_GPU_IDLE_H
@@ -19,33 +19,35 @@ struct gpu_busy_time {
     int64_t start, end; /* ns */
 };
 
-/* All zero is of no GPU. */
+/* All zero is empty. */
 struct gpu_idle {
-    FILE_VECTOR(struct gpu_busy_time) busy; /* by GPU and time; those of one do not touch */
-    ARRAY(struct gpu_busy_part) devices;    /* by index in trace.devices; it may end early */
-    bool *used;                             /* by process, then device: by indices in the trace */
-    bool *launches;                         /* by index in trace.threads */
+    FILE_VECTOR(struct gpu_busy_time) busy; /* by GPU and time; those of a GPU do not touch */
+    ARRAY(struct gpu_busy_list) devices;    /* by index in trace.devices; it may end early */
+    bool *used;                             /* by index in trace.processes * device_count + index in trace.devices */
+    bool *launches;                         /* by index in trace.threads: it launched something */
     size_t device_count;
 };
 
-struct gpu_busy_part {
+/* The busy times of a GPU. */
+struct gpu_busy_list {
     size_t first, count;
-    size_t next; /* of a walk: the first that has not ended by its time */
+    size_t next; /* in a walk: the first that has not ended by its time */
 };
 
 /* After trace_finish(); TRACE has a timeline. Returns 0, or -1: no memory, or after warning(). */
 int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace);
 void gpu_idle_release(struct gpu_idle *idle);
 
-/* One thread's time is walked over forward: times never go back until the next begin. */
+/* A walk forward in time: times never go back until the next gpu_idle_walk_begin(). */
 struct gpu_idle_walk {
     const struct gpu_idle *idle;
-    ARRAY(struct gpu_busy_part) devices; /* of the process */
+    ARRAY(struct gpu_busy_list) devices; /* of the process */
     int64_t from, to;                    /* the first start and the last end */
 };
 
 void gpu_idle_walk_release(struct gpu_idle_walk *walk);
-/* PROCESS: index in trace.processes. Returns 0, or -1: no memory. WALK may be an old one. */
+/* Begins a walk over the GPUs of PROCESS, an index in trace.processes. WALK is zero or was used before. Returns 0, or
+ * -1: no memory. */
 int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle, uint32_t process);
 
 /* Whether the GPUs are idle at TIME; and for how many ns from START to END. */

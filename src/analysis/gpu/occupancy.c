@@ -1,3 +1,6 @@
+/*
+ * Fills struct multiprocessor with the numbers of the trace, and computes by common/multiprocessor.h.
+ */
 #include "analysis/gpu/occupancy.h"
 
 #include "common/multiprocessor.h"

@@ -1,6 +1,5 @@
 /*
- * How many blocks of a kernel a multiprocessor of a trace's GPU runs at once: common/multiprocessor.h, with what the
- * trace says of the GPU.
+ * How many blocks of a kernel a multiprocessor of a GPU runs at once, by the properties of the GPU in the trace.
  */
 #ifndef GPUTRACE_ANALYSIS_GPU_OCCUPANCY_H
 #define GPUTRACE_ANALYSIS_GPU_OCCUPANCY_H
@@ -9,17 +8,17 @@
 
 struct trace_device;
 
-/* What a block takes; numbers that are not known are not above 0. */
+/* Resources of a block. Unknown numbers are 0 or negative. */
 struct block_shape {
     int64_t threads;
     int64_t registers; /* of each thread */
     int64_t shared_bytes;
 };
 
-/* 0: the GPU's numbers or the threads are not known, or a block does not fit. */
+/* Returns the blocks that run at once; 0 if the GPU's numbers or the threads are unknown, or a block does not fit. */
 int64_t device_blocks(const struct trace_device *device, const struct block_shape *shape);
 
-/* The threads of so many blocks, in percent of those that a multiprocessor can run; 0: as above. */
+/* Returns the threads of these blocks in percent of the threads that a multiprocessor can run; 0 as above. */
 int64_t device_occupancy(const struct trace_device *device, const struct block_shape *shape);
 
 #endif

@@ -87,11 +87,11 @@ static int pageable_op(void *state, const struct trace *trace, const struct time
 static int pageable_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    return finding_say(add_finding(findings, blocked, blocked->host),
-                       "%s asynchronous cop%s of pageable memory (%s) block%s the host, %s each on average",
-                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
-                       amount_size(blocked->bytes).text, amount_word(blocked->calls.count, "s", ""),
-                       amount_mean(blocked->host, blocked->calls.count).text);
+    return finding_format(add_finding(findings, blocked, blocked->host),
+                          "%s asynchronous cop%s of pageable memory (%s) block%s the host, %s each on average",
+                          amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                          amount_size(blocked->bytes).text, amount_word(blocked->calls.count, "s", ""),
+                          amount_mean(blocked->host, blocked->calls.count).text);
 }
 
 const struct rule rule_pageable_copies = {
@@ -137,11 +137,11 @@ static int blocking_find(void *state, struct findings *findings)
         finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
                                 "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
                                 "pin_memory=True and non_blocking=True.");
-    return finding_say(finding, "The host waits for %s synchronous cop%s of %s, %s each on average%s%s",
-                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
-                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text,
-                       blocked->pageable > 0 ? "; of pageable memory: " : "",
-                       blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
+    return finding_format(finding, "The host waits for %s synchronous cop%s of %s, %s each on average%s%s",
+                          amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "y", "ies"),
+                          amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text,
+                          blocked->pageable > 0 ? "; of pageable memory: " : "",
+                          blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
 }
 
 const struct rule rule_blocking_copies = {
@@ -171,10 +171,11 @@ static int set_op(void *state, const struct trace *trace, const struct timeline_
 static int set_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    return finding_say(add_finding(findings, blocked, blocked->host),
-                       "The host waits for %s synchronous set%s of pinned or managed memory (%s), %s each on average",
-                       amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "", "s"),
-                       amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text);
+    return finding_format(
+        add_finding(findings, blocked, blocked->host),
+        "The host waits for %s synchronous set%s of pinned or managed memory (%s), %s each on average",
+        amount_count(blocked->calls.count).text, amount_word(blocked->calls.count, "", "s"),
+        amount_size(blocked->bytes).text, amount_mean(blocked->host, blocked->calls.count).text);
 }
 
 const struct rule rule_blocking_sets = {
@@ -255,10 +256,10 @@ static int small_find(void *state, struct findings *findings)
         finding_add(findings, offences_cost(runs), small->gain, small->count, offences_place(findings, runs));
     if (!finding)
         return 0;
-    return finding_say(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",
-                       amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
-                       amount_count(runs->count).text, amount_word(runs->count, "", "s"),
-                       amount_count(small->count / runs->count).text);
+    return finding_format(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",
+                          amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
+                          amount_count(runs->count).text, amount_word(runs->count, "", "s"),
+                          amount_count(small->count / runs->count).text);
 }
 
 const struct rule rule_small_copies = {

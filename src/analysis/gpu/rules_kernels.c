@@ -47,9 +47,10 @@ static int float32_find(void *state, struct findings *findings)
 {
     const struct offences *products = &((const struct float32 *)state)->products;
     int64_t time = offences_cost(products);
-    return finding_say(finding_add(findings, time, time / 8 * 7, products->count, offences_place(findings, products)),
-                       "%s matrix product%s computed in float32 without tensor cores",
-                       amount_count(products->count).text, amount_word(products->count, " is", "s are"));
+    return finding_format(
+        finding_add(findings, time, time / 8 * 7, products->count, offences_place(findings, products)),
+        "%s matrix product%s computed in float32 without tensor cores", amount_count(products->count).text,
+        amount_word(products->count, " is", "s are"));
 }
 
 const struct rule rule_float32_matmul = {
@@ -259,7 +260,7 @@ static int tiny_find(void *state, struct findings *findings)
     struct finding *finding = add_worst(findings, &judged, judged.gain);
     if (!finding)
         return 0;
-    return finding_say(
+    return finding_format(
         finding,
         "%s kernel%s most multiprocessors of the GPU empty: most of all %s, whose grid has %s "
         "block%s for %s multiprocessors",
@@ -311,7 +312,7 @@ static int tail_find(void *state, struct findings *findings)
         return 0;
     int64_t wave = wave_of(judged.device, judged.worst);
     int64_t blocks = (int64_t)judged.key->blocks, waves = (blocks + wave - 1) / wave;
-    return finding_say(
+    return finding_format(
         finding,
         "The last wave of %s kernel%s has few blocks: the GPU runs %s blocks of %s at once, and its grid "
         "of %s takes %lld waves, the last with %s",
@@ -357,7 +358,7 @@ static int occupancy_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     const struct shape *shape = judged.worst;
-    return finding_say(
+    return finding_format(
         finding,
         "%s kernel%s few threads on each multiprocessor: %s has an occupancy of %lld %%, with blocks of %lld "
         "threads, %lld registers per thread and %s of shared memory per block",

@@ -116,11 +116,12 @@ static int serial_find(void *state, struct findings *findings)
     const struct serial_sum *sum = &serial->worst;
     bool any = sum->turns > 0;
     struct finding *finding = any ? finding_add(findings, sum->cost, sum->cost, sum->turns, &sum->worst) : NULL;
-    return finding_say(finding,
-                       "%s times kernels and copies of pinned memory (%s in all, %s) take turns, and %s of the copies' "
-                       "time is overlapped",
-                       amount_count(sum->turns).text, amount_size(sum->bytes).text, amount_time(sum->copies).text,
-                       amount_share(sum->overlap, sum->copies).text);
+    return finding_format(
+        finding,
+        "%s times kernels and copies of pinned memory (%s in all, %s) take turns, and %s of the copies' "
+        "time is overlapped",
+        amount_count(sum->turns).text, amount_size(sum->bytes).text, amount_time(sum->copies).text,
+        amount_share(sum->overlap, sum->copies).text);
 }
 
 const struct rule rule_serial_copies = {
@@ -233,10 +234,10 @@ static int defaults_find(void *state, struct findings *findings)
     struct finding *finding = apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count,
                                                               offences_place(findings, held))
                                                 : NULL;
-    return finding_say(finding,
-                       "%s times work that was launched waits because the default stream and other streams "
-                       "wait for each other, %s on average",
-                       amount_count(held->count).text, amount_mean(sum_of(held->sum, held->most), held->count).text);
+    return finding_format(finding,
+                          "%s times work that was launched waits because the default stream and other streams "
+                          "wait for each other, %s on average",
+                          amount_count(held->count).text, amount_mean(sum_of(held->sum, held->most), held->count).text);
 }
 
 const struct rule rule_default_stream = {

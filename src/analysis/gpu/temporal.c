@@ -1,3 +1,7 @@
+/*
+ * Walks over the operations of a GPU by start, remembers until when each kind runs, and adds the time up to each start
+ * to the combination that was running.
+ */
 #include "analysis/gpu/temporal.h"
 
 #include "analysis/base/cost_sum.h"
@@ -76,13 +80,12 @@ void temporal_lane_end(struct temporal_lane *lane)
 
 /* --- GPUs --- */
 
-/* Where the walk is. */
 struct lanes_walk {
     struct temporal *temporal;
     const struct trace *trace;
     struct temporal_names names;
     struct temporal_lane lane;
-    uint32_t device; /* its */
+    uint32_t device; /* of LANE */
 };
 
 static int add_op(struct lanes_walk *lanes, const struct timeline_op *op)
@@ -111,10 +114,10 @@ int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_
     int status = 0;
     sorter_walk_begin(&walk, &trace->timeline);
     while (status == 0 && (op = sorter_next(&walk))) {
-        struct timeline_op part = *op;
-        part.start = op->start > from ? op->start : from;
-        part.end = op->end < to ? op->end : to;
-        status = part.start <= part.end ? add_op(&lanes, &part) : 0;
+        struct timeline_op clipped = *op;
+        clipped.start = op->start > from ? op->start : from;
+        clipped.end = op->end < to ? op->end : to;
+        status = clipped.start <= clipped.end ? add_op(&lanes, &clipped) : 0;
     }
     temporal_lane_end(&lanes.lane);
     array_release(&lanes.names.communication);

@@ -14,7 +14,7 @@ struct trace;
 
 /* Kinds of operations, as bits. */
 enum {
-    TEMPORAL_COMPUTE = 1,       /* kernels and whole graphs, but for: */
+    TEMPORAL_COMPUTE = 1,       /* kernels and whole graphs that do not communicate */
     TEMPORAL_COMMUNICATION = 2, /* kernels that communicate (names/communication.h) */
     TEMPORAL_COPY = 4,
     TEMPORAL_SET = 8,
@@ -27,30 +27,30 @@ struct temporal_device {
     int64_t times[TEMPORAL_ALL + 1]; /* ns in which just these kinds ran; [0] is 0 */
 };
 
-/* What kind an operation is of. All zero knows nothing so far. */
+/* The kinds of operations by their names. All zero is empty. */
 struct temporal_names {
-    ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
+    ARRAY(char) communication; /* by the number of the name: 0 not yet known, 1 no, 2 yes */
 };
 
 /* Whether kernels of this name, a text of TRACE, communicate: 1 or 0; -1: no memory. */
 int temporal_communicates(struct temporal_names *names, const struct trace *trace, uint32_t name);
 
 struct timeline_op;
-/* A bit; 0: no memory. */
+/* Returns the bit of the kind of OP, or 0 without memory. */
 unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op);
 
 #define TEMPORAL_KINDS 4
 
-/* Where the walk over the operations of one GPU, or of one process on it, is. */
+/* A walk over the operations of one GPU, or of one process on it. */
 struct temporal_lane {
     struct temporal_device *to; /* what it adds to */
     int64_t time;
     int64_t until[TEMPORAL_KINDS]; /* when the operations of a kind so far end */
 };
 
-/* OP is the first of LANE, which adds to TO. */
+/* Begins LANE, whose first operation is OP, and which adds to TO. */
 void temporal_lane_begin(struct temporal_lane *lane, struct temporal_device *to, const struct timeline_op *op);
-/* Operations come by their start. KIND: of temporal_kind(). */
+/* Adds an operation, in the order of starts. KIND is from temporal_kind(). */
 void temporal_lane_add(struct temporal_lane *lane, unsigned kind, const struct timeline_op *op);
 /* After the last. */
 void temporal_lane_end(struct temporal_lane *lane);
@@ -60,12 +60,15 @@ struct temporal {
     ARRAY(struct temporal_device) devices; /* by index in trace.devices */
 };
 
-/* After trace_finish(): what ran from FROM to TO. Returns 0, or -1: no memory, or after error(). TRACE has timeline. */
+/* Adds what ran from FROM to TO, by trace.timeline, after trace_finish(). Returns 0, or -1: no memory, or after
+ * error(). */
 int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to);
 
-/* ns in which at least one of KINDS ran; nothing but KINDS; at least one of KINDS and at least one of OTHERS. */
+/* ns in which at least one of KINDS ran. */
 int64_t temporal_any(const struct temporal_device *device, unsigned kinds);
+/* ns in which something ran, and nothing but KINDS. */
 int64_t temporal_alone(const struct temporal_device *device, unsigned kinds);
+/* ns in which at least one of KINDS and at least one of OTHERS ran. */
 int64_t temporal_both(const struct temporal_device *device, unsigned kinds, unsigned others);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * For each group of operations, finds the first operation that a rank did not finish, the role of each rank in it and
+ * since when they wait. Operations that were merely under way when the recording ended are left out.
+ */
 #include "analysis/hang/hang.h"
 
 #include <stdlib.h>
@@ -13,7 +17,7 @@ void hangs_init(struct hangs *hangs, const struct interner *strings)
 void hangs_release(struct hangs *hangs)
 {
     hang_fronts_release(&hangs->fronts);
-    array_release(&hangs->parts);
+    array_release(&hangs->ranks);
     array_release(&hangs->items);
 }
 
@@ -30,8 +34,8 @@ static const struct hang_member *member_at(const struct finishing *finishing, ui
     return &finishing->hangs->fronts.members.items[member];
 }
 
-/* CUPTI has not delivered the last GPU work of a process that was killed. It does not wait in what another rank
- * finished, which lived on. */
+/* Corrects the front of a killed process, whose last GPU work CUPTI had not delivered: it does not wait in an operation
+ * that a rank finished that lived longer. */
 static void settle(const struct finishing *finishing, struct hang_front *front)
 {
     const struct hang_member *member = member_at(finishing, front->member);
@@ -53,7 +57,7 @@ static void settle(const struct finishing *finishing, struct hang_front *front)
     front->finished = true;
 }
 
-/* The last operation that all ranks finished; NULL: there is none. */
+/* The last operation that all ranks finished, or NULL. */
 static const struct collective *find_finished(const struct finishing *finishing)
 {
     const struct hang_group *group = finishing->group;
@@ -74,7 +78,7 @@ static bool pends_in(const struct hang_front *front, const struct collective *wh
     return front->pends && hang_fronts_order(&front->pending, what) == 0;
 }
 
-/* What most of those that wait entered; of as many, what the first of them did. */
+/* The operation that most of the waiting ranks entered; on a tie, the one of the first rank. */
 static const struct collective *find_usual(const struct finishing *finishing, const struct collective *first)
 {
     const struct collective *usual = first;
@@ -91,7 +95,7 @@ static const struct collective *find_usual(const struct finishing *finishing, co
     return usual;
 }
 
-/* What a rank that finished the operation had entered, if that was another one. */
+/* The other operation that a rank entered with the same number and finished, or NULL. */
 static const struct collective *find_passed(const struct finishing *finishing, const struct hang_member *member)
 {
     const struct hang_group *group = finishing->group;
@@ -102,49 +106,49 @@ static const struct collective *find_passed(const struct finishing *finishing, c
     return NULL;
 }
 
-static struct hang_part part_of(const struct finishing *finishing, const struct hang_front *front)
+static struct hang_rank rank_of(const struct finishing *finishing, const struct hang_front *front)
 {
     const struct collective *what = &finishing->hang->what;
-    struct hang_part part = {.member = front->member, .role = HANG_MISSING, .entered = true, .own = front->last};
+    struct hang_rank rank = {.member = front->member, .role = HANG_MISSING, .entered = true, .own = front->last};
     if (pends_in(front, what)) {
-        part.role = hang_fronts_differ(&finishing->hangs->fronts, what, &front->pending) ? HANG_OTHER : HANG_WAITS;
-        part.own = front->pending;
+        rank.role = hang_fronts_differ(&finishing->hangs->fronts, what, &front->pending) ? HANG_OTHER : HANG_WAITS;
+        rank.own = front->pending;
     } else if (hang_fronts_order(&front->last, what) >= 0) {
         const struct collective *passed = find_passed(finishing, member_at(finishing, front->member));
         bool finished = front->finished && hang_fronts_order(&front->done, what) >= 0;
-        part.role = finished ? HANG_PASSED : HANG_WAITS; /* of several calls in a group one has the kernel */
+        rank.role = finished ? HANG_PASSED : HANG_WAITS; /* only one of several calls in a group has the kernel */
         if (passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed))
-            part.role = HANG_OTHER;
-        part.own = passed ? *passed : front->last;
+            rank.role = HANG_OTHER;
+        rank.own = passed ? *passed : front->last;
     }
-    return part;
+    return rank;
 }
 
-static int add_part(const struct finishing *finishing, struct hang_part part)
+static int add_rank(const struct finishing *finishing, struct hang_rank rank)
 {
     struct hangs *hangs = finishing->hangs;
-    const struct hang_member *member = member_at(finishing, part.member);
-    struct hang_part *added = array_push(&hangs->parts);
+    const struct hang_member *member = member_at(finishing, rank.member);
+    struct hang_rank *added = array_push(&hangs->ranks);
     if (!added)
         return -1;
-    part.behind = part.role == HANG_WAITS && part.own.in_flight && member->gpu != EVENT_NO_TEXT &&
-                  (part.own.called == FIELD_ABSENT || member->gpu_called <= part.own.called);
-    *added = part;
-    finishing->hang->part_count++;
+    rank.behind = rank.role == HANG_WAITS && rank.own.in_flight && member->gpu != EVENT_NO_TEXT &&
+                  (rank.own.called == FIELD_ABSENT || member->gpu_called <= rank.own.called);
+    *added = rank;
+    finishing->hang->rank_count++;
     return 0;
 }
 
-static bool has_part(const struct finishing *finishing, uint32_t member)
+static bool has_rank(const struct finishing *finishing, uint32_t member)
 {
-    const struct hang_part *parts = hang_parts(finishing->hangs, finishing->hang);
-    for (size_t i = 0; i < finishing->hang->part_count; i++)
-        if (parts[i].member == member)
+    const struct hang_rank *ranks = hang_ranks(finishing->hangs, finishing->hang);
+    for (size_t i = 0; i < finishing->hang->rank_count; i++)
+        if (ranks[i].member == member)
             return true;
     return false;
 }
 
-/* The member that is RANK of the communicator; where that has all ranks of the job, their numbers are the same. -1: not
- * known. */
+/* The member that is RANK of the communicator; in a communicator of the whole job, that of RANK of the job. Returns -1
+ * if it is not known. */
 static int64_t member_of_end(const struct hangs *hangs, const struct collective *what, int32_t rank)
 {
     int64_t known = hang_fronts_place(&hangs->fronts, what, rank);
@@ -155,7 +159,7 @@ static int64_t member_of_end(const struct hangs *hangs, const struct collective 
     return known;
 }
 
-/* Ranks that never entered any operation of the group. */
+/* Adds the ranks that never entered any operation of the group. */
 static int add_absent(const struct finishing *finishing)
 {
     const struct hangs *hangs = finishing->hangs;
@@ -164,36 +168,36 @@ static int add_absent(const struct finishing *finishing)
     int64_t size = pair ? 2 : finishing->group->size;
     bool all = !pair && size == (int64_t)hangs->fronts.members.count;
     for (uint32_t i = 0; all && i < hangs->fronts.members.count; i++)
-        if (!has_part(finishing, i) && add_part(finishing, (struct hang_part){.member = i, .role = HANG_MISSING}) < 0)
+        if (!has_rank(finishing, i) && add_rank(finishing, (struct hang_rank){.member = i, .role = HANG_MISSING}) < 0)
             return -1;
     const int32_t ends[2] = {hang->what.source, hang->what.target};
     for (unsigned i = 0; pair && i < 2; i++) {
         int64_t member = member_of_end(hangs, &hang->what, ends[i]);
-        if (member >= 0 && !has_part(finishing, (uint32_t)member) &&
-            add_part(finishing, (struct hang_part){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
+        if (member >= 0 && !has_rank(finishing, (uint32_t)member) &&
+            add_rank(finishing, (struct hang_rank){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
             return -1;
     }
-    hang->unknown = size == FIELD_ABSENT ? 0 : size - (int64_t)hang->part_count;
+    hang->unknown = size == FIELD_ABSENT ? 0 : size - (int64_t)hang->rank_count;
     hang->unknown = hang->unknown > 0 ? hang->unknown : 0;
     return 0;
 }
 
 static int by_rank(const void *left, const void *right, void *context)
 {
-    const struct hang_part *a = left, *b = right;
+    const struct hang_rank *a = left, *b = right;
     const struct hangs *hangs = context;
     const struct hang_member *one = &hangs->fronts.members.items[a->member],
                              *other = &hangs->fronts.members.items[b->member];
     return ORDER(one->rank, other->rank) ?: ORDER(one->process, other->process);
 }
 
-/* Since when PART waits: since the call, or since the operation before was finished. */
-static void find_wait(const struct finishing *finishing, const struct hang_front *front, const struct hang_part *part)
+/* Records the longest wait. RANK waits since its call, or since it finished the operation before. */
+static void find_wait(const struct finishing *finishing, const struct hang_front *front, const struct hang_rank *rank)
 {
     struct hang *hang = finishing->hang;
-    const struct hang_member *member = member_at(finishing, part->member);
+    const struct hang_member *member = member_at(finishing, rank->member);
     int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : FIELD_ABSENT;
-    int64_t since = finished > part->own.called ? finished : part->own.called;
+    int64_t since = finished > rank->own.called ? finished : rank->own.called;
     int64_t waited = event_time_between(since, member->last);
     if (waited <= hang->waited)
         return;
@@ -201,44 +205,44 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
     hang->waited = waited;
 }
 
-/* A process that ended later than one that waits may have ended because of the hang. */
-static void find_gone(const struct finishing *finishing, struct hang_part *parts)
+/* Marks processes that ended before the others gave up. One that ended later may have ended because of the hang. */
+static void find_gone(const struct finishing *finishing, struct hang_rank *ranks)
 {
     int64_t first = INT64_MAX, last = FIELD_ABSENT;
-    for (size_t i = 0; i < finishing->hang->part_count; i++) {
-        int64_t own = member_at(finishing, parts[i].member)->last;
-        first = parts[i].role == HANG_WAITS && own < first ? own : first;
+    for (size_t i = 0; i < finishing->hang->rank_count; i++) {
+        int64_t own = member_at(finishing, ranks[i].member)->last;
+        first = ranks[i].role == HANG_WAITS && own < first ? own : first;
         last = own > last ? own : last;
     }
-    for (size_t i = 0; i < finishing->hang->part_count; i++) {
-        const struct hang_member *member = member_at(finishing, parts[i].member);
+    for (size_t i = 0; i < finishing->hang->rank_count; i++) {
+        const struct hang_member *member = member_at(finishing, ranks[i].member);
         bool long_ago = member->last != FIELD_ABSENT && last - member->last >= HANG_GONE_NS;
         bool ended = member->ending == HANG_CRASHED || member->ending == HANG_FINISHED;
-        parts[i].is_gone = parts[i].role != HANG_WAITS &&
+        ranks[i].is_gone = ranks[i].role != HANG_WAITS &&
                            ((ended && member->last <= first) || (member->ending == HANG_KILLED && long_ago));
     }
 }
 
-/* Whether a rank waits in it that waited in nothing before. Others are queued behind the first one. */
+/* Whether this is the first operation that a rank waits in. Later ones are only queued behind it. */
 static bool is_first(const struct finishing *finishing)
 {
-    const struct hang_part *parts = hang_parts(finishing->hangs, finishing->hang);
-    for (size_t i = 0; i < finishing->hang->part_count; i++)
-        if ((parts[i].role == HANG_WAITS || parts[i].role == HANG_OTHER) &&
-            parts[i].own.called <= finishing->first[parts[i].member])
+    const struct hang_rank *ranks = hang_ranks(finishing->hangs, finishing->hang);
+    for (size_t i = 0; i < finishing->hang->rank_count; i++)
+        if ((ranks[i].role == HANG_WAITS || ranks[i].role == HANG_OTHER) &&
+            ranks[i].own.called <= finishing->first[ranks[i].member])
             return true;
     return false;
 }
 
-/* Whether it stands still, and not just was under way when the recording ended. Who waits and exits all the same was no
- * longer recorded, as a program may choose. */
-static bool stands_still(const struct finishing *finishing, const struct hang_part *parts)
+/* Whether the operation stands still, and was not just under way when the recording ended. A rank that waits and yet
+ * exits was no longer recorded, as a program may choose. */
+static bool stands_still(const struct finishing *finishing, const struct hang_rank *ranks)
 {
     const struct hang *hang = finishing->hang;
     bool gone = false, waits = false;
-    for (size_t i = 0; i < hang->part_count; i++) {
-        gone |= parts[i].is_gone && parts[i].role == HANG_MISSING;
-        waits |= parts[i].role == HANG_WAITS && member_at(finishing, parts[i].member)->ending != HANG_FINISHED;
+    for (size_t i = 0; i < hang->rank_count; i++) {
+        gone |= ranks[i].is_gone && ranks[i].role == HANG_MISSING;
+        waits |= ranks[i].role == HANG_WAITS && member_at(finishing, ranks[i].member)->ending != HANG_FINISHED;
     }
     return waits && (hang->waited >= HANG_LEAST_NS || gone);
 }
@@ -253,7 +257,7 @@ static int finish_group(struct finishing *finishing)
         if (front->pends && member->ending == HANG_KILLED && member->last != FIELD_ABSENT)
             settle(finishing, front);
     }
-    /* The operation that stands still: the first that somebody has not finished. */
+    /* The first operation that a rank has not finished. */
     const struct hang_front *first = NULL;
     for (size_t i = 0; i < finishing->group->front_count; i++) {
         const struct hang_front *front = &finishing->fronts[i];
@@ -268,41 +272,41 @@ static int finish_group(struct finishing *finishing)
         return -1;
     *hang = (struct hang){.init = EVENT_NO_TEXT,
                           .what = *find_usual(finishing, &first->pending),
-                          .first_part = hangs->parts.count,
+                          .first_rank = hangs->ranks.count,
                           .any_finished = finished != NULL,
                           .finished = finished ? *finished : group->finished,
                           .since = FIELD_ABSENT};
     for (size_t i = 0; i < group->front_count; i++) {
-        struct hang_part part = part_of(finishing, &finishing->fronts[i]);
-        if (add_part(finishing, part) < 0)
+        struct hang_rank rank = rank_of(finishing, &finishing->fronts[i]);
+        if (add_rank(finishing, rank) < 0)
             return -1;
-        if (part.role == HANG_WAITS)
-            find_wait(finishing, &finishing->fronts[i], &part);
+        if (rank.role == HANG_WAITS)
+            find_wait(finishing, &finishing->fronts[i], &rank);
     }
     if (add_absent(finishing) < 0)
         return -1;
-    struct hang_part *parts = hangs->parts.items + hang->first_part;
-    find_gone(finishing, parts);
-    qsort_r(parts, hang->part_count, sizeof(*parts), by_rank, hangs);
-    for (size_t i = 0; i < hang->part_count; i++)
-        hang->counts[parts[i].role]++;
+    struct hang_rank *ranks = hangs->ranks.items + hang->first_rank;
+    find_gone(finishing, ranks);
+    qsort_r(ranks, hang->rank_count, sizeof(*ranks), by_rank, hangs);
+    for (size_t i = 0; i < hang->rank_count; i++)
+        hang->counts[ranks[i].role]++;
     hang->differs = group->other_count > 0 && hang_fronts_order(&group->one, &hang->what) < 0;
     hang->one = group->one;
     hang->other = group->others[0];
-    if (!stands_still(finishing, parts) || !is_first(finishing)) {
-        hangs->parts.count = hang->first_part;
+    if (!stands_still(finishing, ranks) || !is_first(finishing)) {
+        hangs->ranks.count = hang->first_rank;
         hangs->items.count--;
     }
     return 0;
 }
 
-/* The hang in which MEMBER waits, and which is not ITEM: index + 1; 0: none. */
+/* Returns index + 1 of the hang, other than ITEM, that MEMBER waits in; 0 if there is none. */
 static uint32_t waits_in(const struct hangs *hangs, uint32_t member, size_t item)
 {
     for (size_t i = 0; i < hangs->items.count; i++) {
-        const struct hang_part *parts = hang_parts(hangs, &hangs->items.items[i]);
-        for (size_t k = 0; i != item && k < hangs->items.items[i].part_count; k++)
-            if (parts[k].member == member && (parts[k].role == HANG_WAITS || parts[k].role == HANG_OTHER))
+        const struct hang_rank *ranks = hang_ranks(hangs, &hangs->items.items[i]);
+        for (size_t k = 0; i != item && k < hangs->items.items[i].rank_count; k++)
+            if (ranks[k].member == member && (ranks[k].role == HANG_WAITS || ranks[k].role == HANG_OTHER))
                 return (uint32_t)i + 1;
     }
     return 0;
@@ -321,15 +325,15 @@ static const struct collective nothing = {.communicator = EVENT_NO_TEXT,
 static int finish_init(struct hangs *hangs)
 {
     struct hang hang = {
-        .init = EVENT_NO_TEXT, .what = nothing, .first_part = hangs->parts.count, .since = FIELD_ABSENT};
+        .init = EVENT_NO_TEXT, .what = nothing, .first_rank = hangs->ranks.count, .since = FIELD_ABSENT};
     struct finishing finishing = {.hangs = hangs, .hang = &hang};
     for (uint32_t i = 0; i < hangs->fronts.members.count; i++) {
         const struct hang_member *member = &hangs->fronts.members.items[i];
         bool waits = member->init != EVENT_NO_TEXT;
-        const struct hang_part part = {.member = i, .role = waits ? HANG_WAITS : HANG_MISSING};
-        if (add_part(&finishing, part) < 0)
+        const struct hang_rank rank = {.member = i, .role = waits ? HANG_WAITS : HANG_MISSING};
+        if (add_rank(&finishing, rank) < 0)
             return -1;
-        hang.counts[part.role]++;
+        hang.counts[rank.role]++;
         hang.init = waits && hang.init == EVENT_NO_TEXT ? member->init : hang.init;
         int64_t waited = waits ? event_time_between(member->init_since, member->last) : 0;
         if (waited <= hang.waited)
@@ -337,14 +341,14 @@ static int finish_init(struct hangs *hangs)
         hang.since = member->init_since;
         hang.waited = waited;
     }
-    struct hang_part *parts = hang.counts[HANG_WAITS] > 0 ? hangs->parts.items + hang.first_part : NULL;
-    if (parts)
-        find_gone(&finishing, parts);
-    if (!parts || !stands_still(&finishing, parts)) {
-        hangs->parts.count = hang.first_part;
+    struct hang_rank *ranks = hang.counts[HANG_WAITS] > 0 ? hangs->ranks.items + hang.first_rank : NULL;
+    if (ranks)
+        find_gone(&finishing, ranks);
+    if (!ranks || !stands_still(&finishing, ranks)) {
+        hangs->ranks.count = hang.first_rank;
         return 0;
     }
-    qsort_r(parts, hang.part_count, sizeof(*parts), by_rank, hangs);
+    qsort_r(ranks, hang.rank_count, sizeof(*ranks), by_rank, hangs);
     return ADD(array_push, &hangs->items, hang) ? 0 : -1;
 }
 
@@ -376,16 +380,16 @@ int hangs_finish(struct hangs *hangs)
     hangs->origin = hangs->origin == FIELD_ABSENT ? 0 : hangs->origin;
     if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
-    /* Whether those that are missing wait in another operation. */
+    /* Missing ranks may wait in another operation. */
     for (size_t i = 0; i < hangs->items.count; i++) {
         struct hang *hang = &hangs->items.items[i];
-        struct hang_part *parts = hangs->parts.items + hang->first_part;
+        struct hang_rank *ranks = hangs->ranks.items + hang->first_rank;
         hang->follows = hang->counts[HANG_MISSING] > 0 && hang->counts[HANG_OTHER] == 0;
-        for (size_t k = 0; k < hang->part_count; k++) {
-            if (parts[k].role != HANG_MISSING)
+        for (size_t k = 0; k < hang->rank_count; k++) {
+            if (ranks[k].role != HANG_MISSING)
                 continue;
-            parts[k].waits_elsewhere = parts[k].is_gone ? 0 : waits_in(hangs, parts[k].member, i);
-            hang->follows &= parts[k].waits_elsewhere != 0;
+            ranks[k].waits_elsewhere = ranks[k].is_gone ? 0 : waits_in(hangs, ranks[k].member, i);
+            hang->follows &= ranks[k].waits_elsewhere != 0;
         }
     }
     return 0;

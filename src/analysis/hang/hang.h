@@ -16,7 +16,7 @@
 #include "common/array.h"
 #include "analysis/hang/hang_fronts.h"
 
-/* A process that was last seen so much earlier than another one had ended before. Those that live are seen every
+/* A process that was last seen so much earlier than another one had ended before it. Processes that live are seen every
  * 200 ms, unless the driver blocks. */
 #define HANG_GONE_NS INT64_C(2000000000)
 
@@ -27,48 +27,49 @@ enum hang_role {
     HANG_MISSING, /* it never entered it */
 };
 
-struct hang_part {
+/* What a rank does in a hang. */
+struct hang_rank {
     uint32_t member; /* index in hangs.members */
     enum hang_role role;
     bool entered;             /* `own` is known */
-    struct collective own;    /* what it entered; of HANG_MISSING the last one that it entered */
+    struct collective own;    /* the operation that it entered; for HANG_MISSING the last one */
     bool is_gone;             /* its process had ended before */
-    uint32_t waits_elsewhere; /* of HANG_MISSING: index + 1 in hangs.items of the hang that it waits in; 0: none */
-    bool behind;              /* of HANG_WAITS: its GPU runs something else that was launched before */
+    uint32_t waits_elsewhere; /* HANG_MISSING: index + 1 in hangs.items of the hang that it waits in; 0: none */
+    bool behind;              /* HANG_WAITS: its GPU runs something else that was launched before */
 };
 
 /* An operation that stands still. */
 struct hang {
-    uint32_t init;          /* it makes a communicator: the name of the call, of fronts.texts; else EVENT_NO_TEXT */
-    struct collective what; /* as most of those that wait entered it; of `init` nothing is known */
-    size_t first_part, part_count; /* in hangs.parts, by rank */
+    uint32_t init;          /* the name of the call that makes a communicator, in fronts.texts; else EVENT_NO_TEXT */
+    struct collective what; /* the operation as most waiting ranks entered it; unknown if `init` is set */
+    size_t first_rank, rank_count; /* in hangs.ranks, by rank */
     size_t counts[HANG_MISSING + 1];
     int64_t unknown;            /* ranks of the communicator that the traces do not have */
-    bool any_finished;          /* an operation of this communicator was finished by all … */
-    struct collective finished; /* … the last of these */
-    int64_t since, waited;      /* of who waits longest: from when, and how long */
-    bool differs;               /* an operation before this one was not the same on two ranks: the first of these */
+    bool any_finished;          /* all ranks finished an operation of this communicator */
+    struct collective finished; /* the last operation that all ranks finished */
+    int64_t since, waited;      /* when the longest wait began, and how long it is */
+    bool differs;               /* an earlier operation was not the same on two ranks, ONE and OTHER */
     struct collective one, other;
     bool follows; /* the missing ranks wait in another hang */
 };
 
 struct hangs {
     struct hang_fronts fronts;
-    int64_t origin; /* times are shown since then */
-    ARRAY(struct hang_part) parts;
-    ARRAY(struct hang) items; /* where `follows` is set, another one is the cause */
+    int64_t origin; /* the time that is shown as 0 */
+    ARRAY(struct hang_rank) ranks;
+    ARRAY(struct hang) items; /* `follows`: another hang is the cause */
 };
 
 /* STRINGS outlives HANGS. */
 void hangs_init(struct hangs *hangs, const struct interner *strings);
 void hangs_release(struct hangs *hangs);
 
-/* After the last operation: fills items and parts. Returns 0, or -1: no memory. */
+/* Fills items and ranks, after the last operation. Returns 0, or -1: no memory. */
 int hangs_finish(struct hangs *hangs);
 
-static inline const struct hang_part *hang_parts(const struct hangs *hangs, const struct hang *hang)
+static inline const struct hang_rank *hang_ranks(const struct hangs *hangs, const struct hang *hang)
 {
-    return hangs->parts.items + hang->first_part;
+    return hangs->ranks.items + hang->first_rank;
 }
 
 #endif

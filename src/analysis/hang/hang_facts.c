@@ -1,3 +1,7 @@
+/*
+ * Remembers the last call, range and stack of each thread and the first unfinished operation of each stream. At the end
+ * it picks, for each rank, the thread that communicated last.
+ */
 #include "analysis/hang/hang_facts.h"
 
 #include <inttypes.h>
@@ -19,7 +23,7 @@ void hang_facts_release(struct hang_facts *facts)
 
 /* --- events --- */
 
-/* NULL: no memory. */
+/* The facts about the thread of EVENT. Returns NULL without memory. */
 static struct hang_thread *thread_of(struct hang_facts *facts, const struct event_fields *event)
 {
     const struct trace_thread_id id = {event->process, trace_thread_of(event)};
@@ -46,22 +50,18 @@ static struct hang_thread *thread_of(struct hang_facts *facts, const struct even
     return thread;
 }
 
-/* NCCL's ranges of calls that return when all ranks have called. */
-static bool is_init(const char *name)
-{
-    return strncmp(name, "ncclCommInit", strlen("ncclCommInit")) == 0 ||
-           strncmp(name, "ncclCommSplit", strlen("ncclCommSplit")) == 0;
-}
-
-/* A range or an operator. */
-static void take_range(struct hang_thread *thread, const struct interner *strings, const struct event_fields *event)
+/* Reads a range or an operator. */
+static void read_range(struct hang_thread *thread, const struct interner *strings, const struct event_fields *event)
 {
     bool communicates = event->collective != EVENT_NO_TEXT;
     if (communicates && event->start > thread->communicated)
         thread->communicated = event->start;
     if (event->open_at_end != 1 || communicates || event->start < thread->range_start)
         return;
-    if (event->name != EVENT_NO_TEXT && is_init(interned(strings, event->name))) {
+    /* NCCL's ranges of calls that return when all ranks have called. */
+    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
+    if (strncmp(name, "ncclCommInit", strlen("ncclCommInit")) == 0 ||
+        strncmp(name, "ncclCommSplit", strlen("ncclCommSplit")) == 0) {
         thread->init = event->name;
         thread->init_start = event->start;
     }
@@ -69,7 +69,7 @@ static void take_range(struct hang_thread *thread, const struct interner *string
     thread->range_start = event->start;
 }
 
-static int take_op(struct hang_facts *facts, const struct event_fields *event)
+static int read_op(struct hang_facts *facts, const struct event_fields *event)
 {
     const struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
     size_t before = facts->ops.count;
@@ -84,7 +84,7 @@ static int take_op(struct hang_facts *facts, const struct event_fields *event)
 int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event)
 {
     if (event->category == CATEGORY_GPU_IN_FLIGHT)
-        return take_op(facts, event);
+        return read_op(facts, event);
     bool slice = event->phase == 'X',
          range = category_in(event->category, CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP));
     if (range && (!slice || (event->open_at_end != 1 && event->collective == EVENT_NO_TEXT)))
@@ -97,7 +97,7 @@ int hang_facts_event(struct hang_facts *facts, const struct interner *strings, c
         thread->called = event->start;
         thread->returned = event->start + event->duration;
     } else if (range)
-        take_range(thread, strings, event);
+        read_range(thread, strings, event);
     if (event->stack != FIELD_ABSENT && event->start >= thread->stack_time) {
         thread->stack = event->stack;
         thread->stack_time = event->start;
@@ -116,55 +116,51 @@ int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts)
     return 0;
 }
 
-/* What is known of a process, as indices + 1; 0: nothing. */
+/* Facts about a process. Indices are + 1; 0: there is none. */
 struct process_facts {
     int64_t last;    /* the end of the last thing that a thread of it is known to have done; FIELD_ABSENT: none */
-    uint32_t thread; /* that which communicated last, else the one that called last */
+    uint32_t thread; /* the thread that communicated last, else the one that called last */
     uint32_t init;   /* the first of its threads that is making a communicator */
-    uint32_t op;     /* of the operations in flight the one that was launched first */
+    uint32_t op;     /* the operation in flight that was launched first */
     uint32_t crash;  /* 0: it exited, or it is not known how it ended */
     uint32_t open;   /* the call that THREAD was in */
 };
 
-struct telling {
+struct publisher {
     const struct hang_facts *facts;
     const struct trace *trace;
     struct hang_fronts *fronts;
     struct dense_map process_ids; /* event_id */
     ARRAY(struct process_facts) processes;
-    /* About one member. */
+    /* The member that is being published. */
     struct hang_member *member;
     const struct process_facts *known;
 };
 
-/* NULL: no memory. */
-static struct process_facts *facts_of(struct telling *telling, event_id process)
+/* The facts about PROCESS, made when they are new. Returns NULL without memory. */
+static struct process_facts *facts_of(struct publisher *publisher, event_id process)
 {
-    size_t before = telling->processes.count;
-    struct process_facts *facts = dense_map_item(&telling->process_ids, &process, &telling->processes);
-    if (facts && telling->processes.count > before)
+    size_t before = publisher->processes.count;
+    struct process_facts *facts = dense_map_item(&publisher->process_ids, &process, &publisher->processes);
+    if (facts && publisher->processes.count > before)
         facts->last = FIELD_ABSENT;
     return facts;
 }
 
-static bool is_later(const struct hang_thread *thread, const struct hang_thread *best)
+static int gather_threads(struct publisher *publisher)
 {
-    return thread->communicated != best->communicated ? thread->communicated > best->communicated
-                                                      : thread->called > best->called;
-}
-
-static int gather_threads(struct telling *telling)
-{
-    for (size_t i = 0; i < telling->facts->threads.count; i++) {
-        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
-        const struct hang_thread *threads = telling->facts->threads.items, *thread = &threads[i];
-        struct process_facts *facts = facts_of(telling, id->process);
+    for (size_t i = 0; i < publisher->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&publisher->facts->thread_ids, i);
+        const struct hang_thread *threads = publisher->facts->threads.items, *thread = &threads[i];
+        struct process_facts *facts = facts_of(publisher, id->process);
         if (!facts)
             return -1;
         facts->last = thread->returned > facts->last ? thread->returned : facts->last;
         facts->last = thread->communicated > facts->last ? thread->communicated : facts->last;
         facts->last = thread->stack_time > facts->last ? thread->stack_time : facts->last;
-        if (!facts->thread || is_later(thread, &threads[facts->thread - 1]))
+        const struct hang_thread *best = facts->thread ? &threads[facts->thread - 1] : NULL;
+        if (!best || thread->communicated > best->communicated ||
+            (thread->communicated == best->communicated && thread->called > best->called))
             facts->thread = (uint32_t)i + 1;
         if (!facts->init && thread->init != EVENT_NO_TEXT)
             facts->init = (uint32_t)i + 1;
@@ -172,13 +168,13 @@ static int gather_threads(struct telling *telling)
     return 0;
 }
 
-static int gather_ops(struct telling *telling)
+static int gather_ops(struct publisher *publisher)
 {
-    for (size_t i = 0; i < telling->facts->ops.count; i++) {
-        const struct trace_stream_id *id = dense_map_row(&telling->facts->op_ids, i);
-        const struct hang_gpu_op *ops = telling->facts->ops.items;
-        const struct trace_gpu_row *row = trace_gpu_row(telling->trace, id->process);
-        struct process_facts *facts = facts_of(telling, row ? row->process : id->process);
+    for (size_t i = 0; i < publisher->facts->ops.count; i++) {
+        const struct trace_stream_id *id = dense_map_row(&publisher->facts->op_ids, i);
+        const struct hang_gpu_op *ops = publisher->facts->ops.items;
+        const struct trace_gpu_row *row = trace_gpu_row(publisher->trace, id->process);
+        struct process_facts *facts = facts_of(publisher, row ? row->process : id->process);
         if (!facts)
             return -1;
         if (!facts->op || ops[i].launched < ops[facts->op - 1].launched)
@@ -187,22 +183,22 @@ static int gather_ops(struct telling *telling)
     return 0;
 }
 
-static int gather_ends(struct telling *telling)
+static int gather_ends(struct publisher *publisher)
 {
-    const struct trace *trace = telling->trace;
+    const struct trace *trace = publisher->trace;
     for (size_t i = 0; i < trace->crashes.count; i++) {
-        struct process_facts *facts = facts_of(telling, event_id_number(trace->crashes.items[i].pid));
+        struct process_facts *facts = facts_of(publisher, event_id_number(trace->crashes.items[i].pid));
         if (!facts)
             return -1;
         facts->crash = facts->crash ? facts->crash : (uint32_t)i + 1;
     }
     for (size_t i = 0; i < trace->open_calls.count; i++) {
         const struct trace_open_call *call = &trace->open_calls.items[i];
-        struct process_facts *facts = facts_of(telling, event_id_number(call->pid));
+        struct process_facts *facts = facts_of(publisher, event_id_number(call->pid));
         if (!facts)
             return -1;
         const struct trace_thread_id *id =
-            facts->thread ? dense_map_row(&telling->facts->thread_ids, facts->thread - 1) : NULL;
+            facts->thread ? dense_map_row(&publisher->facts->thread_ids, facts->thread - 1) : NULL;
         if (!facts->open && id && event_id_number(call->thread) == id->thread && call->time != FIELD_ABSENT &&
             call->function != EVENT_NO_TEXT)
             facts->open = (uint32_t)i + 1;
@@ -210,54 +206,51 @@ static int gather_ends(struct telling *telling)
     return 0;
 }
 
-static bool is_fault(int64_t signal)
+static int publish_ending(const struct publisher *publisher)
 {
-    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT ||
-           signal == SIGTRAP || signal == SIGSYS;
-}
-
-static int tell_ending(const struct telling *telling)
-{
-    struct hang_member *member = telling->member;
-    const struct trace *trace = telling->trace;
+    struct hang_member *member = publisher->member;
+    const struct trace *trace = publisher->trace;
     const struct trace_rank *rank = trace_rank_of(trace, member->process);
-    uint32_t index = telling->known->crash;
+    uint32_t index = publisher->known->crash;
     const struct trace_crash *crash = index ? &trace->crashes.items[index - 1] : NULL;
-    member->last = telling->known->last;
+    member->last = publisher->known->last;
     if (!crash) { /* the trace lists its processes, or the end of the trace is all that is known */
         member->ending = rank && rank->process != EVENT_NO_ID ? HANG_FINISHED : HANG_LIVES;
         member->last = member->ending == HANG_LIVES ? trace->end : member->last;
         return 0;
     }
     bool lives = strcmp(trace_text(trace, crash->state), "still runs") == 0;
-    member->ending = lives ? HANG_LIVES : is_fault(crash->signal) ? HANG_CRASHED : HANG_KILLED;
+    bool fault = crash->signal == SIGSEGV || crash->signal == SIGBUS || crash->signal == SIGFPE ||
+                 crash->signal == SIGILL || crash->signal == SIGABRT || crash->signal == SIGTRAP ||
+                 crash->signal == SIGSYS;
+    member->ending = lives ? HANG_LIVES : fault ? HANG_CRASHED : HANG_KILLED;
     member->last = crash->alive > member->last ? crash->alive : member->last;
     member->last = crash->time != FIELD_ABSENT ? crash->time : member->last;
     if (member->ending != HANG_CRASHED)
         return 0;
     char text[128];
     snprintf(text, sizeof(text), "signal %" PRId64 " (%s)", crash->signal, trace_text(trace, crash->words));
-    member->how = hang_fronts_text(telling->fronts, text);
+    member->how = hang_fronts_text(publisher->fronts, text);
     return member->how == EVENT_NO_TEXT ? -1 : 0;
 }
 
 /* --- its GPU --- */
 
-static int tell_gpu(const struct telling *telling)
+static int publish_gpu(const struct publisher *publisher)
 {
-    struct hang_member *member = telling->member;
-    uint32_t index = telling->known->op;
-    const struct hang_gpu_op *first = index ? &telling->facts->ops.items[index - 1] : NULL;
+    struct hang_member *member = publisher->member;
+    uint32_t index = publisher->known->op;
+    const struct hang_gpu_op *first = index ? &publisher->facts->ops.items[index - 1] : NULL;
     if (!first || first->name == EVENT_NO_TEXT)
         return 0;
-    const struct trace_stream_id *where = dense_map_row(&telling->facts->op_ids, index - 1);
+    const struct trace_stream_id *where = dense_map_row(&publisher->facts->op_ids, index - 1);
     /* The end of the last operation of the stream. */
-    uint32_t stream = dense_map_lookup(&telling->trace->stream_ids, where, sizeof(*where));
-    int64_t before = stream == DENSE_MAP_NONE ? FIELD_ABSENT : telling->trace->streams.items[stream].last;
+    uint32_t stream = dense_map_lookup(&publisher->trace->stream_ids, where, sizeof(*where));
+    int64_t before = stream == DENSE_MAP_NONE ? FIELD_ABSENT : publisher->trace->streams.items[stream].last;
     int64_t since = before > first->launched ? before : first->launched;
     if (event_time_between(since, member->last) < HANG_LEAST_NS)
         return 0;
-    const char *name = trace_text(telling->trace, trace_shown(telling->trace, first->name));
+    const char *name = trace_text(publisher->trace, trace_shown(publisher->trace, first->name));
     bool kernel = strncmp(name, "Mem", strlen("Mem")) != 0;
     char words[TRACE_STREAM_WORDS];
     struct buffer text;
@@ -265,7 +258,7 @@ static int tell_gpu(const struct telling *telling)
     trace_stream_words(words, where->device, where->stream);
     buffer_format(&text, "%s%s has been running%s%s", kernel ? "kernel " : "", name, *words ? " on " : "", words);
     buffer_char(&text, '\0');
-    member->gpu = text.failure ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, text.data);
+    member->gpu = text.failure ? EVENT_NO_TEXT : hang_fronts_text(publisher->fronts, text.data);
     member->gpu_since = since;
     member->gpu_called = first->launched;
     buffer_release(&text);
@@ -274,72 +267,73 @@ static int tell_gpu(const struct telling *telling)
 
 /* --- its thread --- */
 
-static uint32_t copy_text(const struct telling *telling, uint32_t text)
+static uint32_t copy_text(const struct publisher *publisher, uint32_t text)
 {
-    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, trace_text(telling->trace, text));
+    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT
+                                 : hang_fronts_text(publisher->fronts, trace_text(publisher->trace, text));
 }
 
-static uint32_t thread_text(const struct telling *telling, const struct trace_thread_id *id)
+static uint32_t thread_text(const struct publisher *publisher, const struct trace_thread_id *id)
 {
-    int64_t index = trace_find_thread(telling->trace, id->process, event_id_value(id->thread));
-    uint32_t name = index == FIELD_ABSENT ? EVENT_NO_TEXT : telling->trace->threads.items[index].name;
+    int64_t index = trace_find_thread(publisher->trace, id->process, event_id_value(id->thread));
+    uint32_t name = index == FIELD_ABSENT ? EVENT_NO_TEXT : publisher->trace->threads.items[index].name;
     char text[64];
-    if (name != EVENT_NO_TEXT && *trace_text(telling->trace, name))
-        return copy_text(telling, name);
+    if (name != EVENT_NO_TEXT && *trace_text(publisher->trace, name))
+        return copy_text(publisher, name);
     snprintf(text, sizeof(text), "thread %" PRId64, event_id_value(id->thread));
-    return hang_fronts_text(telling->fronts, text);
+    return hang_fronts_text(publisher->fronts, text);
 }
 
 #define LINES 3
 
-/* Where the thread was, and who called that: "wait (ddp.py:19) < main (ddp.py:12)", lines of the program if any is. */
-static uint32_t lines_text(const struct telling *telling, int64_t stack)
+/* The innermost lines of a stack, "wait (ddp.py:19) < main (ddp.py:12)": the program's own lines if there are any. */
+static uint32_t lines_text(const struct publisher *publisher, int64_t stack)
 {
-    const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(telling->trace, stack);
-    size_t count = trace_stack(telling->trace, stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
+    const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(publisher->trace, stack);
+    size_t count = trace_stack(publisher->trace, stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
     char text[LINES * 160];
     for (size_t i = 0; i < count && lines < LINES; i++)
         if (frames[i]->owner == place->owner)
             length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.150s", lines++ ? " < " : "",
-                                       trace_text(telling->trace, frames[i]->place));
-    return lines ? hang_fronts_text(telling->fronts, text) : EVENT_NO_TEXT;
+                                       trace_text(publisher->trace, frames[i]->place));
+    return lines ? hang_fronts_text(publisher->fronts, text) : EVENT_NO_TEXT;
 }
 
-static void tell_host(const struct telling *telling)
+static void publish_host(const struct publisher *publisher)
 {
-    struct hang_member *member = telling->member;
-    const struct process_facts *known = telling->known;
-    const struct hang_thread *threads = telling->facts->threads.items;
+    struct hang_member *member = publisher->member;
+    const struct process_facts *known = publisher->known;
+    const struct hang_thread *threads = publisher->facts->threads.items;
     if (known->init) {
-        member->init = copy_text(telling, threads[known->init - 1].init);
+        member->init = copy_text(publisher, threads[known->init - 1].init);
         member->init_since = threads[known->init - 1].init_start;
     }
     if (!known->thread)
         return;
-    const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, known->thread - 1);
+    const struct trace_thread_id *id = dense_map_row(&publisher->facts->thread_ids, known->thread - 1);
     const struct hang_thread *thread = &threads[known->thread - 1];
-    const struct trace_open_call *open = known->open ? &telling->trace->open_calls.items[known->open - 1] : NULL;
+    const struct trace_open_call *open = known->open ? &publisher->trace->open_calls.items[known->open - 1] : NULL;
     member->in_call = open != NULL;
-    member->thread = thread_text(telling, id);
-    member->host = copy_text(telling, open ? open->function : thread->call);
+    member->thread = thread_text(publisher, id);
+    member->host = copy_text(publisher, open ? open->function : thread->call);
     member->host_since = open ? open->time : thread->called;
-    member->range = copy_text(telling, thread->range);
-    member->place = lines_text(telling, thread->stack);
+    member->range = copy_text(publisher, thread->range);
+    member->place = lines_text(publisher, thread->stack);
 }
 
-int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)
+int hang_facts_publish(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)
 {
-    struct telling telling = {.facts = facts, .trace = trace, .fronts = fronts};
-    int status = gather_threads(&telling) < 0 || gather_ops(&telling) < 0 || gather_ends(&telling) < 0 ? -1 : 0;
+    struct publisher publisher = {.facts = facts, .trace = trace, .fronts = fronts};
+    int status = gather_threads(&publisher) < 0 || gather_ops(&publisher) < 0 || gather_ends(&publisher) < 0 ? -1 : 0;
     for (size_t i = 0; status == 0 && i < fronts->members.count; i++) {
-        telling.member = &fronts->members.items[i];
-        telling.known = facts_of(&telling, telling.member->process);
-        if (!telling.known || tell_ending(&telling) < 0 || tell_gpu(&telling) < 0)
+        publisher.member = &fronts->members.items[i];
+        publisher.known = facts_of(&publisher, publisher.member->process);
+        if (!publisher.known || publish_ending(&publisher) < 0 || publish_gpu(&publisher) < 0)
             status = -1;
         else
-            tell_host(&telling);
+            publish_host(&publisher);
     }
-    dense_map_release(&telling.process_ids);
-    array_release(&telling.processes);
+    dense_map_release(&publisher.process_ids);
+    array_release(&publisher.processes);
     return status;
 }

@@ -1,8 +1,8 @@
 /*
- * What each rank of a trace did at its end, for hangs: how its process ended, what its GPU runs, and where the thread
- * is that communicates.
+ * What each rank of a trace did at its end, for hangs: how its process ended, what its GPU runs, and where its
+ * communicating thread is.
  *
- *     hang_facts_event() for each event of HANG_FACTS_CATEGORIES; after trace_finish() hang_facts_tell().
+ *     hang_facts_event() for each event of HANG_FACTS_CATEGORIES; after trace_finish() hang_facts_publish().
  */
 #ifndef GPUTRACE_ANALYSIS_HANG_HANG_FACTS_H
 #define GPUTRACE_ANALYSIS_HANG_HANG_FACTS_H
@@ -41,20 +41,20 @@ struct hang_gpu_op {
 struct hang_facts {
     struct dense_map thread_ids; /* struct trace_thread_id */
     ARRAY(struct hang_thread) threads;
-    uint64_t recent_process, recent_thread; /* of the last event … */
-    size_t recent;                          /* … its thread's index + 1; 0: none */
+    uint64_t recent_process, recent_thread; /* ids of the last event */
+    size_t recent;                          /* index + 1 of the last event's thread; 0: none */
     struct dense_map op_ids;                /* struct trace_stream_id */
     ARRAY(struct hang_gpu_op) ops;
 };
 
 void hang_facts_release(struct hang_facts *facts);
 
-/* Looks at the texts that the event refers to in STRINGS. Returns 0, or -1: no memory. */
+/* Reads an event, whose texts are in STRINGS. Returns 0, or -1: no memory. */
 int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event);
 
-/* Makes members of the trace's ranks. Before the operations. Returns 0, or -1: no memory. */
+/* Adds the trace's ranks to FRONTS as members, before the operations. Returns 0, or -1: no memory. */
 int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts);
-/* Sets what the members did, those that communicate included. After the operations. Returns 0, or -1: no memory. */
-int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts);
+/* Sets what each member of FRONTS did at the end, after all operations were added. Returns 0, or -1: no memory. */
+int hang_facts_publish(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Reads operations group by group. A group is dropped when the next one begins, unless an operation of it is
+ * unfinished.
+ */
 #include "analysis/hang/hang_fronts.h"
 
 #include <stdlib.h>
@@ -78,7 +82,7 @@ static bool differ(int64_t a, int64_t b)
     return a != FIELD_ABSENT && b != FIELD_ABSENT && a != b;
 }
 
-/* Whether ranks may each name another size: MPI_Allgatherv, all_to_allv. */
+/* Whether each rank may pass its own size, as to MPI_Allgatherv and all_to_allv. */
 static bool has_own_sizes(const struct hang_fronts *fronts, const struct collective *own)
 {
     const char *name = own->name == EVENT_NO_TEXT ? "" : interned(fronts->strings, own->name);
@@ -101,7 +105,7 @@ static struct hang_group *current(const struct hang_fronts *fronts)
     return &fronts->groups.items[fronts->groups.count - 1];
 }
 
-/* The group that was read is kept if it stands still. */
+/* Ends the group that is being read, and drops it if nobody waits in it. */
 static void close_group(struct hang_fronts *fronts)
 {
     bool pends = false;
@@ -133,7 +137,7 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
     return 0;
 }
 
-/* Remembers which member is a rank of the communicator, for sends whose receiver does nothing. */
+/* Records which member is which rank of the communicator, for sends whose receiver does nothing. */
 static int keep_place(struct hang_fronts *fronts, const struct collective *own, uint32_t member)
 {
     const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
@@ -146,7 +150,7 @@ static int keep_place(struct hang_fronts *fronts, const struct collective *own, 
     return place ? 0 : -1;
 }
 
-/* NULL: no memory. */
+/* The front of the rank of OWN in the group that is being read. Returns NULL without memory. */
 static struct hang_front *front_of(struct hang_fronts *fronts, const struct collective *own)
 {
     const struct hang_member *known = hang_fronts_member(fronts, own->rank, own->pid);
@@ -166,7 +170,7 @@ static struct hang_front *front_of(struct hang_fronts *fronts, const struct coll
     return &fronts->fronts.items[*index - 1];
 }
 
-static int take(struct hang_fronts *fronts, const struct collective *own)
+static int add_rank(struct hang_fronts *fronts, const struct collective *own)
 {
     struct hang_front *front = front_of(fronts, own);
     if (!front)
@@ -203,7 +207,7 @@ int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *r
         return -1;
     find_others(fronts, current(fronts), ranks, count);
     for (size_t i = 0; i < count; i++)
-        if (take(fronts, &ranks[i]) < 0)
+        if (add_rank(fronts, &ranks[i]) < 0)
             return -1;
     struct hang_group *group = current(fronts);
     bool all = count >= fronts->fronts.count - group->first_front &&

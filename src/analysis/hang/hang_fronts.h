@@ -1,7 +1,7 @@
 /*
  * How far each rank came in each communicator: the operation that it finished last, the one that it entered last, and
- * the first that it did not finish. Only communicators with an operation that somebody did not finish are kept, so that
- * memory does not depend on the number of operations.
+ * the first that it did not finish. Only communicators with an unfinished operation are kept, so that memory does not
+ * depend on the number of operations.
  */
 #ifndef GPUTRACE_ANALYSIS_HANG_HANG_FRONTS_H
 #define GPUTRACE_ANALYSIS_HANG_HANG_FRONTS_H
@@ -31,18 +31,18 @@ struct hang_member {
     int64_t rank;       /* of the job */
     event_id process;   /* its id, in its trace */
     uint32_t ending;    /* enum hang_ending */
-    uint32_t how;       /* it ended: "signal 11 (Segmentation fault)" */
+    uint32_t how;       /* how it ended: "signal 11 (Segmentation fault)" */
     int64_t last;       /* the time at which it was last seen */
     uint32_t gpu;       /* what its GPU runs that is not communication: "kernel spin() has been running on GPU 2" */
-    int64_t gpu_since;  /* … since then */
-    int64_t gpu_called; /* when it was launched */
-    uint32_t host;      /* what its thread that communicates was in: "cudaStreamSynchronize" */
-    int64_t host_since; /* … since then */
+    int64_t gpu_since;  /* when that began to run */
+    int64_t gpu_called; /* when that was launched */
+    uint32_t host;      /* the call that its communicating thread was in: "cudaStreamSynchronize" */
+    int64_t host_since; /* when that call began */
     uint32_t thread;    /* that thread: "thread 583 (python3)" */
-    uint32_t range;     /* the innermost range, or operator, that is open there */
+    uint32_t range;     /* the innermost open range or operator of that thread */
     uint32_t place;     /* its last lines: "load (train.py:31) < main (train.py:9)" */
-    uint32_t init;      /* the call that makes a communicator, which it is in */
-    int64_t init_since; /* … since then */
+    uint32_t init;      /* the open call that makes a communicator */
+    int64_t init_since; /* when that call began */
     uint32_t in_call;   /* 1: `host` is a call that had not returned; else the last call */
 };
 
@@ -50,22 +50,23 @@ struct hang_member {
 struct hang_front {
     uint32_t member;           /* index in members */
     bool finished, pends;      /* `done` and `pending` are known */
-    struct collective last;    /* the operation that it entered last … */
-    struct collective done;    /* … that it finished last … */
-    struct collective pending; /* … and the first after that, which it did not finish */
+    struct collective last;    /* the operation that it entered last */
+    struct collective done;    /* the one that it finished last */
+    struct collective pending; /* the first after that, which it did not finish */
 };
 
-/* Ranks whose operation is not that of the first rank, in the first operation in which there are any. */
+/* So many ranks are listed whose operation differs from that of the first rank. */
 #define HANG_OTHERS 8u
 
 /* The operations of a communicator, or those between two of its ranks. */
 struct hang_group {
     size_t first_front, front_count;
     int64_t size;     /* ranks; FIELD_ABSENT: not known */
-    bool has_kernels; /* a call alone is then no finished operation */
+    bool has_kernels; /* a call without a kernel is then not finished */
     bool any_finished;
-    struct collective finished; /* the last one that all ranks finished */
+    struct collective finished; /* the last operation that all ranks finished */
     unsigned other_count;       /* of others[] */
+    /* The first operation that was not the same on all ranks: of the first rank, and of others. */
     struct collective one, others[HANG_OTHERS];
 };
 
@@ -89,20 +90,21 @@ void hang_fronts_release(struct hang_fronts *fronts);
 /* The number of TEXT in hang_fronts.texts; EVENT_NO_TEXT: no memory, or TEXT is NULL. */
 uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text);
 
-/* The member of RANK; where that is FIELD_ABSENT, of PROCESS; made, with nothing known, when it is new. Valid until the
- * next one is made. NULL: no memory. */
+/* Returns the member of RANK, or of PROCESS if RANK is FIELD_ABSENT. A new member is made with nothing known. It is
+ * valid until the next one is made. Returns NULL without memory. */
 struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process);
 /* The index of the member that is RANK of the communicator of OWN; -1: not known. */
 int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank);
 
-/* All that took part in one operation, in the order of struct collectives_walk. Returns 0, or -1: no memory. */
+/* Adds an operation with all ranks that took part, in the order of struct collectives_walk. Returns 0, or -1: no
+ * memory. */
 int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *ranks, size_t count);
 /* After the last. */
 void hang_fronts_end(struct hang_fronts *fronts);
 
-/* By the order of operations within a group. */
+/* Compares the places of two operations of a group. */
 int hang_fronts_order(const struct collective *left, const struct collective *right);
-/* Whether one of two ranks called another operation than the other: another kind, size or root. */
+/* Whether the operations of two ranks do not match: they have another kind, size or root. */
 bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *one, const struct collective *other);
 /* When a rank finished an operation; FIELD_ABSENT: not known. */
 int64_t hang_fronts_finished_at(const struct collective *own);

@@ -1,3 +1,6 @@
+/*
+ * The columns of the table, and the functions that write their cells.
+ */
 #include "analysis/hang/hang_table.h"
 
 #include <inttypes.h>
@@ -6,7 +9,7 @@
 #include "analysis/hang/hang_words.h"
 #include "common/buffer.h"
 
-/* A hang that a row is about. */
+/* The hang of a row. */
 struct hang_row {
     const struct hangs *hangs;
     const struct hang *hang;
@@ -41,23 +44,23 @@ static void write_finished(struct buffer *out, const struct hang_row *item)
 static void write_ranks(struct buffer *out, const struct hang_row *item, enum hang_role role)
 {
     const struct hangs *hangs = item->hangs;
-    const struct hang_part *parts = hang_parts(hangs, item->hang);
+    const struct hang_rank *ranks = hang_ranks(hangs, item->hang);
     size_t shown = 0;
-    for (size_t i = 0; i < item->hang->part_count && shown < RANKS_DESCRIBED; i++) {
-        if (parts[i].role != role)
+    for (size_t i = 0; i < item->hang->rank_count && shown < RANKS_DESCRIBED; i++) {
+        if (ranks[i].role != role)
             continue;
         buffer_text(out, shown++ ? "; " : "");
-        hang_write_member(out, &hangs->fronts.members.items[parts[i].member]);
-        if (role == HANG_MISSING && parts[i].entered) {
+        hang_write_member(out, &hangs->fronts.members.items[ranks[i].member]);
+        if (role == HANG_MISSING && ranks[i].entered) {
             buffer_text(out, ", which entered ");
-            hang_write_operation(out, hangs, &parts[i].own);
+            hang_write_operation(out, hangs, &ranks[i].own);
             buffer_text(out, " last");
         }
         buffer_text(out, ": ");
         if (role == HANG_MISSING)
-            hang_write_doing(out, hangs, &parts[i]);
+            hang_write_doing(out, hangs, &ranks[i]);
         else
-            hang_write_operation(out, hangs, &parts[i].own);
+            hang_write_operation(out, hangs, &ranks[i].own);
     }
     if (item->hang->counts[role] > shown)
         buffer_format(out, "; and %zu more", item->hang->counts[role] - shown);
@@ -91,7 +94,7 @@ static void write_difference(struct buffer *out, const struct hang_row *item)
     write_one_of_two(out, item, &item->hang->other);
 }
 
-/* A text of the paragraph: the column's `at` is its writer. The cell is empty if that writes nothing. */
+/* Fills a cell by the writer whose number is the column's `at`. The cell is empty if the writer writes nothing. */
 static struct cell fill_written(struct report_row *row, const struct column *column)
 {
     static void (*const writers[])(struct buffer *out, const struct hang_row *item) = {
@@ -100,7 +103,7 @@ static struct cell fill_written(struct report_row *row, const struct column *col
     buffer_init_memory(&text);
     writers[column->at](&text, row->item);
     if (text.length > 0 || text.failure)
-        return table_sink(row->table, &text);
+        return table_text_from_buffer(row->table, &text);
     buffer_release(&text);
     return (struct cell){0};
 }
@@ -115,32 +118,32 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
 
 /* --- for programs --- */
 
-/* "0,1,3": the ranks of the role that is the column's `at`. */
+/* Fills a cell with the ranks of the role that is the column's `at`: "0,1,3". */
 static struct cell fill_ranks(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
-    const struct hang_part *parts = hang_parts(item->hangs, item->hang);
+    const struct hang_rank *ranks = hang_ranks(item->hangs, item->hang);
     struct buffer text;
     if (item->hang->counts[column->at] == 0)
         return (struct cell){0};
     buffer_init_memory(&text);
-    for (size_t i = 0; i < item->hang->part_count; i++)
-        if (parts[i].role == column->at)
-            buffer_format(&text, "%s%" PRId64, text.length > 0 ? "," : "", hang_number(item->hangs, &parts[i]));
-    return table_sink(row->table, &text);
+    for (size_t i = 0; i < item->hang->rank_count; i++)
+        if (ranks[i].role == column->at)
+            buffer_format(&text, "%s%" PRId64, text.length > 0 ? "," : "", hang_number(item->hangs, &ranks[i]));
+    return table_text_from_buffer(row->table, &text);
 }
 
 static struct cell fill_gone(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
-    const struct hang_part *parts = hang_parts(item->hangs, item->hang);
+    const struct hang_rank *ranks = hang_ranks(item->hangs, item->hang);
     int64_t gone = 0;
-    for (size_t i = 0; i < item->hang->part_count; i++)
-        gone += parts[i].is_gone;
+    for (size_t i = 0; i < item->hang->rank_count; i++)
+        gone += ranks[i].is_gone;
     return cell_integer(gone);
 }
 
-/* A text, or a number, of the hang. */
+/* Fills a cell with the text at the column's `at` in the hang. */
 static struct cell fill_text(struct report_row *row, const struct column *column)
 {
     const char *hang = (const char *)((const struct hang_row *)row->item)->hang;
@@ -222,7 +225,7 @@ const struct hangs *hangs_found(const struct trace *trace)
             status = hang_fronts_operation(&hangs->fronts, ranks, count);
         status = collectives_walk_end(&walk) ?: status;
     }
-    status = status ?: hang_facts_tell(&state->facts, trace, &hangs->fronts);
+    status = status ?: hang_facts_publish(&state->facts, trace, &hangs->fronts);
     status = status ?: hangs_finish(hangs);
     return status == 0 ? hangs : NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * The table of hangs (analysis/hang/hang.h): a paragraph for each. Of section_hang, and of the report of a job.
+ * The table of hangs, with a paragraph for each, for the reports of a trace and of a job.
  */
 #ifndef GPUTRACE_ANALYSIS_HANG_HANG_TABLE_H
 #define GPUTRACE_ANALYSIS_HANG_HANG_TABLE_H
@@ -22,7 +22,7 @@ const struct hangs *hangs_found(const struct trace *trace);
 #define HANG_COLUMNS 21
 extern const struct column hang_columns[HANG_COLUMNS];
 
-/* Adds the rows of HANGS to ROW's table, which has these columns: causes come before what follows from them. */
+/* Adds the rows of HANGS to ROW's table, which has hang_columns. Hangs that follow from another one come last. */
 void hang_fill(struct report_row *row, const struct hangs *hangs);
 
 #endif

@@ -1,9 +1,15 @@
+/*
+ * Writes the ranks of the sentence: ranks as a list, the operation, and what a rank did.
+ */
 #include "analysis/hang/hang_words.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/base/value_text.h"
+#include "analysis/engine/findings.h"
 #include "common/buffer.h"
 
 static const char *text_of(const struct hangs *hangs, uint32_t text)
@@ -23,7 +29,7 @@ void hang_write_ns(struct buffer *out, int64_t ns)
     write_value(out, ns, TYPE_NS, 0);
 }
 
-/* WORD and the time; nothing if the time is not known. */
+/* Writes WORD and TIME, or nothing if TIME is not known. */
 static void write_time(struct buffer *out, const struct hangs *hangs, const char *word, int64_t time)
 {
     if (time == FIELD_ABSENT)
@@ -66,28 +72,28 @@ void hang_write_operation(struct buffer *out, const struct hangs *hangs, const s
 
 /* --- ranks --- */
 
-int64_t hang_number(const struct hangs *hangs, const struct hang_part *part)
+int64_t hang_number(const struct hangs *hangs, const struct hang_rank *rank)
 {
-    const struct hang_member *member = &hangs->fronts.members.items[part->member];
+    const struct hang_member *member = &hangs->fronts.members.items[rank->member];
     return member->rank != FIELD_ABSENT ? member->rank : event_id_value(member->process);
 }
 
-/* The next of ROLE from index AT on; the count of parts: there is none. */
+/* Returns the index of the next rank of ROLE from AT on, or rank_count. */
 static size_t next_of(const struct hangs *hangs, const struct hang *hang, enum hang_role role, size_t at)
 {
-    const struct hang_part *parts = hang_parts(hangs, hang);
-    while (at < hang->part_count && parts[at].role != role)
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
+    while (at < hang->rank_count && ranks[at].role != role)
         at++;
     return at;
 }
 
-/* Three or more numbers that follow one another are one item: "0 to 61". */
-static size_t end_of_run(const struct hangs *hangs, const struct hang *hang, enum hang_role role, size_t at)
+/* Returns the last of consecutive numbers from AT on, which are written as "0 to 61" if there are four or more. */
+static size_t end_of_range(const struct hangs *hangs, const struct hang *hang, enum hang_role role, size_t at)
 {
-    const struct hang_part *parts = hang_parts(hangs, hang);
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
     size_t last = at, length = 1;
-    for (size_t next; (next = next_of(hangs, hang, role, last + 1)) < hang->part_count &&
-                      hang_number(hangs, &parts[next]) == hang_number(hangs, &parts[last]) + 1;
+    for (size_t next; (next = next_of(hangs, hang, role, last + 1)) < hang->rank_count &&
+                      hang_number(hangs, &ranks[next]) == hang_number(hangs, &ranks[last]) + 1;
          length++)
         last = next;
     return length >= 4 ? last : at;
@@ -98,19 +104,19 @@ static size_t end_of_run(const struct hangs *hangs, const struct hang *hang, enu
 /* The ranks of ROLE: "0, 1 and 3", or "0 to 61 and 63". Of processes without a rank their pids. */
 static void write_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role)
 {
-    const struct hang_part *parts = hang_parts(hangs, hang);
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
     size_t at = next_of(hangs, hang, role, 0), shown = 0;
-    while (at < hang->part_count) {
-        size_t last = end_of_run(hangs, hang, role, at), next = next_of(hangs, hang, role, last + 1);
+    while (at < hang->rank_count) {
+        size_t last = end_of_range(hangs, hang, role, at), next = next_of(hangs, hang, role, last + 1);
         if (++shown > RANKS_SHOWN) {
             buffer_text(out, " and others");
             return;
         }
         if (shown > 1)
-            buffer_text(out, next < hang->part_count ? ", " : " and ");
-        buffer_i64(out, hang_number(hangs, &parts[at]));
+            buffer_text(out, next < hang->rank_count ? ", " : " and ");
+        buffer_i64(out, hang_number(hangs, &ranks[at]));
         if (last > at)
-            buffer_format(out, " to %" PRId64, hang_number(hangs, &parts[last]));
+            buffer_format(out, " to %" PRId64, hang_number(hangs, &ranks[last]));
         at = next;
     }
 }
@@ -119,7 +125,7 @@ static void write_ranks(struct buffer *out, const struct hangs *hangs, const str
 static void write_named_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang,
                               enum hang_role role)
 {
-    const struct hang_part *first = hang_parts(hangs, hang) + next_of(hangs, hang, role, 0);
+    const struct hang_rank *first = hang_ranks(hangs, hang) + next_of(hangs, hang, role, 0);
     bool ranks = hangs->fronts.members.items[first->member].rank != FIELD_ABSENT, several = hang->counts[role] > 1;
     buffer_text(out, ranks ? several ? "ranks " : "rank " : several ? "processes " : "process ");
     write_ranks(out, hangs, hang, role);
@@ -155,19 +161,19 @@ static void write_host(struct buffer *out, const struct hangs *hangs, const stru
         buffer_format(out, ", last seen in %s", text_of(hangs, member->place));
 }
 
-void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang_part *part)
+void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struct hang_rank *rank)
 {
-    const struct hang_member *member = &hangs->fronts.members.items[part->member];
-    if (part->is_gone) {
+    const struct hang_member *member = &hangs->fronts.members.items[rank->member];
+    if (rank->is_gone) {
         bool killed = member->ending == HANG_KILLED;
         const char *ended = member->ending == HANG_FINISHED ? "exited" : "died";
         buffer_format(out, "its process %s", killed ? "was killed" : ended);
         write_time(out, hangs, killed ? "; it was last seen at " : " at ", member->last);
         if (member->ending == HANG_CRASHED && member->how != EVENT_NO_TEXT)
             buffer_format(out, " by %s", text_of(hangs, member->how));
-    } else if (part->waits_elsewhere) {
+    } else if (rank->waits_elsewhere) {
         buffer_text(out, "it waits in ");
-        write_what(out, hangs, &hangs->items.items[part->waits_elsewhere - 1]);
+        write_what(out, hangs, &hangs->items.items[rank->waits_elsewhere - 1]);
     } else if (member->gpu != EVENT_NO_TEXT) {
         buffer_format(out, "its %s", text_of(hangs, member->gpu));
         write_time(out, hangs, " since ", member->gpu_since);
@@ -182,32 +188,32 @@ void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struc
 
 static void write_missing(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
 {
-    const struct hang_part *parts = hang_parts(hangs, hang);
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
     size_t at = next_of(hangs, hang, HANG_MISSING, 0);
     size_t gone = at;
-    while (gone < hang->part_count && !(parts[gone].role == HANG_MISSING && parts[gone].is_gone))
+    while (gone < hang->rank_count && !(ranks[gone].role == HANG_MISSING && ranks[gone].is_gone))
         gone++;
-    at = gone < hang->part_count ? gone : at; /* a process that died says more than others */
+    at = gone < hang->rank_count ? gone : at; /* a process that died is the more likely cause */
     buffer_text(out, "; ");
     write_named_ranks(out, hangs, hang, HANG_MISSING);
     buffer_text(out, " never entered it: ");
     if (hang->counts[HANG_MISSING] > 1) {
         buffer_text(out, "of ");
-        hang_write_member(out, &hangs->fronts.members.items[parts[at].member]);
+        hang_write_member(out, &hangs->fronts.members.items[ranks[at].member]);
         buffer_text(out, ", ");
     }
-    hang_write_doing(out, hangs, &parts[at]);
+    hang_write_doing(out, hangs, &ranks[at]);
 }
 
-/* All entered the same operation. */
+/* Writes why an operation stands still that every rank entered. */
 static void write_nobody_missing(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
 {
-    const struct hang_part *parts = hang_parts(hangs, hang);
-    const struct hang_part *behind = NULL;
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
+    const struct hang_rank *behind = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < hang->part_count; i++) {
-        behind = parts[i].behind && !behind ? &parts[i] : behind;
-        count += parts[i].behind;
+    for (size_t i = 0; i < hang->rank_count; i++) {
+        behind = ranks[i].behind && !behind ? &ranks[i] : behind;
+        count += ranks[i].behind;
     }
     if (behind && count < hang->counts[HANG_WAITS]) {
         buffer_text(out, "; on ");
@@ -232,12 +238,12 @@ void hang_write_verdict(struct buffer *out, const struct hangs *hangs, const str
     buffer_text(out, hang->counts[HANG_WAITS] > 1 ? " wait in " : " waits in ");
     write_what(out, hangs, hang);
     if (hang->counts[HANG_OTHER] > 0) {
-        const struct hang_part *parts = hang_parts(hangs, hang);
+        const struct hang_rank *ranks = hang_ranks(hangs, hang);
         size_t at = next_of(hangs, hang, HANG_OTHER, 0);
         buffer_text(out, "; ");
         write_named_ranks(out, hangs, hang, HANG_OTHER);
         buffer_text(out, " entered ");
-        hang_write_operation(out, hangs, &parts[at].own);
+        hang_write_operation(out, hangs, &ranks[at].own);
         buffer_text(out, " instead");
     }
     if (hang->counts[HANG_MISSING] > 0)
@@ -247,4 +253,43 @@ void hang_write_verdict(struct buffer *out, const struct hangs *hangs, const str
                       hang->unknown > 1 ? "ranks" : "rank", hang->unknown > 1 ? "were" : "was");
     if (hang->counts[HANG_OTHER] + hang->counts[HANG_MISSING] == 0 && hang->unknown == 0)
         write_nobody_missing(out, hangs, hang);
+}
+
+/* --- the finding --- */
+
+const struct hang *hang_worth_finding(const struct hangs *hangs)
+{
+    for (size_t i = 0; i < hangs->items.count; i++) {
+        const struct hang *hang = &hangs->items.items[i];
+        if (!hang->follows && (hang->since == FIELD_ABSENT || hang->waited >= FINDING_HANG_NS))
+            return hang;
+    }
+    return NULL;
+}
+
+int hang_write_finding(char *text, char *advice, const struct hangs *hangs, const struct hang *hang)
+{
+    const struct hang_rank *ranks = hang_ranks(hangs, hang);
+    char since[64] = "";
+    struct buffer words;
+    if (hang->since != FIELD_ABSENT)
+        snprintf(since, sizeof(since), " since %s", amount_time(hang->since - hangs->origin).text);
+    buffer_init_memory(&words);
+    buffer_format(&words, "The job hangs%s: ", since);
+    size_t verdict = words.length;
+    hang_write_verdict(&words, hangs, hang);
+    buffer_char(&words, '\0');
+    if (!words.failure) {
+        words.data[verdict] = (char)tolower(words.data[verdict]);
+        snprintf(text, FINDING_TEXT, "%s", words.data);
+        *advice = '\0';
+    }
+    for (size_t i = 0; i < hang->rank_count && !words.failure && !*advice; i++)
+        if (ranks[i].role == HANG_MISSING)
+            snprintf(advice, FINDING_TEXT, "See why %s %" PRId64 " %s; the others wait for it.",
+                     hangs->fronts.members.items[ranks[i].member].rank == FIELD_ABSENT ? "process" : "rank",
+                     hang_number(hangs, &ranks[i]), ranks[i].is_gone ? "ended" : "is there");
+    int failure = words.failure;
+    buffer_release(&words);
+    return failure ? -1 : 0;
 }

@@ -21,54 +21,17 @@
 
 /* --- ranks that wait for one another for ever --- */
 
-const struct hang *finding_hang(const struct hangs *hangs)
-{
-    for (size_t i = 0; i < hangs->items.count; i++) {
-        const struct hang *hang = &hangs->items.items[i];
-        if (!hang->follows && (hang->since == FIELD_ABSENT || hang->waited >= FINDING_HANG_NS))
-            return hang;
-    }
-    return NULL;
-}
-
-int finding_say_hang(char *text, char *advice, const struct hangs *hangs, const struct hang *hang)
-{
-    const struct hang_part *parts = hang_parts(hangs, hang);
-    char since[64] = "";
-    struct buffer words;
-    if (hang->since != FIELD_ABSENT)
-        snprintf(since, sizeof(since), " since %s", amount_time(hang->since - hangs->origin).text);
-    buffer_init_memory(&words);
-    buffer_format(&words, "The job hangs%s: ", since);
-    size_t verdict = words.length;
-    hang_write_verdict(&words, hangs, hang);
-    buffer_char(&words, '\0');
-    if (!words.failure) {
-        words.data[verdict] = (char)tolower(words.data[verdict]);
-        snprintf(text, FINDING_TEXT, "%s", words.data);
-        *advice = '\0';
-    }
-    for (size_t i = 0; i < hang->part_count && !words.failure && !*advice; i++)
-        if (parts[i].role == HANG_MISSING)
-            snprintf(advice, FINDING_TEXT, "See why %s %" PRId64 " %s; the others wait for it.",
-                     hangs->fronts.members.items[parts[i].member].rank == FIELD_ABSENT ? "process" : "rank",
-                     hang_number(hangs, &parts[i]), parts[i].is_gone ? "ended" : "is there");
-    int failure = words.failure;
-    buffer_release(&words);
-    return failure ? -1 : 0;
-}
-
 static int hang_find(void *state, struct findings *findings)
 {
     const struct hangs *hangs = hangs_found(findings->trace);
-    const struct hang *hang = hangs ? finding_hang(hangs) : NULL;
-    struct finding_place place = finding_nowhere();
+    const struct hang *hang = hangs ? hang_worth_finding(hangs) : NULL;
+    struct finding_place place = place_none();
     if (!hang)
         return hangs ? 0 : -1;
     place.time = hang->since;
     place.until = hang->since == FIELD_ABSENT ? FIELD_ABSENT : hang->since + hang->waited;
     struct finding *finding = finding_add(findings, 0, 0, (int64_t)hang->counts[HANG_WAITS], &place);
-    return finding ? finding_say_hang(finding->text, finding->advice, hangs, hang) : 0;
+    return finding ? hang_write_finding(finding->text, finding->advice, hangs, hang) : 0;
 }
 
 const struct rule rule_hang = {
@@ -97,15 +60,15 @@ static int crashed_find(void *state, struct findings *findings)
     const struct trace_crash *crash = &trace->crashes.items[0];
     for (size_t i = 1; i < trace->crashes.count; i++)
         crash = died_at(&trace->crashes.items[i]) < died_at(crash) ? &trace->crashes.items[i] : crash;
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     place.time = crash->time;
     place.stack = crash->stack;
     struct finding *finding = finding_add(findings, 0, 0, (int64_t)trace->crashes.count, &place);
     if (!finding)
         return 0;
     const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
-    finding_say(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
-                *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others after it" : "");
+    finding_format(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
+                   *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others after it" : "");
     size_t length = strlen(finding->text);
     if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
         snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operation%s had not finished",
@@ -151,10 +114,10 @@ static int lost_find(void *state, struct findings *findings)
     struct finding_name name = finding_name(trace, largest->name);
     for (char *at = name.text; *at; at++)
         *at = *at == '_' ? ' ' : *at;
-    return finding_say(finding_add(findings, 0, 0, count, NULL),
-                       "%s record%s lost or doubtful%s \"%s\": sums may be too small, and findings may be missing",
-                       amount_count(count).text, count == 1 ? " is" : "s are", count == 1 ? "," : ", most of them",
-                       name.text);
+    return finding_format(finding_add(findings, 0, 0, count, NULL),
+                          "%s record%s lost or doubtful%s \"%s\": sums may be too small, and findings may be missing",
+                          amount_count(count).text, count == 1 ? " is" : "s are", count == 1 ? "," : ", most of them",
+                          name.text);
 }
 
 const struct rule rule_lost_records = {
@@ -191,7 +154,7 @@ static int failed_find(void *state, struct findings *findings)
     char text[3 * FINDING_NAME] = "";
     int64_t count = 0, shown = 0;
     bool asserted = false;
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     for (size_t i = 0; i < failures->items.count; i++) {
         const struct failure *one = &failures->items.items[i];
         const struct failure_key *key = dense_map_row(&failures->keys, i);
@@ -216,8 +179,9 @@ static int failed_find(void *state, struct findings *findings)
     if (asserted)
         finding_advise(finding,
                        "The assertion's file, line, block and thread are in what the program wrote to stderr.");
-    return finding_say(finding, "%s%s CUDA call%s failed: %s%s", asserted ? "A kernel's assertion failed; " : "",
-                       amount_count(count).text, amount_word(count, "", "s"), text, shown < count ? " and others" : "");
+    return finding_format(finding, "%s%s CUDA call%s failed: %s%s", asserted ? "A kernel's assertion failed; " : "",
+                          amount_count(count).text, amount_word(count, "", "s"), text,
+                          shown < count ? " and others" : "");
 }
 
 const struct rule rule_failed_calls = {
@@ -252,8 +216,8 @@ static uint32_t find_line(const struct trace *trace, const char *name, const cha
 static int add_line(struct findings *findings, uint32_t line, const char *what)
 {
     struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, FIELD_ABSENT, NULL);
-    return finding_say(finding, "%s: %.300s", trace_said(findings->trace, what).text,
-                       trace_text(findings->trace, line));
+    return finding_format(finding, "%s: %.300s", trace_said(findings->trace, what).text,
+                          trace_text(findings->trace, line));
 }
 
 static int hazards_find(void *state, struct findings *findings)
@@ -287,7 +251,7 @@ static int freed_event(void *state, const struct trace *trace, const struct even
     bool refused = event->return_value != FIELD_ABSENT && event->return_value != 0 && event->fault != EVENT_NO_TEXT;
     bool twice = refused && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
     if (twice && event->phase != HEAP_OUTSIDE && freed->doubles++ == 0) {
-        freed->first = finding_nowhere();
+        freed->first = place_none();
         freed->first.time = event->start;
         freed->first.stack = event->stack;
     }
@@ -299,9 +263,9 @@ static int double_find(void *state, struct findings *findings)
     const struct freed *freed = state;
     int64_t count = freed->doubles;
     bool one = count == 1;
-    return finding_say(count > 0 ? finding_add(findings, 0, 0, count, &freed->first) : NULL,
-                       "%s call%s free%s memory that was freed before", amount_count(count).text, one ? "" : "s",
-                       one ? "s" : "");
+    return finding_format(count > 0 ? finding_add(findings, 0, 0, count, &freed->first) : NULL,
+                          "%s call%s free%s memory that was freed before", amount_count(count).text, one ? "" : "s",
+                          one ? "s" : "");
 }
 
 const struct rule rule_double_free = {
@@ -361,17 +325,17 @@ static int leaked_find(void *state, struct findings *findings)
     const struct heap_group_id *id = heap_group_id(heap, group);
     const struct heap_place *place = &heap->places.items[heap->groups.items[group].place];
     int64_t count = heap->groups.items[group].live;
-    struct finding_place where = finding_nowhere();
+    struct finding_place where = place_none();
     where.stack = id->stack;
     struct finding *finding = finding_add(findings, 0, 0, count, &where);
     struct amount size = amount_bytes(id->size), number = amount_count(count);
     if (grows)
-        return finding_say(finding,
-                           "Memory grows during all of the run: %s allocations of %s are never freed, %s in all",
-                           number.text, size.text, amount_bytes(heap_group_bytes(id, count)).text);
-    return finding_say(finding, "%s of the peak of %s was not freed at the end, most of it %s allocation%s of %s",
-                       amount_bytes(place->bytes).text, amount_bytes(place->peak).text, number.text,
-                       amount_word(count, "", "s"), size.text);
+        return finding_format(finding,
+                              "Memory grows during all of the run: %s allocations of %s are never freed, %s in all",
+                              number.text, size.text, amount_bytes(heap_group_bytes(id, count)).text);
+    return finding_format(finding, "%s of the peak of %s was not freed at the end, most of it %s allocation%s of %s",
+                          amount_bytes(place->bytes).text, amount_bytes(place->peak).text, number.text,
+                          amount_word(count, "", "s"), size.text);
 }
 
 static void freed_release(void *state)

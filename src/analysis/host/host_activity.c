@@ -1,25 +1,30 @@
+/*
+ * Finds what a thread did at a time by its recorded states, else by the samples around it. For a wait it follows the
+ * threads that ended it, or searches the thread that ran most meanwhile.
+ */
 #include "analysis/host/host_activity.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 
-/* A sample says what a running thread did up to so many periods before and after it. */
+/* A sample stands for what a running thread did up to so many periods before and after it. */
 #define REACH_PERIODS 2
-/* Where states of threads were not recorded: without a sample for so many periods, a thread did not run. */
+/* Without recorded states: a thread did not run if it has no sample for so many periods. */
 #define OFF_PERIODS 5
-/* Of a wait that nobody is known to have ended: another thread is named that ran for so many percent of it. */
+/* If it is not known who ended a wait, a thread that ran for so many percent of it is named. */
 #define MEANWHILE_PERCENT 50
-/* Without states, such a wait is known less well: it may be several, with work between them. */
+/* Without recorded states, such a wait may be several waits with work between them. */
 #define MEANWHILE_PERCENT_OFF 20
-/* Questions before the memory of what was looked at is given back. */
+/* Samples and states are evicted from memory after so many questions. */
 #define EVICT_AFTER (1 << 16)
-/* In a shorter wait, one sample would say that the thread ran all the time. */
+/* In a shorter wait, one sample would make a thread seem to have run all the time. */
 #define MEANWHILE_PERIODS 2
-/* A thread that waits for a thread that waits …: so many are looked at. */
+/* A chain of threads that wait for each other is followed for so many threads. */
 #define CHAIN 3
 
 int host_activities_init(struct host_activities *all, const struct trace *trace)
@@ -38,15 +43,15 @@ void host_activities_release(struct host_activities *all)
     array_release(&all->touched);
 }
 
-/* --- what a thread mostly did in some time --- */
+/* --- what a thread mostly did in an interval --- */
 
 struct mostly {
     uint32_t site, doing; /* EVENT_NO_TEXT: nothing is known */
     int64_t ran, waited;  /* ns; a thread that waited for a processor ran */
-    int64_t waker; /* of the longest wait, if the thread waited for longer than it ran; FIELD_ABSENT: not known */
+    int64_t waker; /* who ended the longest wait, if the thread waited longer than it ran; FIELD_ABSENT: not known */
 };
 
-/* Times of doings, and the one that took most. */
+/* The doing that took most time so far. */
 struct most {
     int64_t ns;
     uint32_t site, doing;
@@ -65,14 +70,14 @@ static int add_doing(struct host_activities *all, struct most *most, uint32_t si
     return 0;
 }
 
-static void forget_sums(struct host_activities *all)
+static void clear_sums(struct host_activities *all)
 {
     for (size_t i = 0; i < all->touched.count; i++)
         all->sums.items[all->touched.items[i]] = 0;
     all->touched.count = 0;
 }
 
-/* By samples. */
+/* Adds the doings of a thread by its samples. */
 static int add_samples(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
                        struct most *most)
 {
@@ -85,11 +90,11 @@ static int add_samples(struct host_activities *all, uint32_t thread, int64_t sta
         sum_add(&mostly->ran, samples->period);
         status = add_doing(all, most, site, all->sites.sites.items[site].doing, samples->period);
     }
-    forget_sums(all);
+    clear_sums(all);
     return status;
 }
 
-/* By states. READY: when the thread wanted a processor. */
+/* Adds the doings of a thread by its states. READY: those in which it waited for a processor. */
 static int add_states(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
                       struct most *most, struct most *ready)
 {
@@ -109,7 +114,7 @@ static int add_states(struct host_activities *all, uint32_t thread, int64_t star
         }
         status = add_doing(all, off ? most : ready, state->site, host_sites_of_state(&all->sites, state), to - from);
     }
-    forget_sums(all);
+    clear_sums(all);
     return status;
 }
 
@@ -131,7 +136,8 @@ static int find_mostly(struct host_activities *all, uint32_t thread, int64_t sta
 
 /* --- what it waited for --- */
 
-/* What people call THREAD beside ANOTHER, as a number of sites.words. */
+/* The name of THREAD beside ANOTHER, as a number of sites.words: its own name unless both have the same, else its id.
+ */
 static uint32_t name_thread(struct host_activities *all, uint32_t thread, uint32_t another)
 {
     const struct trace *trace = all->trace;
@@ -154,7 +160,7 @@ struct other {
     uint32_t site, doing; /* EVENT_NO_TEXT: not known */
 };
 
-/* From the thread that woke THREAD to the one that it waited for. */
+/* Follows the wakers from THREAD on to the thread that it waited for. */
 static int follow(struct host_activities *all, uint32_t thread, const struct host_state *state, struct other *other)
 {
     uint32_t next = trace_find_waker(all->trace, thread, state->waker);
@@ -171,7 +177,8 @@ static int follow(struct host_activities *all, uint32_t thread, const struct hos
     return 0;
 }
 
-/* Of threads of other processes those count that do not use CUDA themselves: workers. */
+/* Whether BY may wait for THREAD: another thread of its process, or one of a process that does not use CUDA, such as a
+ * worker. */
 static bool may_be_waited_for(const struct trace *trace, uint32_t thread, uint32_t by)
 {
     uint32_t process = trace->threads.items[thread].process;
@@ -200,7 +207,7 @@ static int find_busiest(struct host_activities *all, uint32_t thread, int64_t st
 
 /* --- activities --- */
 
-static uint32_t put_activity(struct host_activities *all, uint32_t thread, uint32_t doing, const struct other *other)
+static uint32_t add_activity(struct host_activities *all, uint32_t thread, uint32_t doing, const struct other *other)
 {
     struct host_activity activity = {doing, HOST_ALONE, EVENT_NO_TEXT, EVENT_NO_TEXT};
     if (other->thread != LAUNCHED_NO_THREAD) {
@@ -212,7 +219,7 @@ static uint32_t put_activity(struct host_activities *all, uint32_t thread, uint3
     return dense_map_number(&all->known, &activity, sizeof(activity));
 }
 
-/* FREELY: who woke the thread cannot be known, so another may be named that ran. */
+/* Finds the thread that a wait of THREAD is about, if any. */
 static int find_other(struct host_activities *all, uint32_t thread, const struct host_state *state, enum host_kind kind,
                       struct other *other)
 {
@@ -236,7 +243,7 @@ static int at_wait(struct host_activities *all, uint32_t thread, const struct ho
         *wait = (struct host_wait){.start = state->start,
                                    .end = state->end,
                                    .thread = thread,
-                                   .activity = put_activity(all, thread, doing, &other),
+                                   .activity = add_activity(all, thread, doing, &other),
                                    .site = state->site,
                                    .other_site = other.site,
                                    .any = true};
@@ -245,7 +252,7 @@ static int at_wait(struct host_activities *all, uint32_t thread, const struct ho
     return wait->activity == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* The sample of a site without a known doing says nothing. */
+/* What the thread did at SITE. The activity is EVENT_NO_TEXT if the doing of the site is not known. */
 static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site, int64_t until,
                      struct host_moment *moment)
 {
@@ -254,7 +261,7 @@ static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site
     *moment = (struct host_moment){EVENT_NO_TEXT, site, EVENT_NO_TEXT, until};
     if (doing == EVENT_NO_TEXT)
         return 0;
-    moment->activity = put_activity(all, thread, doing, &nobody);
+    moment->activity = add_activity(all, thread, doing, &nobody);
     return moment->activity == DENSE_MAP_NONE ? -1 : 0;
 }
 
@@ -308,4 +315,83 @@ int host_activities_at(struct host_activities *all, uint32_t thread, int64_t tim
     if (moment->until <= time)
         moment->until = time + 1;
     return status;
+}
+
+/* --- words: with the line that took longest --- */
+
+/* A frame of an activity: of its thread, or of the other thread. */
+struct place_key {
+    uint64_t activity; /* its number * 2, + 1 for the other thread */
+    uint64_t frame;
+};
+
+static int weigh(struct host_activities *all, uint64_t activity, uint32_t site, int64_t ns)
+{
+    if (site == EVENT_NO_TEXT || all->sites.sites.items[site].frame == EVENT_NO_TEXT)
+        return 0;
+    const struct place_key key = {activity, all->sites.sites.items[site].frame};
+    struct host_place_time *time = dense_map_item(&all->places, &key, &all->times);
+    if (!time)
+        return -1;
+    sum_add(&time->ns, ns);
+    time->site = site;
+    return 0;
+}
+
+int host_activities_weigh(struct host_activities *all, const struct host_moment *moment, int64_t ns)
+{
+    uint64_t number = 2 * (uint64_t)moment->activity;
+    if (moment->activity == EVENT_NO_TEXT)
+        return 0;
+    return weigh(all, number, moment->site, ns) ?: weigh(all, number + 1, moment->other_site, ns);
+}
+
+/* The place that took longest, or NULL if none is known. */
+static const struct host_place_time *main_place(const struct host_activities *all, uint64_t activity)
+{
+    const struct host_place_time *most = NULL;
+    for (size_t i = 0; i < all->times.count; i++) {
+        const struct place_key *key = dense_map_row(&all->places, i);
+        if (key->activity == activity && (!most || all->times.items[i].ns > most->ns))
+            most = &all->times.items[i];
+    }
+    return most;
+}
+
+static uint32_t main_frame(const struct host_activities *all, uint64_t activity)
+{
+    const struct host_place_time *most = main_place(all, activity);
+    return most ? all->sites.sites.items[most->site].frame : EVENT_NO_TEXT;
+}
+
+static void write_other(struct buffer *out, const struct host_activities *all, const struct host_activity *known,
+                        uint32_t frame)
+{
+    static const char *const before[] = {
+        [HOST_HELD] = ", held by ", [HOST_WOKE] = " for ", [HOST_MEANWHILE] = "; meanwhile "};
+    buffer_format(out, "%s%s", before[known->relation], interned(&all->sites.words, known->other));
+    if (known->other_doing == EVENT_NO_TEXT)
+        return;
+    enum host_kind kind = (enum host_kind)host_sites_doing(&all->sites, known->other_doing)->kind;
+    const char *verb = !host_kind_is_off(kind) ? " ran " : host_kind_is_state(kind) ? " was " : " was in ";
+    buffer_text(out, known->relation == HOST_MEANWHILE ? "" : ", which");
+    buffer_text(out, verb);
+    host_sites_write(out, &all->sites, all->trace, known->other_doing, frame);
+}
+
+void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity)
+{
+    const struct host_activity *known = dense_map_row(&all->known, activity);
+    uint64_t number = 2 * (uint64_t)activity;
+    host_sites_write(out, &all->sites, all->trace, known->doing, main_frame(all, number));
+    if (known->relation != HOST_ALONE)
+        write_other(out, all, known, main_frame(all, number + 1));
+}
+
+int64_t host_activity_stack(const struct host_activities *all, uint32_t activity)
+{
+    const struct host_place_time *place = main_place(all, 2 * (uint64_t)activity + 1);
+    place = place ? place : main_place(all, 2 * (uint64_t)activity);
+    return place ? ((const struct host_site *)dense_map_row(&all->trace->samples.sites, place->site))->stack
+                 : FIELD_ABSENT;
 }

@@ -1,7 +1,8 @@
 /*
  * What a thread did at a time, in words, with what it waited for: "pthread_mutex_lock() in step (a.c:9), held by thread
- * saver, which ran update (a.c:30)". Where the thread was off the processor, the thread that woke it is looked at; if
- * that waited for a third one, this one. Where nobody knows who woke it, the thread that ran most meanwhile is named.
+ * saver, which ran update (a.c:30)". If the thread was off the processor, the thread that woke it is named; if
+ * that one waited for a third one, the third one. If the waker is not known, the thread that ran most meanwhile is
+ * named.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
@@ -15,15 +16,15 @@
 struct buffer;
 struct trace;
 
-/* HELD: it has a lock that is waited for. WOKE: it ended the wait. MEANWHILE: it ran then, and may be waited for. */
+/* The other thread: HELD the lock, WOKE the waiting thread, or ran MEANWHILE and may have been waited for. */
 enum host_relation { HOST_ALONE, HOST_HELD, HOST_WOKE, HOST_MEANWHILE };
 
-/* Activities are alike if all of this is the same. */
+/* Two activities are the same if all fields are equal. */
 struct host_activity {
     uint32_t doing;       /* number in sites.doings */
-    uint32_t relation;    /* enum host_relation to the thread … */
-    uint32_t other;       /* … that is called so: number in sites.words */
-    uint32_t other_doing; /* what that did; EVENT_NO_TEXT: not known */
+    uint32_t relation;    /* enum host_relation to the other thread */
+    uint32_t other;       /* name of the other thread: number in sites.words */
+    uint32_t other_doing; /* what the other thread did; EVENT_NO_TEXT: not known */
 };
 
 /* All zero is empty. */
@@ -36,7 +37,7 @@ struct host_activities {
     ARRAY(struct host_place_time) times;
     ARRAY(int64_t) sums; /* by numbers of doings, all 0 between two uses */
     ARRAY(uint32_t) touched;
-    struct host_wait { /* the last that was looked at */
+    struct host_wait { /* the last wait that was asked about */
         int64_t start, end;
         uint32_t thread, activity, site, other_site;
         bool any;
@@ -45,23 +46,24 @@ struct host_activities {
 
 struct host_place_time {
     int64_t ns;
-    uint32_t site; /* one of them */
+    uint32_t site; /* a site at this place */
 };
 
-/* What a thread does at a time, and until when at least it goes on with that. */
+/* What a thread does at a time, and until when at least it continues. */
 struct host_moment {
     uint32_t activity;         /* number; EVENT_NO_TEXT: not known */
     uint32_t site, other_site; /* numbers; EVENT_NO_TEXT: not known */
     int64_t until;
 };
 
-/* After trace_finish(). Returns 0, or -1: no memory. */
+/* Initialises ALL after trace_finish(). Returns 0, or -1: no memory. */
 int host_activities_init(struct host_activities *all, const struct trace *trace);
 void host_activities_release(struct host_activities *all);
 
-/* THREAD: index in trace.threads. Returns 0, or -1: no memory. */
+/* Sets *MOMENT to what THREAD, an index in trace.threads, did at TIME. Returns 0, or -1: no memory. */
 int host_activities_at(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment);
-/* Adds that MOMENT took so long: what takes longest names the line of an activity. Returns 0, or -1: no memory. */
+/* Adds NS to the places of MOMENT: the place that takes longest names the line of an activity. Returns 0, or -1: no
+ * memory. */
 int host_activities_weigh(struct host_activities *all, const struct host_moment *moment, int64_t ns);
 
 static inline enum host_kind host_activity_kind(const struct host_activities *all, uint32_t activity)
@@ -70,9 +72,10 @@ static inline enum host_kind host_activity_kind(const struct host_activities *al
     return (enum host_kind)host_sites_doing(&all->sites, known->doing)->kind;
 }
 
-/* Writes an activity for people. */
+/* Writes an activity in words, with the line that took longest. */
 void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity);
-/* The number of a call stack of it; of what the other thread did, if that is known. FIELD_ABSENT: there is none. */
+/* The number of a call stack of the other thread if it is known, else of the thread itself. FIELD_ABSENT: there is
+ * none. */
 int64_t host_activity_stack(const struct host_activities *all, uint32_t activity);
 
 #endif

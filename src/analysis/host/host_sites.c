@@ -1,3 +1,7 @@
+/*
+ * Searches the frames of each site once: the innermost frame of the program, and above it the function with the highest
+ * rank in host_words.h.
+ */
 #include "analysis/host/host_sites.h"
 
 #include <stdio.h>
@@ -10,8 +14,8 @@
 
 struct host_frame_facts {
     const struct host_pattern *pattern; /* NULL: none */
-    uint32_t name;                      /* of the function that is like it, of trace.strings */
-    bool of_program;                    /* the user's own code, as far as that can be seen */
+    uint32_t name;                      /* of the function that matches it, in trace.strings */
+    bool of_program;                    /* it seems to be the user's own code */
     bool of_python;                     /* a line of Python */
     bool is_system;
 };
@@ -30,9 +34,10 @@ static void find_facts(struct host_frame_facts *facts, const struct trace *trace
         return;
     }
     facts->is_system = frame->owner == FRAME_CUDA || host_module_is_system(module);
-    bool linked_in = facts->pattern && strncmp(file, "../", 3) == 0; /* the C library's, in a static program */
+    bool linked_in =
+        facts->pattern && strncmp(file, "../", 3) == 0; /* a function of the C library in a static program */
     facts->of_program = *file && *function && !facts->is_system && !linked_in && frame->owner == FRAME_PROGRAM;
-    if (facts->of_program) /* it may have a read() of its own */
+    if (facts->of_program) /* the program may have its own read() */
         facts->pattern = NULL;
 }
 
@@ -47,8 +52,8 @@ static uint32_t frame_number(const struct trace *trace, const struct site_stack 
     return (uint32_t)(stack->frames[i] - trace->frames.items);
 }
 
-/* The index in the stack of the innermost frame of the program: its own code, else a line of Python, else a named
- * function of a library. The stack's count: there is none. */
+/* Returns the index of the innermost frame of the program: its own code, else a line of Python, else a named function
+ * of a library. Returns the stack's count if there is none. */
 static size_t find_program(const struct host_sites *sites, const struct trace *trace, const struct site_stack *stack)
 {
     size_t python = stack->count, named = stack->count;
@@ -66,7 +71,7 @@ static size_t find_program(const struct host_sites *sites, const struct trace *t
     return python < stack->count ? python : named;
 }
 
-static uint32_t put_words(struct host_sites *sites, const char *words, const char *after)
+static uint32_t intern_words(struct host_sites *sites, const char *words, const char *after)
 {
     char text[HOST_FUNCTION + 8];
     snprintf(text, sizeof(text), "%s%s", words, after);
@@ -77,17 +82,17 @@ static uint32_t put_words(struct host_sites *sites, const char *words, const cha
 static uint32_t words_of(struct host_sites *sites, const struct host_pattern *pattern, const char *function)
 {
     char name[HOST_FUNCTION];
-    return pattern->words ? put_words(sites, pattern->words, "")
-                          : put_words(sites, host_function_name(function, name), "()");
+    return pattern->words ? intern_words(sites, pattern->words, "")
+                          : intern_words(sites, host_function_name(function, name), "()");
 }
 
-static int put_doing(struct host_sites *sites, struct host_site_doing *site, const struct host_doing *doing)
+static int set_doing(struct host_sites *sites, struct host_site_doing *site, const struct host_doing *doing)
 {
     site->doing = dense_map_number(&sites->doings, doing, sizeof(*doing));
     return site->doing == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* Of a sample without a stack its name is known, if anything. */
+/* Reads a site without a stack, of which at most the name is known. */
 static int read_name(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
                      struct host_site_doing *site)
 {
@@ -103,7 +108,7 @@ static int read_name(struct host_sites *sites, const struct trace *trace, const 
     } else {
         doing.function = (uint32_t)key->name;
     }
-    return put_doing(sites, site, &doing);
+    return set_doing(sites, site, &doing);
 }
 
 static int read_site(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
@@ -117,7 +122,7 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
     if (stack.count == 0)
         return read_name(sites, trace, key, site);
     size_t program = find_program(sites, trace, &stack);
-    /* What the functions that the program called are for: the frame of one, or nothing in particular. */
+    /* Of the functions that the program called, the one whose pattern has the highest rank. */
     const struct host_frame_facts *called = NULL;
     for (size_t i = 0; i < program; i++) {
         const struct host_frame_facts *facts = &sites->frames[frame_number(trace, &stack, i)];
@@ -134,16 +139,16 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
         doing.file = trace->frames.items[site->frame].file;
     }
     if (!called && program == stack.count) {
-        /* Of a stack of libraries alone: the library of its innermost frame, such as an interpreter. */
+        /* In a stack of libraries alone, the library of the innermost frame is named, such as an interpreter. */
         const struct trace_frame *frame;
         const char *module = trace_stack(trace, key->stack, &frame, 1) ? trace_text(trace, frame->module) : "";
         const char *slash = strrchr(module, '/');
         if (!*module)
             return read_name(sites, trace, key, site);
-        doing.words = put_words(sites, slash ? slash + 1 : module, "");
-        return put_doing(sites, site, &doing);
+        doing.words = intern_words(sites, slash ? slash + 1 : module, "");
+        return set_doing(sites, site, &doing);
     }
-    return put_doing(sites, site, &doing);
+    return set_doing(sites, site, &doing);
 }
 
 int host_sites_make(struct host_sites *sites, const struct trace *trace)
@@ -170,15 +175,15 @@ void host_sites_release(struct host_sites *sites)
     free(sites->frames);
 }
 
-/* The number of a doing that is SITE's, with KIND and WORDS instead. EVENT_NO_TEXT: no memory. */
-static uint32_t put_other(struct host_sites *sites, uint32_t site, enum host_kind kind, const char *words)
+/* The number of the doing of SITE with another KIND and WORDS. Returns EVENT_NO_TEXT without memory. */
+static uint32_t changed_doing(struct host_sites *sites, uint32_t site, enum host_kind kind, const char *words)
 {
     const uint32_t number = site < sites->sites.count ? sites->sites.items[site].doing : EVENT_NO_TEXT;
     struct host_doing doing = {.function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
     if (number != EVENT_NO_TEXT)
         doing = *host_sites_doing(sites, number);
     doing.kind = kind;
-    doing.words = put_words(sites, words, "");
+    doing.words = intern_words(sites, words, "");
     return doing.words == INTERN_NO_MEMORY ? EVENT_NO_TEXT : dense_map_number(&sites->doings, &doing, sizeof(doing));
 }
 
@@ -186,11 +191,11 @@ uint32_t host_sites_of_state(struct host_sites *sites, const struct host_state *
 {
     uint32_t doing = state->site == EVENT_NO_TEXT ? EVENT_NO_TEXT : sites->sites.items[state->site].doing;
     if (state->kind == HOST_RUNNABLE)
-        return put_other(sites, state->site, HOST_READY, "waiting for a processor");
+        return changed_doing(sites, state->site, HOST_READY, "waiting for a processor");
     if (doing != EVENT_NO_TEXT && host_sites_doing(sites, doing)->kind != HOST_RUN)
         return doing;
-    return state->kind == HOST_DISK_WAIT ? put_other(sites, state->site, HOST_IO, "waiting for a disk")
-                                         : put_other(sites, state->site, HOST_OFF, "off the processor");
+    return state->kind == HOST_DISK_WAIT ? changed_doing(sites, state->site, HOST_IO, "waiting for a disk")
+                                         : changed_doing(sites, state->site, HOST_OFF, "off the processor");
 }
 
 void host_sites_write(struct buffer *out, const struct host_sites *sites, const struct trace *trace, uint32_t number,

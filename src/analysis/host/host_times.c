@@ -1,3 +1,6 @@
+/*
+ * Sums by activity, the doing that took most, and its phrase for a finding.
+ */
 #include "analysis/host/host_times.h"
 
 #include <stdlib.h>
@@ -32,8 +35,8 @@ uint32_t host_activity_most(const struct host_activities *host, const int64_t *s
     return found;
 }
 
-/* Shortens TEXT to SIZE bytes, at a whole character. */
-static void put_short(char *to, size_t size, const char *text)
+/* Copies TEXT, shortened to SIZE bytes at a whole character. */
+static void copy_shortened(char *to, size_t size, const char *text)
 {
     static const char mark[] = "…";
     size_t length = strlen(text);
@@ -58,7 +61,7 @@ struct host_phrase host_phrase(const struct host_activities *host, uint32_t acti
     host_activity_write(&text, host, activity);
     buffer_char(&text, '\0');
     if (buffer_finish(&text) == 0)
-        put_short(phrase.text, sizeof(phrase.text), text.data);
+        copy_shortened(phrase.text, sizeof(phrase.text), text.data);
     buffer_release(&text);
     return phrase;
 }
@@ -69,7 +72,7 @@ const char *host_advice(const struct host_activities *host, uint32_t activity)
         return NULL;
     const struct host_activity *known = dense_map_row(&host->known, activity);
     enum host_kind kind = host_activity_kind(host, activity);
-    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* a thread wrote what was read */
+    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* another thread wrote what was read */
     return host_kind_advice[pipe ? HOST_WAIT : kind];
 }
 
@@ -84,7 +87,7 @@ bool host_times_known(const struct trace *trace)
     return host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples);
 }
 
-static int make(struct host_times *times, const struct trace *trace)
+static int init_once(struct host_times *times, const struct trace *trace)
 {
     bool made = times->made;
     times->made = true;
@@ -106,7 +109,7 @@ int host_times_add(struct host_times *times, const struct trace *trace, uint32_t
                    enum host_stretch stretch)
 {
     struct host_moment moment;
-    if (make(times, trace) < 0)
+    if (init_once(times, trace) < 0)
         return -1;
     for (int64_t time = from; times->host.trace && time < to; time = moment.until) {
         if (host_activities_at(&times->host, thread, time, &moment) < 0)

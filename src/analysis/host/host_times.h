@@ -23,7 +23,7 @@ struct host_phrase {
 };
 struct host_phrase host_phrase(const struct host_activities *host, uint32_t activity);
 
-/* What helps against an activity; NULL for EVENT_NO_TEXT. */
+/* The advice for an activity; NULL for EVENT_NO_TEXT. */
 const char *host_advice(const struct host_activities *host, uint32_t activity);
 
 /* What threads did in stretches of time that a rule chooses, by the CPU samples and thread states of the trace. All
@@ -31,11 +31,11 @@ const char *host_advice(const struct host_activities *host, uint32_t activity);
 struct host_times {
     struct host_activities host;
     ARRAY(struct host_time {
-        int64_t here;   /* ns in the stretches that the finding is about … */
-        int64_t others; /* … and in those that these are compared with */
+        int64_t here;   /* ns in the stretches that the finding is about */
+        int64_t others; /* ns in the stretches that they are compared with */
     })
     sums;      /* by number of activity */
-    bool made; /* whether HOST was made, if there are samples */
+    bool made; /* HOST was initialised, unless there are no samples */
 };
 
 void host_times_release(struct host_times *times);
@@ -45,13 +45,12 @@ bool host_times_known(const struct trace *trace);
 
 enum host_stretch { HOST_HERE, HOST_OTHER };
 
-/* After the last event: what THREAD (index in trace.threads) did between FROM and TO counts. Returns 0, or -1: no
- * memory. */
+/* Adds what THREAD (index in trace.threads) did from FROM to TO, after the last event. Returns 0, or -1: no memory. */
 int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
                    enum host_stretch stretch);
 
-/* The activity that took most of the time here, beyond what the others have of it: of these there are OTHERS times as
- * many (0: they do not count). EVENT_NO_TEXT: it took less than LEAST ns, or none is known. */
+/* The activity that took most time here, beyond its time in the other stretches divided by OTHERS (0: they do not
+ * count). Returns EVENT_NO_TEXT if it took less than LEAST ns, or none is known. */
 uint32_t host_times_most(const struct host_times *times, int64_t others, int64_t least);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * The table of functions, and the comparison of names without what libraries add to them.
+ */
 #include "analysis/host/host_words.h"
 
 #include <stdio.h>
@@ -9,7 +12,7 @@ const char *const host_kind_advice[HOST_KIND_COUNT] = {
 #undef KIND
 };
 
-/* Ranks: 1 what others are made of, 2 and 3 functions of libraries, 4 and 5 what these are called for. */
+/* Ranks: 1 for building blocks of others, 2 and 3 for functions of libraries, 4 and 5 for what these are called for. */
 static const struct host_pattern patterns[] = {
     {HOST_GARBAGE, 5, "garbage collection",
      "gc_collect* PyGC_Collect* Py_RunGC* collect_with_callback* collect_generations* invoke_gc_callback* "
@@ -80,7 +83,7 @@ const char *host_function_name(const char *function, char text[HOST_FUNCTION])
     return text;
 }
 
-/* One '*' among the LENGTH bytes of PATTERN stands for anything. */
+/* Whether NAME matches the LENGTH bytes of PATTERN, in which one '*' stands for any characters. */
 static bool matches(const char *pattern, size_t length, const char *name)
 {
     const char *star = memchr(pattern, '*', length);

@@ -1,6 +1,6 @@
 /*
- * What functions say about a thread that is in them: it reads, sleeps, waits for a lock, collects garbage. One table of
- * functions, by their names as the field knows them.
+ * What a thread does that is in a function of a library or of the system: it reads, sleeps, waits for a lock, collects
+ * garbage.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_WORDS_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_WORDS_H
@@ -41,7 +41,7 @@ static inline bool host_kind_is_off(enum host_kind kind)
     return kind >= HOST_IO;
 }
 
-/* Its words say how the thread is: "waiting for a processor". */
+/* Whether its words describe a state of the thread: "waiting for a processor". */
 static inline bool host_kind_is_state(enum host_kind kind)
 {
     return kind == HOST_GIL || kind == HOST_READY || kind == HOST_OFF;
@@ -49,22 +49,21 @@ static inline bool host_kind_is_state(enum host_kind kind)
 
 struct host_pattern {
     enum host_kind kind;
-    unsigned rank;         /* of several functions of a stack, the highest says what the thread does */
+    unsigned rank;         /* of several functions of a stack, the one with the highest rank counts */
     const char *words;     /* for people; NULL: the function's name */
-    const char *functions; /* with blanks between them; a '*' in one stands for anything */
+    const char *functions; /* separated by blanks; a '*' stands for any characters */
 };
 
 #define HOST_FUNCTION 64
 
-/* The name of a function without what libraries put around it: "__GI___libc_read" is "read". Writes up to HOST_FUNCTION
- * bytes into TEXT, and returns it. */
+/* The name of a function without the prefixes and suffixes of libraries: "__GI___libc_read" is "read". Writes up to
+ * HOST_FUNCTION bytes into TEXT, and returns it. */
 const char *host_function_name(const char *function, char text[HOST_FUNCTION]);
 
-/* What being in FUNCTION means. NULL: nothing in particular. */
+/* The pattern that FUNCTION matches, or NULL. */
 const struct host_pattern *host_pattern_find(const char *function);
 
-/* Whether a library of this path belongs to the system, the interpreter or CUDA, so that the program is what called
- * it. */
+/* Whether a library of this path belongs to the system, the interpreter or CUDA, and not to the program. */
 bool host_module_is_system(const char *module);
 
 #endif

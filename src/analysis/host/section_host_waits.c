@@ -158,7 +158,7 @@ static struct cell fill_where(struct report_row *row, const struct column *colum
     struct buffer text;
     buffer_init_memory(&text);
     host_sites_write(&text, &waits->sites, row->trace, ((const struct wait_key *)row->key)->doing, wait->frame);
-    return table_sink(row->table, &text);
+    return table_text_from_buffer(row->table, &text);
 }
 
 static const struct column columns[] = {

@@ -1,3 +1,7 @@
+/*
+ * Sums the rows of idle time that have an activity, and describes the launches around a gap by the call stacks of their
+ * operations.
+ */
 #include "analysis/idle/host_findings.h"
 
 #include <stdio.h>
@@ -39,7 +43,7 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
     return answer;
 }
 
-bool host_gets_batch(const struct trace *trace, int64_t stack)
+bool host_fetches_batch(const struct trace *trace, int64_t stack)
 {
     static const char *const movers[] = {"batch_to_device", "send_to_device", "_prepare_inputs"};
     const struct trace_frame *frames[TRACE_STACK_FRAMES];
@@ -52,7 +56,7 @@ bool host_gets_batch(const struct trace *trace, int64_t stack)
     return false;
 }
 
-/* Where operations called NAME are launched, or its pretty form: those of a trace of a job are made later. */
+/* Where operations called NAME are launched, or the pretty form of NAME, which a trace of a job does not have yet. */
 static struct finding_name launch_of(const struct trace *trace, uint32_t name, const struct trace_frame *place)
 {
     struct buffer text;
@@ -81,7 +85,7 @@ struct host_between host_between(const struct trace *trace, const struct idle_ga
     bool same = places[0] && places[1] && places[0]->place == places[1]->place;
     for (unsigned i = 0; i < 2; i++)
         places[i] = same && trace_program_frames(trace, stacks[i], &inner, 1) > 0 ? inner : places[i];
-    between.loads = host_gets_batch(trace, stacks[1]);
+    between.loads = host_fetches_batch(trace, stacks[1]);
     const struct finding_name from = launch_of(trace, names[0], places[0]), to = launch_of(trace, names[1], places[1]);
     snprintf(between.text, sizeof(between.text), "%s and %s%s", from.text, to.text,
              between.loads ? ", where it gets the next batch" : "");
@@ -104,7 +108,7 @@ const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t
 
 struct finding_place host_gap_place(size_t device, const struct idle_gap *gap)
 {
-    struct finding_place place = gap ? finding_at_time(gap->thread, gap->start, gap->end) : finding_nowhere();
+    struct finding_place place = gap ? finding_at_time(gap->thread, gap->start, gap->end) : place_none();
     place.device = (int64_t)device;
     return place;
 }

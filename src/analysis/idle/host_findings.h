@@ -1,5 +1,5 @@
 /*
- * What the host did while GPUs were idle, as findings name it. It is empty in a trace without samples.
+ * What the host did while GPUs were idle, in the words of findings. A trace without samples has no answers.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_HOST_FINDINGS_H
 #define GPUTRACE_ANALYSIS_IDLE_HOST_FINDINGS_H
@@ -19,34 +19,34 @@ struct host_question {
     size_t device; /* index in trace.devices */
     enum host_wanted wanted;
     bool launching; /* between launches (IDLE_LAUNCH); else outside of CUDA (IDLE_OUTSIDE) */
-    bool loading;   /* only in PyTorch's DataLoader, in gaps of any length; else only elsewhere */
+    bool loading;   /* in PyTorch's DataLoader, in gaps of any length; else outside of it */
 };
 
 struct host_answer {
-    int64_t total, most; /* ns, of all activities, and of those with the doing that took most */
-    int64_t gaps;        /* of all: the number */
-    uint32_t activity;   /* the one of that doing that took most; EVENT_NO_TEXT: none is known */
+    int64_t total, most; /* ns of all activities, and of the doing that took most */
+    int64_t gaps;        /* number of gaps */
+    uint32_t activity;   /* the largest activity of that doing; EVENT_NO_TEXT: none is known */
 };
 
-/* Without memory there is no answer. */
+/* Returns an empty answer without memory. */
 struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question);
 
-/* Whether PyTorch's DataLoader gets the next batch in a call stack, or Lightning, Accelerate or Transformers moves it
- * to the GPU. */
-bool host_gets_batch(const struct trace *trace, int64_t stack);
+/* Whether a call stack fetches the next batch from PyTorch's DataLoader, or moves it to the GPU in Lightning,
+ * Accelerate or Transformers. */
+bool host_fetches_batch(const struct trace *trace, int64_t stack);
 
-/* What the host launched before and after GAP: "load (train.py:31) and forward (train.py:27)", or functions of
- * libraries where one line of the program called both; and the operations, where no stack is known. "": both are the
- * same. */
+/* Where the host launched the operations before and after GAP: "load (train.py:31) and forward (train.py:27)";
+ * functions of libraries if one line of the program called both; names of the operations if their stacks are not known.
+ * The text is "" if both are the same. */
 struct host_between {
     char text[2 * FINDING_NAME + 48];
-    bool loads; /* it got the next batch in the gap: the text says so */
+    bool loads; /* it fetched the next batch in the gap, which the text mentions */
 };
 struct host_between host_between(const struct trace *trace, const struct idle_gap *gap);
 
-/* The largest gap of DEVICE that ACTIVITY took most of. NULL: none is known. */
+/* The largest gap of DEVICE whose main activity is ACTIVITY, or NULL. */
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);
-/* GAP of DEVICE; NULL: nowhere but on DEVICE. */
+/* The place of GAP on DEVICE; if GAP is NULL, of DEVICE alone. */
 struct finding_place host_gap_place(size_t device, const struct idle_gap *gap);
 
 #endif

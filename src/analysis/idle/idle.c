@@ -1,3 +1,6 @@
+/*
+ * Sums of idle time by row and device, and the largest gaps.
+ */
 #include "analysis/idle/idle.h"
 
 #include <string.h>
@@ -26,17 +29,17 @@ void idle_release(struct idle *idle)
     idle_rows_release(&idle->rows);
     idle_rows_release(&idle->active);
     host_activities_release(&idle->host);
-    if (idle->has_pieces)
-        sorter_release(&idle->pieces);
-    idle->has_pieces = false;
+    if (idle->has_intervals)
+        sorter_release(&idle->intervals);
+    idle->has_intervals = false;
 }
 
-ORDER_BY(by_device, struct idle_piece, device, start, cause)
+ORDER_BY(by_device, struct idle_interval, device, start, cause)
 
-void idle_keep_pieces(struct idle *idle, struct sorter_space *space)
+void idle_record_intervals(struct idle *idle, struct sorter_space *space)
 {
-    sorter_init(&idle->pieces, space, sizeof(struct idle_piece), by_device);
-    idle->has_pieces = true;
+    sorter_init(&idle->intervals, space, sizeof(struct idle_interval), by_device);
+    idle->has_intervals = true;
 }
 
 static int64_t length_of(const struct idle_gap *gap)
@@ -44,7 +47,7 @@ static int64_t length_of(const struct idle_gap *gap)
     return gap->end - gap->start;
 }
 
-/* Of equally long ones the earliest stays. */
+/* The index of the shortest of the largest gaps; of equally long ones, the latest. */
 static size_t find_least(const struct idle *idle)
 {
     size_t least = 0;
@@ -86,6 +89,7 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
 }
 
+/* Appends the last row to the list of its device. */
 static int list_row(struct idle_rows *rows, const struct idle_what *what)
 {
     struct idle_row_list *list = array_at(&rows->of_device, what->device);
@@ -96,7 +100,7 @@ static int list_row(struct idle_rows *rows, const struct idle_what *what)
     return 0;
 }
 
-/* Most parts are of few rows. */
+/* Finds or makes the row of WHAT. Most intervals belong to few rows, so a cache is tried first. */
 static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
 {
     const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
@@ -116,7 +120,7 @@ static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what 
     return row;
 }
 
-/* Of a trace with samples the rows are there twice: rules and shares are about those without activities. */
+/* Adds to the row with the activity, if the trace has samples. Rules and shares use the rows without activities. */
 static int add_active(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length)
 {
     if (!idle->host.trace)
@@ -140,7 +144,7 @@ int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
 int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
              struct idle_gap *largest)
 {
-    const struct idle_piece piece = {.start = at, .length = length, .device = what->device, .cause = what->cause};
+    const struct idle_interval interval = {.start = at, .length = length, .device = what->device, .cause = what->cause};
     if (length <= 0)
         return 0;
     struct idle_device *device = array_at(&idle->devices, what->device);
@@ -149,13 +153,13 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
     if (!row || add_active(idle, what, start, length) < 0)
         return -1;
-    if (idle->has_pieces && sorter_add(&idle->pieces, &piece) < 0)
+    if (idle->has_intervals && sorter_add(&idle->intervals, &interval) < 0)
         return -1;
     sum_add(&device->idle, length);
     add(&device->causes[what->cause], start, length);
     add(&row->sum, start, length);
     if (largest) {
-        struct idle_part *part = &largest->causes[what->cause];
+        struct idle_cause_time *part = &largest->causes[what->cause];
         sum_add(&part->total, length);
         if (length > part->longest) {
             part->longest = length;
@@ -171,9 +175,9 @@ bool idle_is_loading(const struct trace *trace, const struct idle_what *what)
            name_is_data_loader(trace_text(trace, what->operation));
 }
 
-const struct idle_part *idle_main_part(const struct idle_gap *gap)
+const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap)
 {
-    const struct idle_part *most = &gap->causes[0];
+    const struct idle_cause_time *most = &gap->causes[0];
     for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
         if (gap->causes[i].total > most->total)
             most = &gap->causes[i];

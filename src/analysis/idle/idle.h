@@ -1,6 +1,7 @@
 /*
- * Why GPUs were idle: every nanosecond of the run in which nothing ran on a GPU has one cause. What was idle between
- * two operations is a gap, and the operation that ends it decides: a gap may have several causes, one after another.
+ * Why GPUs were idle: every nanosecond of the run in which nothing ran on a GPU has one cause. The time
+ * between two operations is a gap, and the operation that ends it decides. A gap may have several causes, one after
+ * another.
  * The causes of a GPU add up to the run without the GPU's busy time.
  *
  * idle_gaps.h finds the gaps, idle_host.h what the launching thread did in them. The state of section_idle begins with
@@ -19,8 +20,8 @@
 #include "common/dense_map.h"
 #include "analysis/host/host_activity.h"
 
-/* From SYNC to LAUNCH: the operation was launched late, and this is what its thread did before. In a gap of at most
- * IDLE_BRIEF, what it did outside of CUDA and in other calls is a part of launching: LAUNCH.
+/* From SYNC to LAUNCH: the operation was launched late, because of what its thread did before. In a gap of at most
+ * IDLE_BRIEF ns, time outside of CUDA and in other calls counts as LAUNCH.
  *   constant  word for scripts   for people */
 #define IDLE_CAUSES(X)                                                \
     X(BEFORE, "before", "before the first work")                      \
@@ -54,21 +55,21 @@ extern const struct idle_cause_words {
 
 #define IDLE_BRIEF 200000
 
-/* All ns. */
+/* Times are ns. */
 struct idle_sum {
     int64_t total;
-    int64_t count;        /* gaps that have it */
+    int64_t count;        /* gaps with this cause */
     int64_t longest;      /* in one gap */
-    int64_t gap, current; /* the last gap's start, and how long in that gap so far */
+    int64_t gap, current; /* the start of the last gap, and the time in that gap so far */
 };
 
-/* What is the same in all parts of gaps that are one row. */
+/* The key of a row of idle time. */
 struct idle_what {
     uint32_t device;           /* index in trace.devices */
     uint32_t cause;            /* enum idle_cause */
-    uint32_t call;             /* that the thread was in; of LAUNCH, the launch; EVENT_NO_TEXT: none */
+    uint32_t call;             /* the call that the thread was in; for LAUNCH, the launch; EVENT_NO_TEXT: none */
     uint32_t range, operation; /* innermost, where the thread was outside of calls; EVENT_NO_TEXT: none */
-    uint32_t stream;           /* number of the one that was waited for; EVENT_NO_TEXT: none */
+    uint32_t stream;           /* number of the stream that was waited for; EVENT_NO_TEXT: none */
     uint32_t activity;         /* what the thread did outside of calls: number in idle.host; EVENT_NO_TEXT: not known */
 };
 
@@ -93,7 +94,7 @@ struct idle_rows { /* as an ARRAY */
     struct idle_row *items;
     size_t count, capacity;
     struct dense_map ids;
-    uint32_t recent[IDLE_RECENT]; /* numbers + 1 of rows, by what they are; 0: none */
+    uint32_t recent[IDLE_RECENT]; /* a cache of indices + 1 of rows, by a hash of their keys; 0: none */
     ARRAY(struct idle_row_list) of_device;
 };
 
@@ -118,18 +119,18 @@ struct idle_neighbour {
 struct idle_gap {
     int64_t start, end;
     uint32_t device; /* index in trace.devices */
-    uint32_t thread; /* index in trace.threads, which launched what came after; LAUNCHED_NO_THREAD: not known */
+    uint32_t thread; /* index in trace.threads of the launch of the next operation; LAUNCHED_NO_THREAD: not known */
     struct idle_neighbour before, after;
-    uint32_t activity; /* that took most of it, of the host outside of calls; EVENT_NO_TEXT: not known */
-    struct idle_part {
+    uint32_t activity; /* the host activity that took most of it; EVENT_NO_TEXT: not known */
+    struct idle_cause_time {
         int64_t total;         /* ns */
-        int64_t longest;       /* ns: of what follows */
-        struct idle_what what; /* what went on longest without a change */
+        int64_t longest;       /* ns: the length of the longest interval */
+        struct idle_what what; /* the key of the longest interval */
     } causes[IDLE_CAUSE_COUNT];
 };
 
-/* A part of a gap. */
-struct idle_piece {
+/* An interval of a gap, with its cause. */
+struct idle_interval {
     int64_t start, length; /* ns */
     uint32_t device;       /* index in trace.devices */
     uint32_t cause;        /* enum idle_cause */
@@ -139,38 +140,39 @@ struct idle_gaps;
 
 /* All zero is empty. */
 struct idle {
-    struct idle_gaps *gaps;                /* that it is made of; NULL: it is not made yet */
+    struct idle_gaps *gaps;                /* its source; NULL: it is not made yet */
     int64_t run;                           /* ns, of the whole trace */
     ARRAY(struct idle_device) devices;     /* by index in trace.devices */
     struct idle_rows rows;                 /* without activities */
-    struct idle_rows active;               /* with them; empty where the trace has no samples */
-    struct host_activities host;           /* likewise */
+    struct idle_rows active;               /* with activities; empty if the trace has no samples */
+    struct host_activities host;           /* empty if the trace has no samples */
     struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
     size_t largest_count;
-    int64_t least; /* ns: a shorter gap is not among them */
-    bool has_pieces;
-    struct sorter pieces; /* struct idle_piece, by GPU and time, of traces that have ranks: for their steps */
+    int64_t least; /* ns: a shorter gap is not among the largest */
+    bool has_intervals;
+    struct sorter
+        intervals; /* struct idle_interval, by GPU and time: for the steps of ranks, so only in traces with ranks */
 };
 
 void idle_release(struct idle *idle);
 
-/* Makes a gap, whose causes are not known so far, one of the largest if it is. */
+/* Adds a gap, whose causes are not known yet, to the largest if it is one of them. */
 void idle_offer(struct idle *idle, const struct idle_gap *gap);
 /* The gap of DEVICE from START to END if it is one of the largest so far; else NULL. */
 struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, int64_t end);
 
-/* Keeps pieces from now on. SPACE outlives IDLE. */
-void idle_keep_pieces(struct idle *idle, struct sorter_space *space);
+/* Records the intervals of all gaps from now on. SPACE outlives IDLE. */
+void idle_record_intervals(struct idle *idle, struct sorter_space *space);
 
-/* Counts a GPU operation with a call, which ran so long. -1: no memory. */
+/* Counts a GPU operation with a call, which ran for LENGTH ns. Returns 0, or -1: no memory. */
 int idle_add_launched(struct idle *idle, uint32_t device, int64_t length);
 
-/* A part of the gap that began at START, from AT on, so long, is WHAT. LARGEST is what idle_find() returned for the
- * gap. The parts of a GPU's gap come before those of the next. Returns 0, or -1: no memory. */
+/* Adds LENGTH ns from AT on of the gap that began at START to the row of WHAT. LARGEST is what idle_find() returned for
+ * the gap. All intervals of a GPU's gap come before those of its next gap. Returns 0, or -1: no memory. */
 int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
              struct idle_gap *largest);
 
-/* The rows of a GPU one after another, in the order in which they were made. NULL: there is no other. */
+/* The first and the next row of a GPU, in the order in which they were made, or NULL. */
 static inline const struct idle_row *idle_first_row(const struct idle_rows *rows, size_t device)
 {
     uint32_t first = device < rows->of_device.count ? rows->of_device.items[device].first : 0;
@@ -181,10 +183,10 @@ static inline const struct idle_row *idle_next_row(const struct idle_rows *rows,
     return row->next ? &rows->items[row->next - 1] : NULL;
 }
 
-/* Whether PyTorch's DataLoader was open. */
+/* Whether the thread was in PyTorch's DataLoader. */
 bool idle_is_loading(const struct trace *trace, const struct idle_what *what);
 
 /* The cause that took most of a gap. */
-const struct idle_part *idle_main_part(const struct idle_gap *gap);
+const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap);
 
 #endif

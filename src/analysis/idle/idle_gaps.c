@@ -1,3 +1,7 @@
+/*
+ * One walk over the timeline finds the gaps of each GPU. The operation that ends a gap decides: a late launch goes to
+ * idle_host.h, a queued operation waited for its stream, an event or something unknown.
+ */
 #include "analysis/idle/idle_gaps.h"
 
 #include <string.h>
@@ -14,18 +18,18 @@ struct thread_phase {
 
 struct gap {
     int64_t start, end;
-    int64_t called, returned; /* of the operation that ends it; FIELD_ABSENT: not known */
+    int64_t called, returned; /* of the launch of the operation that ends it; FIELD_ABSENT: not known */
     int64_t ended_before;     /* when the operation before it in its stream ended; FIELD_ABSENT: there is none */
     struct idle_launch launch;
     uint32_t device, thread, call;
     uint32_t last_stream; /* number of the stream whose operation the gap begins after */
-    bool copied;          /* a copy of pageable memory ends it: the driver copies the memory first */
+    bool copied;          /* a copy of pageable memory ends it, for which the driver copies the memory first */
 };
 
 ORDER_BY(by_thread, struct thread_phase, process, thread, start, end, name)
 ORDER_BY(by_key_and_call, struct gap, launch.key, called, start)
 
-/* What is found after the last event. */
+/* Initialises what is used after the last event. */
 static void init_found(struct idle_gaps *gaps, struct sorter_space *space)
 {
     sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
@@ -64,14 +68,15 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
     return idle_waits_event(&gaps->waits, trace, event);
 }
 
-/* --- what a gap was spent with --- */
+/* --- causes of gaps --- */
 
-struct finding {
+/* The walk over the operations. */
+struct gap_walk {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
-    int64_t from, to; /* what of gaps is in this time counts */
-    /* Of the GPU that the walk is at */
+    int64_t from, to; /* gaps count from FROM to TO */
+    /* Of the GPU that the walk is at: */
     bool any;
     uint32_t device, last_thread;
     int64_t until; /* the end of all operations so far */
@@ -86,10 +91,10 @@ struct stream_last {
     int64_t called, end;
 };
 
-static int add_whole(struct finding *finding, const struct gap *gap, struct idle_what what)
+static int add_whole(struct gap_walk *walk, const struct gap *gap, struct idle_what what)
 {
-    struct idle_gap *largest = idle_find(finding->idle, gap->device, gap->start, gap->end);
-    return idle_add(finding->idle, &what, gap->start, gap->start, gap->end - gap->start, largest);
+    struct idle_gap *largest = idle_find(walk->idle, gap->device, gap->start, gap->end);
+    return idle_add(walk->idle, &what, gap->start, gap->start, gap->end - gap->start, largest);
 }
 
 static uint32_t stream_number(int64_t stream)
@@ -97,8 +102,8 @@ static uint32_t stream_number(int64_t stream)
     return stream >= 0 && stream < EVENT_NO_TEXT ? (uint32_t)stream : EVENT_NO_TEXT;
 }
 
-/* The operation was launched in the gap, or its launch had not returned when the gap began. */
-static int add_launched(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
+/* Adds a gap whose operation was launched in it, or whose launch had not returned when it began. */
+static int add_launched(struct gap_walk *walk, const struct gap *gap, const struct idle_wait *wait)
 {
     struct idle_host_gap host = {.start = gap->start,
                                  .called = gap->called > gap->start ? gap->called : gap->start,
@@ -116,17 +121,19 @@ static int add_launched(struct finding *finding, const struct gap *gap, const st
         host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
         host.what.stream = wait ? stream_number(wait->stream) : EVENT_NO_TEXT;
     }
-    return sorter_add(&finding->gaps->host.gaps, &host);
+    return sorter_add(&walk->gaps->host.gaps, &host);
 }
 
-/* WAIT: what the stream waited for between the launches of the operation and of the one before. NULL: nothing. */
-static int settle(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
+/* Decides the causes of a gap. WAIT: the wait of the stream between the launches of the operation and of the one before
+ * it; NULL: none. */
+static int decide(struct gap_walk *walk, const struct gap *gap, const struct idle_wait *wait)
 {
     if (gap->thread == LAUNCHED_NO_THREAD)
-        return add_whole(finding, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
-    bool empty = gap->ended_before == FIELD_ABSENT || gap->ended_before <= gap->called; /* the stream, at the launch */
+        return add_whole(walk, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
+    bool empty = gap->ended_before == FIELD_ABSENT ||
+                 gap->ended_before <= gap->called; /* nothing ran in the stream at the launch */
     if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY))
-        return add_launched(finding, gap, wait);
+        return add_launched(walk, gap, wait);
     struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
     if (wait) {
         what.cause = IDLE_EVENT;
@@ -137,36 +144,36 @@ static int settle(struct finding *finding, const struct gap *gap, const struct i
         what.cause = IDLE_STREAM;
         what.stream = gap->last_stream;
     }
-    return add_whole(finding, gap, what);
+    return add_whole(walk, gap, what);
 }
 
 /* --- the walk over the operations --- */
 
 /* Cuts GAP to the time that counts. Returns whether anything is left. */
-static bool clip(const struct finding *finding, struct gap *gap)
+static bool clip(const struct gap_walk *walk, struct gap *gap)
 {
-    gap->start = gap->start > finding->from ? gap->start : finding->from;
-    gap->end = gap->end < finding->to ? gap->end : finding->to;
+    gap->start = gap->start > walk->from ? gap->start : walk->from;
+    gap->end = gap->end < walk->to ? gap->end : walk->to;
     return gap->end > gap->start;
 }
 
-static void offer(struct finding *finding, const struct gap *gap, struct idle_neighbour after)
+static void offer(struct gap_walk *walk, const struct gap *gap, struct idle_neighbour after)
 {
     const struct idle_gap one = {.start = gap->start,
                                  .end = gap->end,
                                  .device = gap->device,
                                  .thread = gap->thread,
-                                 .before = finding->last,
+                                 .before = walk->last,
                                  .after = after,
                                  .activity = EVENT_NO_TEXT};
-    idle_offer(finding->idle, &one);
+    idle_offer(walk->idle, &one);
 }
 
-static int add_gap(struct finding *finding, const struct timeline_op *op, const struct stream_last *stream)
+static int add_gap(struct gap_walk *walk, const struct timeline_op *op, const struct stream_last *stream)
 {
-    const struct trace *trace = finding->trace;
+    const struct trace *trace = walk->trace;
     struct gap gap = {
-        .start = finding->until,
+        .start = walk->until,
         .end = op->start,
         .called = op->called,
         .returned = op->returned,
@@ -175,26 +182,26 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .device = op->device,
         .thread = op->thread,
         .call = op->call,
-        .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
+        .last_stream = stream_number(trace_stream_id(trace, walk->last.stream)->stream),
         .copied = op->category == CATEGORY_GPU_MEMCPY && op->called != FIELD_ABSENT &&
                   op->start - op->called > IDLE_LATENCY &&
-                  name_facts_find(&finding->names, &trace->strings, op->name) & NAME_PAGEABLE,
+                  name_facts_find(&walk->names, &trace->strings, op->name) & NAME_PAGEABLE,
     };
-    if (!clip(finding, &gap))
+    if (!clip(walk, &gap))
         return 0;
-    offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
-    if (finding->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
-        return settle(finding, &gap, NULL);
-    gap.launch.key = idle_waits_key(&finding->gaps->waits, op);
-    return sorter_add(&finding->gaps->asked, &gap);
+    offer(walk, &gap, (struct idle_neighbour){op->name, op->stream});
+    if (walk->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
+        return decide(walk, &gap, NULL);
+    gap.launch.key = idle_waits_key(&walk->gaps->waits, op);
+    return sorter_add(&walk->gaps->asked, &gap);
 }
 
-static int add_edge(struct finding *finding, enum idle_cause cause, struct gap *gap, struct idle_neighbour after)
+/* Adds the time before the first or after the last operation of a GPU. */
+static int add_edge(struct gap_walk *walk, enum idle_cause cause, struct gap *gap, struct idle_neighbour after)
 {
-    if (!clip(finding, gap))
+    if (!clip(walk, gap))
         return 0;
-    offer(finding, gap, after);
-    /* Before the first operation or after the last. */
+    offer(walk, gap, after);
     const struct idle_host_gap host = {.start = gap->start,
                                        .called = gap->end,
                                        .held = gap->end,
@@ -202,43 +209,42 @@ static int add_edge(struct finding *finding, enum idle_cause cause, struct gap *
                                        .thread = gap->thread,
                                        .what = IDLE_WHAT(gap->device, cause)};
     if (gap->thread == LAUNCHED_NO_THREAD)
-        return add_whole(finding, gap, host.what);
-    return sorter_add(&finding->gaps->host.gaps, &host);
+        return add_whole(walk, gap, host.what);
+    return sorter_add(&walk->gaps->host.gaps, &host);
 }
 
-static int end_device(struct finding *finding)
+static int end_device(struct gap_walk *walk)
 {
     struct gap gap = {
-        .start = finding->until, .end = finding->trace->end, .device = finding->device, .thread = finding->last_thread};
-    return finding->any ? add_edge(finding, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT})
-                        : 0;
+        .start = walk->until, .end = walk->trace->end, .device = walk->device, .thread = walk->last_thread};
+    return walk->any ? add_edge(walk, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT}) : 0;
 }
 
-static int begin_device(struct finding *finding, const struct timeline_op *op)
+static int begin_device(struct gap_walk *walk, const struct timeline_op *op)
 {
-    struct gap gap = {.start = finding->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
-    int status = end_device(finding);
-    finding->any = true;
-    finding->device = op->device;
-    finding->until = op->start;
-    finding->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
-    return status ? status : add_edge(finding, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream});
+    struct gap gap = {.start = walk->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
+    int status = end_device(walk);
+    walk->any = true;
+    walk->device = op->device;
+    walk->until = op->start;
+    walk->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
+    return status ? status : add_edge(walk, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream});
 }
 
-static int add_op(struct finding *finding, const struct timeline_op *op)
+static int add_op(struct gap_walk *walk, const struct timeline_op *op)
 {
-    if ((!finding->any || op->device != finding->device) && begin_device(finding, op) < 0)
+    if ((!walk->any || op->device != walk->device) && begin_device(walk, op) < 0)
         return -1;
-    if (op->thread != LAUNCHED_NO_THREAD && op->start >= finding->from && op->start < finding->to &&
-        idle_add_launched(finding->idle, op->device, op->end - op->start) < 0)
+    if (op->thread != LAUNCHED_NO_THREAD && op->start >= walk->from && op->start < walk->to &&
+        idle_add_launched(walk->idle, op->device, op->end - op->start) < 0)
         return -1;
-    struct stream_last *stream = array_at(&finding->streams, op->stream);
-    if (!stream || (op->start > finding->until && add_gap(finding, op, stream) < 0))
+    struct stream_last *stream = array_at(&walk->streams, op->stream);
+    if (!stream || (op->start > walk->until && add_gap(walk, op, stream) < 0))
         return -1;
-    if (op->end >= finding->until) {
-        finding->until = op->end;
-        finding->last = (struct idle_neighbour){op->name, op->stream};
-        finding->last_thread = op->thread;
+    if (op->end >= walk->until) {
+        walk->until = op->end;
+        walk->last = (struct idle_neighbour){op->name, op->stream};
+        walk->last_thread = op->thread;
     }
     if (!stream->any || op->end > stream->end)
         stream->end = op->end;
@@ -248,28 +254,28 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
     return 0;
 }
 
-static int settle_asked(struct finding *finding)
+static int decide_asked(struct gap_walk *walk)
 {
-    struct idle_gaps *gaps = finding->gaps;
+    struct idle_gaps *gaps = walk->gaps;
     const struct gap *gap;
     return sorter_ready(&gaps->asked)
-               ?: SORTER_EACH(&gaps->asked, gap, settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch)));
+               ?: SORTER_EACH(&gaps->asked, gap, decide(walk, gap, idle_waits_find(&gaps->waits, &gap->launch)));
 }
 
 /* --- phases --- */
 
-static int pass_phases(struct finding *finding)
+static int pass_phases(struct gap_walk *walk)
 {
-    const struct trace *trace = finding->trace;
-    struct sorter_walk walk;
+    const struct trace *trace = walk->trace;
+    struct sorter_walk phases;
     const struct thread_phase *phase;
     struct thread_phase last = {.thread = FIELD_ABSENT};
     int64_t thread = FIELD_ABSENT;
-    int status = sorter_ready(&finding->gaps->phases);
+    int status = sorter_ready(&walk->gaps->phases);
     if (status < 0)
         return status;
-    sorter_walk_begin(&walk, &finding->gaps->phases);
-    while (status == 0 && (phase = sorter_next(&walk))) {
+    sorter_walk_begin(&phases, &walk->gaps->phases);
+    while (status == 0 && (phase = sorter_next(&phases))) {
         if (phase->process != last.process || phase->thread != last.thread)
             thread = trace_find_thread(trace, phase->process, phase->thread);
         last = *phase;
@@ -281,34 +287,34 @@ static int pass_phases(struct finding *finding)
                 strncmp(trace_text(trace, phase->name), "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION,
             .name = phase->name};
         if (thread != FIELD_ABSENT)
-            status = sorter_add(&finding->gaps->host.phases, &one);
+            status = sorter_add(&walk->gaps->host.phases, &one);
     }
-    return sorter_walk_end(&walk) ?: status;
+    return sorter_walk_end(&phases) ?: status;
 }
 
 static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to)
 {
-    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace, .from = from, .to = to};
+    struct gap_walk walk = {.gaps = gaps, .idle = idle, .trace = trace, .from = from, .to = to};
     idle->run = trace_span(trace);
     idle->gaps = gaps;
     int status = idle_waits_begin(&gaps->waits, trace);
     if (status < 0)
         return status;
     const struct timeline_op *op;
-    status = SORTER_EACH(&trace->timeline, op, add_op(&finding, op)) ?: end_device(&finding) ?: settle_asked(&finding);
+    status = SORTER_EACH(&trace->timeline, op, add_op(&walk, op)) ?: end_device(&walk) ?: decide_asked(&walk);
     int ended = idle_waits_end(&gaps->waits);
-    status = status ?: ended ?: pass_phases(&finding);
-    array_release(&finding.streams);
-    array_release(&finding.names.items);
+    status = status ?: ended ?: pass_phases(&walk);
+    array_release(&walk.streams);
+    array_release(&walk.names.items);
     return status ? status : idle_host_finish(&gaps->host, idle, trace);
 }
 
 int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
 {
     if (trace->ranks.count > 0)
-        idle_keep_pieces(idle, trace->space);
+        idle_record_intervals(idle, trace->space);
     int status = find_gaps(gaps, idle, trace, INT64_MIN, INT64_MAX);
-    return status == 0 && idle->has_pieces ? sorter_ready(&idle->pieces) : status;
+    return status == 0 && idle->has_intervals ? sorter_ready(&idle->intervals) : status;
 }
 
 int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to)

@@ -1,7 +1,6 @@
 /*
- * Finds the gaps between the operations of each GPU and what each was spent with, in bounded memory: a walk over the
- * timeline finds them. Where streams waited for events, the gaps are joined with these waits (idle_waits.h). Gaps whose
- * operation was launched late go to idle_host.h.
+ * Finds the gaps between the operations of each GPU and their causes, in bounded memory. If streams waited for events,
+ * the gaps are joined with these waits (idle_waits.h). Gaps whose operation was launched late go to idle_host.h.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_GAPS_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_GAPS_H
@@ -17,26 +16,26 @@ struct trace;
 
 /* An operation usually starts within this after its launch began, if nothing holds it; ns. */
 #define IDLE_LATENCY 20000
-/* If nothing of what is recorded holds an operation for longer, then something does that is not recorded; ns. */
+/* An operation that nothing recorded held for so long was held by something that is not recorded; ns. */
 #define IDLE_HELD_AFTER 1000000
 
 struct idle_gaps {
     struct idle_waits waits;
     struct sorter phases; /* of compilation, by process and thread */
-    struct sorter asked;  /* gaps, as idle_waits_find() is asked about them */
+    struct sorter asked;  /* gaps, in the order in which idle_waits_find() is called for them */
     struct idle_host host;
 };
 
 void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space);
 void idle_gaps_release(struct idle_gaps *gaps);
 
-/* Keeps what gaps are explained by: slices of the categories CUDA_SYNC and COMPILATION. Returns 0, or -1: no memory. */
+/* Records slices of the categories CUDA_SYNC and COMPILATION. Returns 0, or -1: no memory. */
 int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event);
 
-/* After trace_finish(): fills IDLE. TRACE has timeline, host_calls, ranges and operators. Returns 0, or -1: no memory,
- * or after error(). */
+/* Fills IDLE by trace.timeline, host_calls, ranges and operators, after trace_finish(). Returns 0, or -1: no memory, or
+ * after error(). */
 int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace);
-/* Once more, for what of gaps is from FROM to TO: fills another IDLE, without its pieces. */
+/* Fills another IDLE with the gaps from FROM to TO only, without intervals. */
 int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to);
 
 #endif

@@ -1,3 +1,9 @@
+/*
+ * One walk over time for each launching thread, beside its calls, phases, ranges and operators: in each step all open
+ * gaps receive the time up to the next change of what the thread does.
+ *
+ * Gaps beyond the first 16 share sums, so that a step costs the same however many GPUs wait for the thread.
+ */
 #include "analysis/idle/idle_host.h"
 
 #include <stdlib.h>
@@ -28,7 +34,7 @@ void idle_host_release(struct idle_host *host)
     sorter_release(&host->phases);
 }
 
-/* A gap that the walk is in: one of each GPU at most. */
+/* A gap that the walk is in. Each GPU has at most one. */
 struct open_gap {
     struct idle_host_gap gap;
     struct idle_gap *largest;
@@ -40,19 +46,19 @@ struct doing {
     uint64_t compiling;                               /* 1: a phase is open */
 };
 
-/* So many open gaps get their parts one by one. The others, before their operation is launched, share a sum for each
- * thing that the thread did, so that a part costs the same however many GPUs wait for the thread. */
+/* So many open gaps are updated one by one. The others, until their operation is launched, share a sum for each thing
+ * that the thread did, so that a step costs the same however many GPUs wait for the thread. */
 #define GAPS_ALONE 16u
 #define SUMS_LEAST 64u
 
 struct shared_gap {
     struct idle_host_gap gap;
-    uint32_t known;   /* sums, when the gap began to share them, … */
-    int64_t before[]; /* … and what they were */
+    uint32_t known;   /* the number of sums when the gap began to share them */
+    int64_t before[]; /* the values of these sums at that time */
 };
 
 struct shared_gaps {
-    ARRAY(struct shared_gap *) items; /* by the time at which their operation is launched, the first comes last */
+    ARRAY(struct shared_gap *) items; /* by the time at which their operation is launched, the earliest last */
     struct dense_map doings;          /* struct doing */
     ARRAY(int64_t) sums;              /* ns of each */
 };
@@ -65,17 +71,17 @@ struct host_walk {
     struct host_calls_walk calls;
     struct open_range {
         struct range_walk walk;
-        uint32_t thread, name; /* the innermost one's; EVENT_NO_TEXT: there is none, */
-        int64_t until;         /* up to this time */
+        uint32_t thread, name; /* name of the innermost range; EVENT_NO_TEXT: there is none */
+        int64_t until;         /* the name holds up to this time */
         bool any;
     } range, operation;
     const struct idle_host_gap *next;
-    const struct idle_host_phase *phase; /* the first that has not ended by the time */
-    const struct host_call *call;        /* likewise */
+    const struct idle_host_phase *phase; /* the first phase that has not ended by TIME */
+    const struct host_call *call;        /* the first call that has not ended by TIME */
     ARRAY(struct open_gap) open;
     uint32_t thread;
     int64_t time;
-    int64_t until; /* what the thread does does not change before */
+    int64_t until; /* the thread does the same up to this time */
     struct host_moment moment;
 };
 
@@ -125,7 +131,7 @@ static uint32_t find_range(struct host_walk *walk, struct open_range *open)
     return open->name;
 }
 
-/* The activity outside of calls, where that was sampled. */
+/* Sets the sampled activity of a thread that is outside of calls. */
 static int find_activity(struct host_walk *walk, struct doing *doing)
 {
     struct host_activities *host = &walk->idle->host;
@@ -139,11 +145,12 @@ static int find_activity(struct host_walk *walk, struct doing *doing)
     return 0;
 }
 
-/* LATE: some gap's operation is not launched yet. Else only phases count. */
+/* Finds what the thread does at the time. LATE: the operation of a gap is not launched yet; if not, only phases count.
+ */
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
     struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, 0};
-    /* Those that have ended, and those of earlier threads, are passed by. */
+    /* Skips phases and calls that have ended, and those of earlier threads. */
     while (walk->phase && (walk->phase->thread < walk->thread ||
                            (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
         walk->phase = sorter_next(&walk->phases);
@@ -176,7 +183,8 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
-/* What a part of GAP is before its operation is launched. Waiting for the DataLoader does not count as launching. */
+/* The key of an interval of GAP before its operation is launched. Waiting for the DataLoader does not count as
+ * launching. */
 static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
                                     const struct doing *doing)
 {
@@ -196,7 +204,7 @@ static struct idle_what what_before(const struct host_walk *walk, const struct i
 
 /* --- gaps that share sums --- */
 
-/* Adds to the gap what the thread did since it began to share the sums. */
+/* Adds to the gap all time of the sums since it began to share them. */
 static int add_shared(struct host_walk *walk, struct shared_gap *one)
 {
     const struct shared_gaps *shared = &walk->shared;
@@ -229,13 +237,14 @@ static int share(struct shared_gaps *shared, const struct idle_host_gap *gap)
     return 0;
 }
 
-static void forget_sums(struct shared_gaps *shared)
+static void clear_sums(struct shared_gaps *shared)
 {
     dense_map_release(&shared->doings);
     shared->sums.count = 0;
 }
 
-/* Adds a part of all gaps that share the sums. There are not more sums than gaps, or a few. */
+/* Adds the current interval to the gaps that share the sums. If there would be more sums than gaps, the gaps are
+ * updated and the sums cleared first. */
 static int add_to_sums(struct host_walk *walk, const struct doing *doing)
 {
     struct shared_gaps *shared = &walk->shared;
@@ -246,7 +255,7 @@ static int add_to_sums(struct host_walk *walk, const struct doing *doing)
         dense_map_lookup(&shared->doings, &key, sizeof(key)) == DENSE_MAP_NONE) {
         for (size_t i = 0; status == 0 && i < shared->items.count; i++)
             status = add_shared(walk, shared->items.items[i]);
-        forget_sums(shared);
+        clear_sums(shared);
     }
     int64_t *sum = status == 0 ? dense_map_item(&shared->doings, &key, &shared->sums) : NULL;
     if (sum)
@@ -254,7 +263,7 @@ static int add_to_sums(struct host_walk *walk, const struct doing *doing)
     return sum ? 0 : -1;
 }
 
-/* Returns the gap that shares the sums and whose operation is launched next. NULL: none shares them. */
+/* Returns the gap among those that share the sums whose operation is launched next, or NULL. */
 static struct shared_gap *next_shared(const struct host_walk *walk)
 {
     size_t count = walk->shared.items.count;
@@ -263,7 +272,7 @@ static struct shared_gap *next_shared(const struct host_walk *walk)
 
 /* --- the walk --- */
 
-/* The gaps that have begun become open. */
+/* Opens the gaps that have begun. */
 static int open_gaps(struct host_walk *walk)
 {
     int status = 0;
@@ -271,7 +280,7 @@ static int open_gaps(struct host_walk *walk)
          walk->next = sorter_next(&walk->gaps)) {
         const struct idle_host_gap *gap = walk->next;
         struct idle_gap *largest = idle_find(walk->idle, gap->what.device, gap->start, gap->end);
-        bool alone = largest || walk->idle->has_pieces || gap->called <= walk->time || walk->open.count < GAPS_ALONE;
+        bool alone = largest || walk->idle->has_intervals || gap->called <= walk->time || walk->open.count < GAPS_ALONE;
         if (!alone)
             status = share(&walk->shared, gap);
         else
@@ -280,7 +289,7 @@ static int open_gaps(struct host_walk *walk)
     return status;
 }
 
-/* The operations of gaps that share the sums are launched. */
+/* Ends the sharing of gaps whose operation is launched now. */
 static int end_shared(struct host_walk *walk)
 {
     struct shared_gap *one;
@@ -293,7 +302,7 @@ static int end_shared(struct host_walk *walk)
         free(one);
     }
     if (walk->shared.items.count == 0 && walk->shared.sums.count > 0)
-        forget_sums(&walk->shared);
+        clear_sums(&walk->shared);
     return status;
 }
 
@@ -316,7 +325,7 @@ static bool find_limits(struct host_walk *walk)
     return late;
 }
 
-static int add_part(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
+static int add_interval(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
 {
     const struct idle_host_gap *gap = &open->gap;
     struct idle_what what = gap->what;
@@ -337,8 +346,8 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     return idle_add(walk->idle, &what, gap->start, walk->time, until - walk->time, open->largest);
 }
 
-/* Removes the gaps that have ended, and adds what is left of those whose operation is held: the thread does not matter
- * any more. */
+/* Removes gaps that have ended. A gap whose operation is held receives the rest of its time, as its thread no longer
+ * matters. */
 static int close_gaps(struct host_walk *walk)
 {
     size_t kept = 0;
@@ -348,13 +357,13 @@ static int close_gaps(struct host_walk *walk)
         if (walk->time < open.gap.held)
             walk->open.items[kept++] = open;
         else if (walk->time < open.gap.end)
-            status = add_part(walk, &open, NULL);
+            status = add_interval(walk, &open, NULL);
     }
     walk->open.count = kept;
     return status;
 }
 
-/* One step: up to where anything changes. */
+/* Walks up to the next time at which anything changes. */
 static int step(struct host_walk *walk)
 {
     if (walk->open.count == 0 && !next_shared(walk)) {
@@ -373,7 +382,7 @@ static int step(struct host_walk *walk)
         host_activities_weigh(&walk->idle->host, &walk->moment, walk->until - walk->time) < 0)
         return -1;
     for (size_t i = 0; i < walk->open.count; i++)
-        if (add_part(walk, &walk->open.items[i], &doing) < 0)
+        if (add_interval(walk, &walk->open.items[i], &doing) < 0)
             return -1;
     if (next_shared(walk) && add_to_sums(walk, &doing) < 0)
         return -1;
@@ -381,10 +390,10 @@ static int step(struct host_walk *walk)
     return end_shared(walk) ?: close_gaps(walk);
 }
 
-/* What the host mostly did in a gap, where it was outside of calls for most of it. */
+/* Sets the activity that took most of a gap in which the host was mostly outside of calls. */
 static int name_gap(struct idle *idle, struct idle_gap *gap)
 {
-    unsigned cause = idle_main_part(gap)->what.cause;
+    unsigned cause = idle_main_cause(gap)->what.cause;
     struct host_moment moment = {.until = gap->start};
     ARRAY(int64_t) sums = {0};
     int status = 0;

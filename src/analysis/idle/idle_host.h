@@ -1,6 +1,6 @@
 /*
- * What the thread that launched late did while the GPU waited: the gaps by thread and time go over the thread's API
- * calls, phases of compilation, ranges and operators, in one walk over each.
+ * What a thread that launched late did while the GPU waited: its API calls, phases of compilation, ranges and operators
+ * divide the gap.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
@@ -12,16 +12,16 @@
 
 struct trace;
 
-/* A gap that ended because THREAD launched something. From `start` to `called` the thread did other things. From then
- * to `held` the launch took its time. From then to `end` the operation waited, for CAUSE. */
+/* A gap that ended because THREAD launched something: from `start` to `called` the thread did other things, up to
+ * `held` it launched, and up to `end` the operation waited. */
 struct idle_host_gap {
     int64_t start, called, held, end;
     uint32_t thread;       /* index in trace.threads */
-    struct idle_what what; /* cause: from `held` on; BEFORE and AFTER: of all of it. call: the launch */
-    uint32_t launch;       /* enum idle_cause from `called` to `held`: LAUNCH, or COPY of a copy that the host makes */
+    struct idle_what what; /* cause: from `held` on, or BEFORE or AFTER for the whole gap. call: the launch */
+    uint32_t launch;       /* enum idle_cause from `called` to `held`: LAUNCH, or COPY if the host copies */
 };
 
-/* A time in which a thread had code loaded or compiled, or captured a graph. */
+/* A time in which a thread loaded or compiled code, or captured a graph. */
 struct idle_host_phase {
     int64_t start, end;
     uint32_t thread; /* index in trace.threads */
@@ -37,8 +37,8 @@ struct idle_host {
 void idle_host_init(struct idle_host *host, struct sorter_space *space);
 void idle_host_release(struct idle_host *host);
 
-/* After the last: adds the parts of all gaps to IDLE. TRACE has host_calls, ranges and operators. Returns 0, or -1: no
- * memory, or after error(). */
+/* Adds all gaps to IDLE by trace.host_calls, ranges and operators, after the last record. Returns 0, or -1: no memory,
+ * or after error(). */
 int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Walks over the records of waits, or over the API calls, beside the questions, which come in the same order.
+ */
 #include "analysis/idle/idle_waits.h"
 
 #include <stdlib.h>
@@ -79,7 +82,7 @@ static void read_record(struct idle_waits *waits)
     bool any = record;
     waits->next = record = sorter_next(&waits->walk);
     if (record && (!any || stream_order(&record->stream, &last) != 0)) {
-        /* No key: nothing ran on the stream. */
+        /* EVENT_NO_TEXT: nothing ran on the stream. */
         uint32_t stream = dense_map_lookup(&waits->trace->stream_ids, &record->stream, sizeof(record->stream));
         waits->next_key = stream == DENSE_MAP_NONE ? EVENT_NO_TEXT : waits->ranks[stream];
     }
@@ -130,7 +133,8 @@ static const struct idle_wait *find_launch(struct idle_waits *waits, const struc
             break;
     waits->found.stream = FIELD_ABSENT;
     bool found = call && waits->next_key == launch->key && call->start == launch->called;
-    return found && launch->called_before != launch->called ? &waits->found : NULL; /* of a graph, its first alone */
+    return found && launch->called_before != launch->called ? &waits->found
+                                                            : NULL; /* only the first operation of a graph waits */
 }
 
 /* --- */

@@ -1,7 +1,7 @@
 /*
  * Which operations were launched into a stream that was made to wait for an event just before. Records of category
- * CUDA_SYNC say which stream waits for which. Where a trace has only the calls, the next launch of the same thread is
- * taken to be in the stream that waits.
+ * CUDA_SYNC name both streams. In a trace that has only the calls, the next launch of the thread is assumed to be in
+ * the stream that waits.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_WAITS_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_WAITS_H
@@ -19,10 +19,10 @@ struct idle_wait {
     int64_t stream; /* number of the stream that was waited for; negative: not known */
 };
 
-/* An operation, about which idle_waits_find() is asked. */
+/* The operation that a question is about. */
 struct idle_launch {
     int64_t called;        /* when its call began */
-    int64_t called_before; /* of the operation before it in its stream; FIELD_ABSENT: not known */
+    int64_t called_before; /* when the call of the operation before it in its stream began; FIELD_ABSENT: not known */
     uint32_t key;          /* idle_waits_key() */
 };
 
@@ -30,38 +30,38 @@ struct idle_waits {
     struct sorter records; /* by stream and time */
     enum { IDLE_WAITS_NONE, IDLE_WAITS_RECORDS, IDLE_WAITS_CALLS } of;
     const struct trace *trace;
-    uint32_t *ranks; /* of RECORDS: of the streams, by their indices, in the order of the records */
+    uint32_t *ranks; /* RECORDS: the place of each stream, by index, in the order of the records */
     struct sorter_walk walk;
     struct host_calls_walk calls;
-    const void *next; /* a record, or a call that launches first on its thread after one that made a stream wait */
+    const void *next; /* a record; or a call that is the first launch of its thread after one that made a stream wait */
     uint32_t next_key;
-    bool called;  /* of CALLS: the thread next_key has made a stream wait, and not launched since */
-    uint32_t key; /* of RECORDS: the last question's, and the last wait by its time */
-    int64_t time; /* of that wait; FIELD_ABSENT: there is none */
+    bool called;  /* CALLS: the thread next_key has made a stream wait, and has not launched since */
+    uint32_t key; /* RECORDS: the key of the last question */
+    int64_t time; /* RECORDS: of the last wait before it; FIELD_ABSENT: there is none */
     struct idle_wait found;
 };
 
 void idle_waits_init(struct idle_waits *waits, struct sorter_space *space);
 void idle_waits_release(struct idle_waits *waits);
 
-/* Keeps a record of CUDA_SYNC. Returns 0, or -1: no memory. */
+/* Adds a record of CUDA_SYNC. Returns 0, or -1: no memory. */
 int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event);
 
-/* After trace_finish(): sets `of`. Returns 0, or -1: no memory. Unless it is NONE, questions follow, and the end; then
- * it may begin again. */
+/* Begins a series of questions, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no
+ * questions may follow. Returns 0, or -1: no memory. */
 int idle_waits_begin(struct idle_waits *waits, const struct trace *trace);
 
-/* OP has a call. */
+/* The key of the question about OP, which has a call. */
 static inline uint32_t idle_waits_key(const struct idle_waits *waits, const struct timeline_op *op)
 {
     return waits->of == IDLE_WAITS_RECORDS ? waits->ranks[op->stream] : op->thread;
 }
 
-/* Questions come by key, then call. NULL: its stream was not made to wait between the launch before and this one. Valid
- * until the next question. */
+/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then
+ * by call. The answer is valid until the next question. */
 const struct idle_wait *idle_waits_find(struct idle_waits *waits, const struct idle_launch *launch);
 
-/* Returns 0, or -1: no memory, or after warning(). */
+/* Ends a series of questions. Returns 0, or -1: no memory, or after warning(). */
 int idle_waits_end(struct idle_waits *waits);
 
 #endif

@@ -84,10 +84,10 @@ static int loading_find(void *state, struct findings *findings)
                    loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."
                                    : "Use more workers (num_workers), prefetch more (prefetch_factor), or make loading "
                                      "cheaper: decode once, augment on the GPU.");
-    return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s%s%s",
-                       amount_time(loading->time).text, amount_count(loading->count).text,
-                       amount_word(loading->count, "", "es"), loading->single ? " in the process that trains" : "",
-                       activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, activity).text);
+    return finding_format(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s%s%s",
+                          amount_time(loading->time).text, amount_count(loading->count).text,
+                          amount_word(loading->count, "", "es"), loading->single ? " in the process that trains" : "",
+                          activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, activity).text);
 }
 
 static void loading_release(void *state)

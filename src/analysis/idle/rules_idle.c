@@ -20,8 +20,8 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64
     place.name = gap ? gap->after.name : EVENT_NO_TEXT;
     struct finding *finding = finding_add(findings, cost, cost, count, &place);
     if (finding && gap) {
-        finding->range = idle_main_part(gap)->what.range;
-        finding->operation = idle_main_part(gap)->what.operation;
+        finding->range = idle_main_cause(gap)->what.range;
+        finding->operation = idle_main_cause(gap)->what.operation;
     }
     return finding;
 }
@@ -34,7 +34,7 @@ static const struct idle_gap *gap_outside(const struct idle *idle, size_t device
     bool found_in_range = false;
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
-        const struct idle_part *part = idle_main_part(gap);
+        const struct idle_cause_time *part = idle_main_cause(gap);
         if (gap->device != device || part->what.cause != IDLE_OUTSIDE)
             continue;
         bool in_range = part->what.range == range;
@@ -71,10 +71,10 @@ static int blocked_find(void *state, struct findings *findings)
     struct finding *finding = finding_add(findings, worst.total, worst.total, worst.gaps, &place);
     bool one = worst.most == worst.total;
     finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
-    return finding_say(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
-                       amount_count(worst.gaps).text, amount_word(worst.gaps, "", "s"),
-                       host_phrase(&idle->host, worst.activity).text, one ? "" : " (",
-                       one ? "" : amount_share(worst.most, worst.total).text, one ? "" : " of it)");
+    return finding_format(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
+                          amount_count(worst.gaps).text, amount_word(worst.gaps, "", "s"),
+                          host_phrase(&idle->host, worst.activity).text, one ? "" : " (",
+                          one ? "" : amount_share(worst.most, worst.total).text, one ? "" : " of it)");
 }
 
 const struct rule rule_host_blocked = {
@@ -152,7 +152,7 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
-        between.loads = host_gets_batch(findings->trace, finding->place.stack);
+        between.loads = host_fetches_batch(findings->trace, finding->place.stack);
     } else if (gap && !named && gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT) {
         between = host_between(findings->trace, gap);
     }
@@ -161,7 +161,7 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
         finding_advise(finding, "Load data in more processes of their own, and ahead of the need: "
                                 "DataLoader(num_workers=4, pin_memory=True, prefetch_factor=4).");
     }
-    return finding_say(
+    return finding_format(
         finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s%s%s",
         amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
         amount_time(outside->longest).text, named ? ", mostly in the range " : "",
@@ -208,7 +208,7 @@ static struct gaps large_gaps(const struct findings *findings, const struct idle
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
         bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
-        bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
+        bool known = outside_known && idle_main_cause(gap)->what.cause == IDLE_OUTSIDE;
         if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
             continue;
         gaps.total = sum_of(gaps.total, gap->end - gap->start);
@@ -230,11 +230,11 @@ static int gaps_find(void *state, struct findings *findings)
     if (!most.largest)
         return 0;
     struct finding *finding = add_in_gap(findings, most.total, most.count, most.largest, most.largest->device);
-    return finding_say(
+    return finding_format(
         finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
         amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, amount_word(most.count, "", "s"),
         amount_time(most.largest->end - most.largest->start).text,
-        trace_said(findings->trace, idle_cause_words[idle_main_part(most.largest)->what.cause].text).text,
+        trace_said(findings->trace, idle_cause_words[idle_main_cause(most.largest)->what.cause].text).text,
         most.largest->activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, most.largest->activity).text);
 }
 
@@ -350,13 +350,14 @@ static int use_find(void *state, struct findings *findings)
     const struct host_question question = {.device = low.device};
     idle = cause == IDLE_OUTSIDE ? idle : NULL;
     uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
-    return finding_say(finding,
-                       "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
-                       "idle time: %s%s%s",
-                       FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
-                       amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
-                       trace_said(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
-                       host_phrase(idle ? &idle->host : NULL, activity).text);
+    return finding_format(
+        finding,
+        "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
+        "idle time: %s%s%s",
+        FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
+        amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
+        trace_said(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
+        host_phrase(idle ? &idle->host : NULL, activity).text);
 }
 
 static void use_release(void *state)

@@ -55,7 +55,7 @@ static const struct late_name *waited_for_most(const struct findings *findings,
         const struct late_name *late = &launches->names.items[i];
         if (!most || late->idle > most->idle)
             most = late;
-        if (!in_warm_up(findings, late->place.time) && (!later || late->idle > later->idle))
+        if (!findings_in_warm_up(findings, late->place.time) && (!later || late->idle > later->idle))
             later = late;
     }
     return later ? later : most;
@@ -116,12 +116,13 @@ static int say_bound(struct findings *findings, const struct launches *launches,
     if (device->of_graphs * 2 > device->count)
         finding_advise(finding, "Put more into each graph: several iterations in one, or the host's decision into a "
                                 "conditional node.");
-    return finding_say(finding,
-                       "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
-                       "and an operation takes %s on average%s%s",
-                       amount_count(late->gaps).text, amount_count(idle->launched).text,
-                       amount_mean(late->time, late->gaps).text, amount_mean(idle->launched_time, idle->launched).text,
-                       *between.text ? "; between launches it is in " : "", between.text);
+    return finding_format(finding,
+                          "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
+                          "and an operation takes %s on average%s%s",
+                          amount_count(late->gaps).text, amount_count(idle->launched).text,
+                          amount_mean(late->time, late->gaps).text,
+                          amount_mean(idle->launched_time, idle->launched).text,
+                          *between.text ? "; between launches it is in " : "", between.text);
 }
 
 static bool reaches(const struct late *late, int64_t steady, int64_t gaps, int64_t percent, int64_t time)
@@ -223,7 +224,7 @@ static int repeated_find(void *state, struct findings *findings)
     struct finding *finding = finding_add(findings, cost, cost, repeated->all, offences_place(findings, rows));
     if (!finding)
         return 0;
-    return finding_say(
+    return finding_format(
         finding, "Short kernels of one name follow one another, %s in %s row%s; the row that costs most has %s of %s",
         amount_count(repeated->all).text, amount_count(rows->count).text, amount_word(rows->count, "", "s"),
         amount_count(repeated->worst_count).text, finding_name(findings->trace, repeated->worst_name).text);

@@ -58,7 +58,7 @@ static int find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);
-    return finding_say(
+    return finding_format(
         finding,
         "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
         "no work is queued%s%s",
@@ -108,7 +108,7 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
     bool blocks = op->category == CATEGORY_GPU_MEMCPY && op->kind == CALL_COPY_ASYNC && op->returned >= op->end;
     if (!blocks || (name_facts_find(&waits->names, &trace->strings, op->name) & wanted) != wanted)
         return 0;
-    return stalls_note(&waits->stalls, op);
+    return stalls_add_own_call(&waits->stalls, op);
 }
 
 const struct rule rule_repeated_waits = {

@@ -72,7 +72,7 @@ static struct cell activity_cell(struct report_row *row, const struct idle *idle
         return (struct cell){0};
     buffer_init_memory(&text);
     host_activity_write(&text, &idle->host, activity);
-    return table_sink(row->table, &text);
+    return table_text_from_buffer(row->table, &text);
 }
 
 /* What is known of a row that `mostly` shows: the first of these. */
@@ -243,7 +243,7 @@ static void finish_gaps(struct report_row *row)
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
-        const struct idle_part *part = idle_main_part(gap);
+        const struct idle_cause_time *part = idle_main_cause(gap);
         struct idle_what what = part->what;
         what.activity = gap->activity;
         const struct gap_line line = {

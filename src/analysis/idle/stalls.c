@@ -1,3 +1,6 @@
+/*
+ * Walks over the rule's calls by start beside the operations of each GPU, and remembers the last few of each thread.
+ */
 #include "analysis/idle/stalls.h"
 
 #include "common/lookup.h"
@@ -71,7 +74,7 @@ static int remember_until(struct stalls *stalls, int64_t time)
     return status;
 }
 
-/* The last of the calls of OP's thread that fits an idle time from FROM on; NULL: there is none. */
+/* The last call of OP's thread that explains an idle time from FROM on, or NULL. */
 static const struct stall_call *find_call(const struct stalls *stalls, const struct timeline_op *op, int64_t from,
                                           enum stall_kind kind)
 {
@@ -116,7 +119,7 @@ int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_ki
     return call != NULL;
 }
 
-int stalls_note(struct stalls *stalls, const struct timeline_op *op)
+int stalls_add_own_call(struct stalls *stalls, const struct timeline_op *op)
 {
     const struct stall_call call = {op->called, op->returned, op->thread, op->call, op->kind};
     return remember(stalls, &call);

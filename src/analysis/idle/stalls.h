@@ -1,7 +1,7 @@
 /*
  * Stalls: times in which a GPU was idle because the thread that launched its next operation was in an API call of some
- * kind, or came back from one late. A rule gives its calls to stalls_add(), then all operations to stalls_op(), each as
- * the engine does.
+ * kind, or returned from one late. A rule passes its calls to stalls_add(), then all operations to stalls_op(), both in
+ * the order of the engine.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_STALLS_H
 #define GPUTRACE_ANALYSIS_IDLE_STALLS_H
@@ -32,7 +32,7 @@ struct stalls {
     const struct stall_call *next; /* of the walk */
     ARRAY(struct stall_thread) threads;
     uint32_t device; /* of the last operation */
-    int64_t until;   /* its operations ran until then */
+    int64_t until;   /* end of the operations of the device so far */
     bool any;
     struct finding_measured {
         int64_t from, to; /* from the launch of the first kernel to the start of the last one */
@@ -45,11 +45,12 @@ struct stall_thread {
     unsigned next, count;
 };
 
-/* A GPU was idle from FROM to TO, as CALL, of the thread that launched the operation at TO, … */
 enum stall_kind {
-    STALL_WITHIN, /* … ended after FROM */
-    STALL_WAITED, /* … the same, and began before FROM, as waits do */
+    STALL_WITHIN, /* the call ended while the GPU was idle */
+    STALL_WAITED, /* the call also began before the GPU was idle, as waits do */
 };
+
+/* A GPU was idle from FROM to TO because of CALL, of the thread that launched the operation at TO. */
 struct stall {
     int64_t from, to;
     struct stall_call call;
@@ -57,14 +58,14 @@ struct stall {
 
 void stalls_release(struct stalls *stalls);
 
-/* Returns 0, or -1: no memory. */
+/* Adds a call of the rule. Returns 0, or -1: no memory. */
 int stalls_add(struct stalls *stalls, const struct trace *trace, const struct host_call *call);
-/* Looks at OP. Returns 1: it ended a stall of this kind, which it sets; 0: it did not; -1: no memory. */
+/* Reads OP. Returns 1 and sets *STALL if OP ended a stall of this kind; 0 if not; -1: no memory. */
 int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_kind kind, struct stall *stall);
-/* After stalls_op(): OP's own call was one of these. Returns 0, or -1: no memory. */
-int stalls_note(struct stalls *stalls, const struct timeline_op *op);
+/* Adds OP's own call as one of the rule, after stalls_op(). Returns 0, or -1: no memory. */
+int stalls_add_own_call(struct stalls *stalls, const struct timeline_op *op);
 
-/* Where CALL was. */
+/* The place of CALL. */
 struct finding_place stall_place(const struct stall_call *call);
 
 /* Calls EACH with all calls that began between kernels. Returns 0, or -1: no memory, or what EACH returned. */

@@ -163,7 +163,7 @@ static int add_entries(struct flight_job *job)
     }
     status = collectives_walk_end(&walk) ?: status;
     hang_fronts_end(&job->fronts);
-    status = status ?: hang_facts_tell(&job->facts, &job->trace, &job->fronts);
+    status = status ?: hang_facts_publish(&job->facts, &job->trace, &job->fronts);
     return status ?: sorter_ready(&job->entries);
 }
 

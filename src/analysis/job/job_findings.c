@@ -6,6 +6,7 @@
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/hang/hang_words.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/job.h"
 #include "analysis/ranks/rank_times.h"
@@ -137,12 +138,12 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
 /* What one trace says of it knows less. */
 static int add_hang(struct job_lines *rows, const struct job_whole *job)
 {
-    const struct hang *hang = finding_hang(&job->hangs);
+    const struct hang *hang = hang_worth_finding(&job->hangs);
     struct job_line *row =
         hang ? add_line(rows, FINDING_RULE_hang, 0, (int64_t)hang->counts[HANG_WAITS], RANK_NONE) : NULL;
     if (!row)
         return hang ? -1 : 0;
-    return finding_say_hang(row->text, row->advice, &job->hangs, hang);
+    return hang_write_finding(row->text, row->advice, &job->hangs, hang);
 }
 
 /* --- findings of traces --- */

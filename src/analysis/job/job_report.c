@@ -145,7 +145,7 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
     const struct findings *findings = section_state(trace, REPORT_FINDINGS);
     const struct rank *rank = &job->ranks.items.items[moment->rank];
     const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[moment->rank]];
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].rule == finding_rules[moment->rule])
             return findings->items.items[i].place;

@@ -95,7 +95,7 @@ static int add_clocks(struct table *table, const struct job_whole *job)
             continue;
         buffer_init_memory(&text);
         job_clock_describe(&text, &job->clocks.items.items[i], host_name(job, i), host_name(job, 0));
-        if (add_fact(table, "Clock", table_sink(table, &text)) < 0)
+        if (add_fact(table, "Clock", table_text_from_buffer(table, &text)) < 0)
             return -1;
     }
     return 0;

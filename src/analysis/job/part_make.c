@@ -135,7 +135,7 @@ static int add_members(struct making *making)
     hang_fronts_init(&fronts, &making->trace->strings);
     int status = hang_facts_add_ranks(making->trace, &fronts);
     if (status == 0)
-        status = hang_facts_tell(section_state(making->trace, REPORT_HANG), making->trace, &fronts);
+        status = hang_facts_publish(section_state(making->trace, REPORT_HANG), making->trace, &fronts);
     for (size_t i = 0; i < fronts.members.count && status == 0; i++) {
         struct hang_member *member = &fronts.members.items[i];
         uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,

@@ -83,13 +83,13 @@ static int churn_find(void *state, struct findings *findings)
     struct finding_place place = stall_place(&churn->longest);
     place.name = churn->name ? churn->name - 1 : EVENT_NO_TEXT;
     int64_t idle = offences_cost(&churn->idle), count = churn->allocations + churn->releases;
-    return finding_say(finding_add(findings, churn->time.total, idle, count, &place),
-                       "%s memory is allocated %s times and released %s times between kernels; the longest call is "
-                       "%s(), %s, and a GPU idles %s around these calls",
-                       findings->rule == &rule_pinning_churn ? "Pinned" : "Device",
-                       amount_count(churn->allocations).text, amount_count(churn->releases).text,
-                       finding_name(findings->trace, churn->longest.name).text,
-                       amount_time(churn->longest.end - churn->longest.start).text, amount_time(idle).text);
+    return finding_format(finding_add(findings, churn->time.total, idle, count, &place),
+                          "%s memory is allocated %s times and released %s times between kernels; the longest call is "
+                          "%s(), %s, and a GPU idles %s around these calls",
+                          findings->rule == &rule_pinning_churn ? "Pinned" : "Device",
+                          amount_count(churn->allocations).text, amount_count(churn->releases).text,
+                          finding_name(findings->trace, churn->longest.name).text,
+                          amount_time(churn->longest.end - churn->longest.start).text, amount_time(idle).text);
 }
 
 const struct rule rule_allocation_churn = {
@@ -170,14 +170,14 @@ static int managed_event(void *state, const struct trace *trace, const struct ev
     managed->begun = true;
     if (event->duration >= managed->longest_ns) {
         managed->longest_ns = event->duration;
-        managed->longest = finding_nowhere();
+        managed->longest = place_none();
         managed->longest.time = event->start;
         managed->longest.until = event->start + event->duration;
     }
     return busy_add(&managed->busy, 0, event->start, event->start + event->duration);
 }
 
-static void add_time(void *context, const struct busy_piece *piece)
+static void add_time(void *context, const struct busy_interval *piece)
 {
     struct managed *managed = context;
     busy_sum_add(&managed->time, piece->start, piece->end);
@@ -194,7 +194,7 @@ static int managed_find(void *state, struct findings *findings)
     if (managed->to_device < FINDING_MIGRATIONS || managed->to_host < FINDING_MIGRATIONS)
         return 0;
     int64_t cost = managed->time.total, count = managed->faults + managed->to_device + managed->to_host;
-    return finding_say(
+    return finding_format(
         finding_add(findings, cost, cost, count, &managed->longest),
         "Managed memory moves when it is touched: %s migrations to the GPU, %s to the host (%s), %s page "
         "fault%s",

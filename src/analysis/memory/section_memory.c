@@ -13,6 +13,7 @@
 #include "analysis/engine/heap.h"
 #include "analysis/base/levels.h"
 #include "analysis/engine/section.h"
+#include "analysis/memory/section_memory.h"
 
 enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
 

@@ -95,7 +95,7 @@ static struct cell fill_addresses(struct report_row *row, const struct column *c
     buffer_init_memory(&text);
     for (int64_t i = 0; i < group->count; i++)
         buffer_format(&text, "%s0x%" PRIx64, i > 0 ? " " : "", group->lives[i].address);
-    return table_sink(row->table, &text);
+    return table_text_from_buffer(row->table, &text);
 }
 
 static const struct column live_columns[] = {

@@ -1,3 +1,6 @@
+/*
+ * Searches each name once for words that libraries and the driver use, and remembers the bits.
+ */
 #include "analysis/names/name_facts.h"
 
 #include <string.h>
@@ -5,12 +8,12 @@
 #include "trace/event_fields.h"
 
 #define NAME_KNOWN 0x8000u
-#define NAME_TENSOR 0x4000u /* tensor cores compute it */
+#define NAME_TENSOR 0x4000u /* the kernel uses tensor cores, so it is not NAME_FLOAT32 */
 
 static const struct {
-    const char *part;
+    const char *word;
     unsigned facts;
-} parts[] = {
+} words[] = {
     {"Pageable", NAME_PAGEABLE},
     {"HtoD", NAME_HTOD},
     {"DtoH", NAME_DTOH},
@@ -35,15 +38,6 @@ static const struct {
     {"s16816", NAME_TENSOR},
 };
 
-static unsigned facts_of(const char *text)
-{
-    unsigned facts = 0;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (strstr(text, parts[i].part))
-            facts |= parts[i].facts;
-    return facts & NAME_TENSOR ? facts & ~(NAME_TENSOR | NAME_FLOAT32) : facts;
-}
-
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name)
 {
     if (name == EVENT_NO_TEXT)
@@ -51,7 +45,12 @@ unsigned name_facts_find(struct name_facts *facts, const struct interner *string
     uint16_t *known = array_at(&facts->items, name);
     if (!known)
         return 0;
-    if (!*known)
-        *known = (uint16_t)(facts_of(interned(strings, name)) | NAME_KNOWN);
-    return *known & ~NAME_KNOWN;
+    if (*known)
+        return *known & ~NAME_KNOWN;
+    unsigned bits = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        bits |= strstr(interned(strings, name), words[i].word) ? words[i].facts : 0;
+    bits = bits & NAME_TENSOR ? bits & ~(NAME_TENSOR | NAME_FLOAT32) : bits;
+    *known = (uint16_t)(bits | NAME_KNOWN);
+    return bits;
 }

@@ -1,5 +1,5 @@
 /*
- * What rules ask of the names of copies, calls and phases, found out once for each name.
+ * Facts that rules need about the names of copies, calls, phases and kernels, found once for each name.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
 #define GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
@@ -22,12 +22,12 @@ enum name_fact {
     NAME_FLOAT32 = 512,    /* of a kernel that multiplies matrices in float32 outside of the tensor cores */
 };
 
-/* By the names' numbers: their facts + NAME_KNOWN, or 0. All zero is empty. */
+/* All zero is empty. */
 struct name_facts {
-    ARRAY(uint16_t) items;
+    ARRAY(uint16_t) items; /* by the number of the name: its bits and NAME_KNOWN, or 0 */
 };
 
-/* The bits of NAME, a text of STRINGS; 0 if memory runs out. */
+/* Returns the enum name_fact bits of NAME, a text of STRINGS; 0 without memory. */
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
 
 #endif

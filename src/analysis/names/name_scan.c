@@ -1,10 +1,13 @@
+/*
+ * Pairs brackets with a stack of open ones, then reads identifiers, template arguments and qualifiers between them.
+ */
 #include "analysis/names/name_scan.h"
 
 #include <string.h>
 
 #include "analysis/names/pretty_words.h"
 
-#define BRACKETS_MAX 256 /* within one another */
+#define BRACKETS_MAX 256 /* nested brackets */
 
 bool scan_is_word(char c)
 {
@@ -48,7 +51,7 @@ size_t scan_operator_size(const struct name_scan *scan, size_t at)
     return at + size < scan->length && scan_is_word(scan->name[at + size]) ? 0 : size;
 }
 
-/* The bracket that closes OPEN; '\0': it is none that opens. */
+/* Returns the bracket that closes OPEN, or '\0' if OPEN is not an opening bracket. */
 static char closer_of(char open)
 {
     switch (open) {

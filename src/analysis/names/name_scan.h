@@ -21,37 +21,37 @@ struct name_scan {
     uint32_t *partner; /* of an opening bracket: the place of the closing one; 0 elsewhere */
 };
 
-/* a::b<c>(d): one of them. Empty spans are at 0. */
+/* A component of a::b<c>(d). Empty spans are at 0. */
 struct component {
     struct span word, angle, round; /* brackets with what is between them */
     bool brace;                     /* the word is "{lambda()#1}" */
     bool unnamed;                   /* an unnamed namespace */
 };
 
-/* A character of an identifier. */
+/* Whether C may be part of an identifier. */
 bool scan_is_word(char c);
-/* Bytes. */
 size_t scan_span_length(struct span span);
-/* Whether TEXT stands at AT, before END. */
+/* Whether the name has TEXT at AT, and END is not before the end of TEXT. */
 bool scan_starts(const struct name_scan *scan, size_t at, size_t end, const char *text);
 bool scan_span_is(const struct name_scan *scan, struct span span, const char *text);
 bool scan_span_equal(const struct name_scan *scan, struct span a, struct span b);
-/* Bytes of "operator", and of its symbol, which may be brackets, at AT; 0: none is there. */
+/* Returns the bytes of "operator" and its symbol, which may be brackets, at AT; 0 if there is none. */
 size_t scan_operator_size(const struct name_scan *scan, size_t at);
-/* The place behind the qualifiers of a function, " const", at AT. */
+/* Returns the place behind the qualifiers of a function at AT, such as " const". */
 size_t scan_skip_qualifiers(const struct name_scan *scan, size_t at, size_t end);
-/* Pairs the brackets. A '<' or '>' without its partner is a comparison. False: the name is not understood. */
+/* Pairs the brackets. A '<' or '>' without a partner is a comparison. Returns false if they do not match. */
 bool scan_pair_brackets(struct name_scan *scan);
-/* The place after the character, or the brackets, at AT. */
+/* Returns the place behind the character, or the pair of brackets, at AT. */
 size_t scan_step(const struct name_scan *scan, size_t at);
 struct span scan_trim(const struct name_scan *scan, struct span span);
 struct span scan_inside(struct span brackets);
-/* Takes the next argument from the front of LIST, which is between commas. False: there is none. */
+/* Removes the first argument of LIST, whose arguments are separated by commas. Returns false if there is none. */
 bool scan_next_argument(const struct name_scan *scan, struct span *list, struct span *argument);
+/* Returns the bytes of "(anonymous namespace)" or the like at AT; 0 if there is none. */
 size_t scan_unnamed_size(const struct name_scan *scan, size_t at, size_t end);
-/* A run of components that begins at SPAN.at. Returns their number, and where they end; 0: there is none. */
+/* Reads the components a::b::c from SPAN.at on, and sets *END behind them. Returns their number. */
 size_t scan_read_chain(const struct name_scan *scan, struct span span, struct component *chain, size_t *end);
-/* Whether the chain's names are a library's, and its namespaces say nothing. */
+/* Whether the chain begins with a library's namespace, which need not be written. */
 bool scan_is_of_library(const struct name_scan *scan, const struct component *chain, size_t count);
 
 #endif

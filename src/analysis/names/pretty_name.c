@@ -1,7 +1,7 @@
 /*
- * A name is not parsed into a tree: brackets are paired once, and template arguments, and the components of a::b<c>,
- * are then found by walking over what is between them. What is written never has a parameter list at its end, which is
- * why it is left as it is when it comes again.
+ * A name is not parsed into a tree: brackets are paired once, then template arguments and the components of a::b<c> are
+ * found by walking over the text between them. A pretty name never ends with a parameter list, so it does not change
+ * when it is made pretty again.
  */
 #include "analysis/names/pretty_name.h"
 
@@ -15,32 +15,32 @@
 #include "common/buffer.h"
 #include "common/text.h"
 
-#define NAME_MAX_BYTES 65536 /* longer ones are left as they are */
-#define DEPTH_MAX 4          /* template arguments within one another that are written */
+#define NAME_MAX_BYTES 65536 /* longer names are not changed */
+#define DEPTH_MAX 4          /* nested template arguments that are written */
 
 struct writer {
     struct name_scan scan;
     struct buffer *out;
     uint64_t reveal;
-    struct pretty_pieces *pieces;
+    struct pretty_omissions *omissions;
     unsigned depth;
     bool plain;       /* everything is written */
     bool of_functors; /* the next functor is without its arguments */
 };
 
-/* --- pieces --- */
+/* --- omissions --- */
 
 static void write_argument(struct writer *w, struct span argument);
 
-/* Whether to leave PIECE out; if not, it is to be written plainly. */
-static bool leave_out(struct writer *w, struct span piece)
+/* Lists OMITTED, and returns whether to leave it out. If not, it is written plainly. */
+static bool leave_out(struct writer *w, struct span omitted)
 {
     if (w->plain)
         return false;
-    size_t number = w->pieces->count;
-    if (number == PRETTY_PIECES)
+    size_t number = w->omissions->count;
+    if (number == PRETTY_OMISSIONS)
         return true;
-    w->pieces->piece[w->pieces->count++] = (struct pretty_piece){piece.at, scan_span_length(piece)};
+    w->omissions->items[w->omissions->count++] = (struct pretty_omission){omitted.at, scan_span_length(omitted)};
     return !(w->reveal >> number & 1);
 }
 
@@ -69,7 +69,7 @@ static bool is_number(const struct writer *w, struct span span)
     return at > first && at == span.end;
 }
 
-/* The word alone, as it is usually read. */
+/* Writes a word without its arguments, in its usual form. */
 static void write_word(struct writer *w, struct span span, bool library)
 {
     const char *word = w->scan.name + span.at;
@@ -88,12 +88,12 @@ static void write_word(struct writer *w, struct span span, bool library)
 
 struct argument_list {
     bool any;
-    struct span last; /* a type; the next one that is equal is left out */
+    struct span last; /* the argument before: an equal one is left out */
 };
 
 static const struct pretty_word *rule_of(const struct writer *w, struct span argument);
 
-/* Trailing arguments "false" say that something is not used. */
+/* Returns where the list ends without trailing "false" arguments, which only mean that a feature is not used. */
 static size_t end_without_false(const struct writer *w, struct span list)
 {
     struct span argument;
@@ -106,9 +106,9 @@ static size_t end_without_false(const struct writer *w, struct span list)
     return end;
 }
 
-/* What speaks for leaving an argument out of those of a word with RULE. */
-static bool says_little(const struct writer *w, struct span argument, const struct pretty_word *rule,
-                        const struct argument_list *state, size_t end)
+/* Whether an argument of a word with RULE is worth leaving out. */
+static bool is_redundant(const struct writer *w, struct span argument, const struct pretty_word *rule,
+                         const struct argument_list *state, size_t end)
 {
     const struct pretty_word *own = rule_of(w, argument);
     if ((own && own->rule == PRETTY_LEAVE_OUT) || argument.at >= end || scan_span_length(argument) == 0)
@@ -134,7 +134,7 @@ static void write_list(struct writer *w, struct span list, const struct pretty_w
             write_list(w, scan_inside(chain[count - 1].angle), NULL, state);
             continue;
         }
-        bool little = !w->plain && says_little(w, argument, rule, state, end);
+        bool little = !w->plain && is_redundant(w, argument, rule, state, end);
         if (little && leave_out(w, argument))
             continue;
         buffer_text(w->out, state->any ? ", " : "<");
@@ -171,7 +171,7 @@ static void write_shape(struct writer *w, struct span list)
     }
 }
 
-/* With LITTLE they are one piece. */
+/* Writes template arguments. LITTLE: all of them are one omission. */
 static void write_arguments(struct writer *w, struct span angle, const struct pretty_word *rule, bool little)
 {
     struct argument_list state = {0};
@@ -190,7 +190,7 @@ static void write_arguments(struct writer *w, struct span angle, const struct pr
         buffer_char(w->out, '>');
 }
 
-/* One argument in place of the word and all of them. */
+/* Writes the argument WANTED in place of a word with all its arguments. */
 static bool write_unwrapped(struct writer *w, struct span angle, size_t wanted)
 {
     struct span list = scan_inside(angle), argument, found = {0};
@@ -234,14 +234,14 @@ static void write_component(struct writer *w, const struct component *component,
     w->of_functors &= !functor;
 }
 
-/* A functor that is a lambda in a function of a library: the function, and what tells its lambdas apart. */
+/* Writes a lambda in a function of a library: the function, and the lambda as an omission. */
 static void write_lambda(struct writer *w, const struct component *chain, size_t subject, size_t count)
 {
     const struct component *function = &chain[subject], *lambda = &chain[count - 1];
     struct span tail = {chain[subject + 1].word.at, lambda->word.end};
     write_component(w, function, true);
     if (scan_span_length(function->angle) == 0 && lambda->brace) {
-        /* The types that the last lambda of a dispatching function takes: they are what it was dispatched by. */
+        /* The parameter types of the last lambda are the types that the function was dispatched by. */
         size_t at = lambda->word.at + 1;
         while (at < lambda->word.end && w->scan.name[at] != '(')
             at++;
@@ -306,7 +306,7 @@ static const struct pretty_word *rule_of(const struct writer *w, struct span arg
     return odd ? &odd_shape : rule;
 }
 
-/* "(E)2" is 2; of a truth value, the value. */
+/* Writes "(E)2" as 2, and "(bool)1" as true. Returns false if ARGUMENT is not a cast of a number. */
 static bool write_cast(struct writer *w, struct span argument)
 {
     struct span type = {argument.at, scan_step(&w->scan, argument.at)}, value = {type.end, argument.end};
@@ -341,8 +341,8 @@ static void write_argument(struct writer *w, struct span argument)
 
 /* --- whole names --- */
 
-/* The function of the name, without its parameters: the last chain that ends with round brackets. Returns its
- * components; 0: the name is not one of a function. */
+/* Finds the function of the name: the last chain that ends with round brackets. Returns the number of its components,
+ * or 0. */
 static size_t find_function(const struct writer *w, struct component *function)
 {
     struct component chain[COMPONENTS_MAX];
@@ -375,19 +375,20 @@ static bool write_pretty(struct writer *w)
         return w->out->length > length;
     }
     size_t tail = pretty_tail(w->scan.name, w->scan.length);
-    struct span piece = {w->scan.length - tail, w->scan.length};
-    if (tail == 0 || !leave_out(w, piece))
+    struct span omitted = {w->scan.length - tail, w->scan.length};
+    if (tail == 0 || !leave_out(w, omitted))
         return false;
-    copy(w, (struct span){0, piece.at});
+    copy(w, (struct span){0, omitted.at});
     return true;
 }
 
-/* What write_pretty() makes of NAME into RESULT. False: nothing changed, or memory ran out. */
+/* Writes the pretty form of NAME to RESULT. Returns false if it has none, or without memory. */
 static bool make_pretty(struct buffer *result, const char *name, size_t length, uint64_t reveal,
-                        struct pretty_pieces *pieces)
+                        struct pretty_omissions *omissions)
 {
-    struct writer w = {.scan = {.name = name, .length = length}, .out = result, .reveal = reveal, .pieces = pieces};
-    pieces->count = 0;
+    struct writer w = {
+        .scan = {.name = name, .length = length}, .out = result, .reveal = reveal, .omissions = omissions};
+    omissions->count = 0;
     w.plain = reveal == PRETTY_PLAIN;
     w.scan.partner = length < NAME_MAX_BYTES ? calloc(length + 1, sizeof(*w.scan.partner)) : NULL;
     bool changed = w.scan.partner && scan_pair_brackets(&w.scan) && write_pretty(&w);
@@ -395,13 +396,13 @@ static bool make_pretty(struct buffer *result, const char *name, size_t length, 
     return changed && !result->failure;
 }
 
-/* The name again, if it is a different one when it is made pretty once more. */
+/* Whether a pretty name does not change when it is made pretty again. */
 static bool is_final(const char *name, size_t length)
 {
-    struct pretty_pieces pieces;
+    struct pretty_omissions omissions;
     struct buffer again;
     buffer_init_memory(&again);
-    bool changed = make_pretty(&again, name, length, 0, &pieces);
+    bool changed = make_pretty(&again, name, length, 0, &omissions);
     bool same = !changed || (again.length == length && memcmp(again.data, name, length) == 0);
     buffer_release(&again);
     return same;
@@ -420,13 +421,13 @@ void pretty_name_whole(struct buffer *out, const char *name, size_t length)
 }
 
 void pretty_name_write(struct buffer *out, const char *name, size_t length, uint64_t reveal,
-                       struct pretty_pieces *pieces)
+                       struct pretty_omissions *omissions)
 {
-    struct pretty_pieces own;
+    struct pretty_omissions own;
     struct buffer result;
-    pieces = pieces ? pieces : &own;
+    omissions = omissions ? omissions : &own;
     buffer_init_memory(&result);
-    bool changed = make_pretty(&result, name, length, reveal, pieces);
+    bool changed = make_pretty(&result, name, length, reveal, omissions);
     if (changed && is_final(result.data, result.length))
         pretty_name_whole(out, result.data, result.length);
     else

@@ -5,7 +5,7 @@
  *         ->  vectorized_elementwise<4, add<float>>
  *
  * Return types, parameters, namespaces of libraries and unnamed namespaces are dropped, and template arguments that
- * seldom tell kernels apart are left out as pieces. Where names of two kernels coincide, pieces are written again.
+ * seldom distinguish kernels are omitted. Where the names of two kernels coincide, omissions are written after all.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_PRETTY_NAME_H
 #define GPUTRACE_ANALYSIS_NAMES_PRETTY_NAME_H
@@ -15,27 +15,28 @@
 
 struct buffer;
 
-#define PRETTY_PIECES 64
-/* REVEAL of all pieces, where words are not changed either. */
+#define PRETTY_OMISSIONS 64
+/* REVEAL of all omissions; words are not changed either. */
 #define PRETTY_PLAIN UINT64_MAX
 
-/* What was left out, in the order of the name: bytes of the name. Further pieces than these are not listed. */
-struct pretty_pieces {
+/* What was left out, in the order of the name: places and lengths in bytes. Only the first PRETTY_OMISSIONS are listed.
+ */
+struct pretty_omissions {
     size_t count;
-    struct pretty_piece {
+    struct pretty_omission {
         size_t at, length;
-    } piece[PRETTY_PIECES];
+    } items[PRETTY_OMISSIONS];
 };
 
 /*
- * Appends the pretty form of NAME (LENGTH bytes) to OUT, with the pieces that are bits of REVEAL. PIECES, which may be
- * NULL, gets all pieces, also those of REVEAL; PRETTY_PLAIN lists none.
+ * Appends the pretty form of NAME (LENGTH bytes) to OUT, with the omissions whose bits are in REVEAL. OMISSIONS, which
+ * may be NULL, receives all omissions, also those in REVEAL; PRETTY_PLAIN lists none.
  *
  * The result is valid UTF-8, whatever the name, and is its own pretty form. A name that is neither a C++ function with
  * parameters nor of a known library is appended as it is, with U+FFFD for bytes that are not UTF-8.
  */
 void pretty_name_write(struct buffer *out, const char *name, size_t length, uint64_t reveal,
-                       struct pretty_pieces *pieces);
+                       struct pretty_omissions *omissions);
 
 /* Appends NAME as it is, with U+FFFD for bytes that are not UTF-8. */
 void pretty_name_whole(struct buffer *out, const char *name, size_t length);

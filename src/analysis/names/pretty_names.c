@@ -1,3 +1,7 @@
+/*
+ * Writes all names in their shortest form, then writes those that coincide with more of their text in rounds, until all
+ * differ.
+ */
 #include "analysis/names/pretty_names.h"
 
 #include <stdbool.h>
@@ -8,23 +12,23 @@
 #include "common/buffer.h"
 #include "common/lookup.h"
 
-/* How much of a name is written: more of it in each round in which it coincides with another one. */
-enum { LEVEL_PRETTY, LEVEL_PIECES, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };
+/* How much of a name is written. It rises in each round in which the name coincides with another one. */
+enum { LEVEL_PRETTY, LEVEL_OMISSIONS, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };
 
 struct shown_name {
-    uint32_t name;  /* of the texts */
-    uint32_t shown; /* of the shown ones */
+    uint32_t name;  /* its number in maker.strings */
+    uint32_t shown; /* its number in maker.shown */
     int level;
-    uint64_t reveal; /* at LEVEL_PIECES */
+    uint64_t reveal; /* at LEVEL_OMISSIONS */
     unsigned number; /* at LEVEL_NUMBERED */
 };
 
-/* The names in the making. */
+/* The names while they are made. */
 struct maker {
     const struct interner *strings;
     struct shown_name *items;
     size_t count;
-    struct shown_name **order; /* those shown alike stand together */
+    struct shown_name **order; /* sorted, so that names shown alike are neighbours */
     struct interner shown;
 };
 
@@ -66,38 +70,38 @@ static int by_shown(const void *first, const void *second)
 
 /* --- what to write again --- */
 
-static void find_pieces(const struct maker *maker, const struct shown_name *name, struct pretty_pieces *pieces)
+static void find_omissions(const struct maker *maker, const struct shown_name *name, struct pretty_omissions *omissions)
 {
     const struct interned *text = interner_at(maker->strings, name->name);
     struct buffer out;
     buffer_init_memory(&out);
-    pretty_name_write(&out, text->text, text->length, 0, pieces);
+    pretty_name_write(&out, text->text, text->length, 0, omissions);
     buffer_release(&out);
 }
 
-/* The bits of the pieces in which A and B differ; 0: they have not as many of them. */
-static uint64_t differing(const char *a, const struct pretty_pieces *in_a, const char *b,
-                          const struct pretty_pieces *in_b)
+/* Returns the bits of the omissions in which A and B differ; 0 if they have different numbers of them. */
+static uint64_t differing(const char *a, const struct pretty_omissions *in_a, const char *b,
+                          const struct pretty_omissions *in_b)
 {
     uint64_t bits = 0;
     if (in_a->count != in_b->count)
         return 0;
     for (size_t i = 0; i < in_a->count; i++) {
-        const struct pretty_piece *left = &in_a->piece[i], *right = &in_b->piece[i];
+        const struct pretty_omission *left = &in_a->items[i], *right = &in_b->items[i];
         if (left->length != right->length || memcmp(a + left->at, b + right->at, left->length) != 0)
             bits |= UINT64_C(1) << i;
     }
     return bits;
 }
 
-/* The pieces that tell COUNT names apart, which are pretty alike. 0: pieces do not. */
-static uint64_t telling_pieces(const struct maker *maker, struct shown_name *const *group, size_t count)
+/* Returns the bits of the omissions in which COUNT names differ whose pretty forms are equal; 0 if there are none. */
+static uint64_t differing_omissions(const struct maker *maker, struct shown_name *const *group, size_t count)
 {
-    struct pretty_pieces first, other;
+    struct pretty_omissions first, other;
     uint64_t reveal = 0;
-    find_pieces(maker, group[0], &first);
+    find_omissions(maker, group[0], &first);
     for (size_t i = 1; i < count; i++) {
-        find_pieces(maker, group[i], &other);
+        find_omissions(maker, group[i], &other);
         uint64_t bits = differing(interned(maker->strings, group[0]->name), &first,
                                   interned(maker->strings, group[i]->name), &other);
         if (bits == 0)
@@ -107,19 +111,19 @@ static uint64_t telling_pieces(const struct maker *maker, struct shown_name *con
     return reveal == PRETTY_PLAIN ? 0 : reveal;
 }
 
-/* COUNT names are shown alike: each is written with more of it. */
-static int tell_apart(struct maker *maker, struct shown_name *const *group, size_t count)
+/* Writes each of COUNT names that are shown alike with more of its text. */
+static int distinguish(struct maker *maker, struct shown_name *const *group, size_t count)
 {
     bool pretty = true;
     for (size_t i = 0; i < count; i++)
         pretty &= group[i]->level == LEVEL_PRETTY;
-    uint64_t reveal = pretty ? telling_pieces(maker, group, count) : 0;
+    uint64_t reveal = pretty ? differing_omissions(maker, group, count) : 0;
     for (size_t i = 0; i < count; i++) {
         struct shown_name *name = group[i];
         name->reveal = reveal;
         if (name->level == LEVEL_FULL && i == 0)
-            continue; /* one of them needs no number */
-        name->level = reveal ? LEVEL_PIECES : name->level < LEVEL_PLAIN ? LEVEL_PLAIN : name->level + 1;
+            continue; /* the first is left without a number */
+        name->level = reveal ? LEVEL_OMISSIONS : name->level < LEVEL_PLAIN ? LEVEL_PLAIN : name->level + 1;
         if (name->level >= LEVEL_NUMBERED) {
             name->level = LEVEL_NUMBERED;
             name->number += (unsigned)i + 1;
@@ -131,7 +135,7 @@ static int tell_apart(struct maker *maker, struct shown_name *const *group, size
 }
 
 /* Returns how many names were shown like another one, and are now written with more; -1: no memory. */
-static int64_t tell_all_apart(struct maker *maker)
+static int64_t distinguish_all(struct maker *maker)
 {
     int64_t alike = 0;
     for (size_t i = 0; i < maker->count; i++)
@@ -142,7 +146,7 @@ static int64_t tell_all_apart(struct maker *maker)
             end++;
         if (end - first == 1)
             continue;
-        if (tell_apart(maker, maker->order + first, end - first) < 0)
+        if (distinguish(maker, maker->order + first, end - first) < 0)
             return -1;
         alike += (int64_t)(end - first);
     }
@@ -169,7 +173,7 @@ static int make_all(struct maker *maker, const struct pretty_names *names)
         if (show(maker, &maker->items[i]) < 0)
             return -1;
     while (alike > 0)
-        alike = tell_all_apart(maker);
+        alike = distinguish_all(maker);
     return alike < 0 ? -1 : 0;
 }
 

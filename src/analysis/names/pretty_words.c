@@ -1,3 +1,6 @@
+/*
+ * The tables of words, which are searched from the first row on.
+ */
 #include "analysis/names/pretty_words.h"
 
 #include <string.h>

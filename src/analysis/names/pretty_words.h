@@ -11,11 +11,11 @@
 enum pretty_rule {
     PRETTY_ARGUMENTS,   /* write the word and its arguments */
     PRETTY_UNWRAP,      /* write one argument alone, in place of all */
-    PRETTY_SPLICE,      /* write the arguments alone, as if they were those of what is around */
+    PRETTY_SPLICE,      /* write the arguments alone, as arguments of the enclosing word */
     PRETTY_SHAPE,       /* numbers: 128x64x32 */
     PRETTY_LEAVE_OUT,   /* write nothing */
     PRETTY_NO_NUMBERS,  /* the word, and arguments that are not numbers */
-    PRETTY_OF_FUNCTORS, /* the word, and those arguments that have their own; the first functor is without them */
+    PRETTY_OF_FUNCTORS, /* the word and the arguments that have arguments; the first functor without its own */
 };
 
 struct pretty_word {
@@ -25,17 +25,17 @@ struct pretty_word {
     bool anywhere;   /* the word is also known without the namespace of a library */
 };
 
-/* All take LENGTH bytes at WORD, an identifier without its namespaces. */
+/* These functions read LENGTH bytes at WORD, an identifier without its namespaces. */
 
-/* A namespace that a library's names begin with. */
+/* Whether WORD is the outermost namespace of a library. */
 bool pretty_is_library(const char *word, size_t length);
-/* What to do with its template arguments; NULL: nothing special. */
+/* What to do with the template arguments of WORD, or NULL for nothing special. */
 const struct pretty_word *pretty_find(const char *word, size_t length);
-/* A word to write in place of it, such as "half" for "c10::Half"; NULL: none. */
+/* The word to write instead of WORD, such as "half" for "Half", or NULL. */
 const char *pretty_other_word(const char *word, size_t length);
-/* Without what names of functors and of functions around them begin and end with: "CUDAFunctor_add" is "add". */
+/* Strips usual prefixes and suffixes of functors and their functions: "CUDAFunctor_add" becomes "add". */
 void pretty_strip(const char **word, size_t *length);
-/* The bytes that the names of cuBLAS's and cuDNN's kernels need not end with. */
+/* The bytes of a suffix of kernels of cuBLAS and cuDNN that can be left out, or 0. */
 size_t pretty_tail(const char *word, size_t length);
 
 #endif

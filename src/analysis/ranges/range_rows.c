@@ -128,10 +128,9 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
 {
     if (range_busy_finish(from) < 0)
         return -1;
-    for (size_t i = 0; i < from->parts.count; i++) {
+    for (size_t i = 0; i < from->gpus.count; i++) {
         const uint64_t *row_and_gpu = dense_map_row(&from->ids, i);
-        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].sum.total) <
-            0)
+        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->gpus.items[i].sum.total) < 0)
             return -1;
     }
     return 0;
@@ -243,5 +242,5 @@ struct cell range_forest_path_cell(const struct range_forest *forest, const stru
         if (i > 0)
             buffer_char(&path, '/');
     }
-    return table_sink(table, &path);
+    return table_text_from_buffer(table, &path);
 }

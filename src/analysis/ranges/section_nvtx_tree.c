@@ -260,7 +260,7 @@ static struct cell fill_kernel_path(struct report_row *row, const struct column 
             buffer_text(&text, i > 0 ? "/" : "");
             buffer_text(&text, trace_text(row->trace, captured->names.items[path->first + i]));
         }
-        return table_sink(row->table, &text);
+        return table_text_from_buffer(row->table, &text);
     }
     return node ? range_forest_path_cell(&kernels->forest, row->trace, row->table, (uint32_t)node)
                 : table_text(row->table, RANGE_OUTSIDE);

@@ -65,17 +65,18 @@ static const enum rank_step_cause groups[IDLE_CAUSE_COUNT] = {
     [IDLE_UNKNOWN] = RANK_STEP_OTHER,
 };
 
-void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece)
+void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_interval *interval)
 {
-    int64_t end = piece->start + piece->length;
-    struct rank_step *step = find(steps, rank, piece->start);
+    int64_t end = interval->start + interval->length;
+    struct rank_step *step = find(steps, rank, interval->start);
     if (!step) /* it begins before the first step */
         step = find(steps, rank, end);
-    while (step && step > steps->items && step[-1].rank == rank && step[-1].to > piece->start)
+    while (step && step > steps->items && step[-1].rank == rank && step[-1].to > interval->start)
         step--;
     for (; step && step < steps->items + steps->count && step->rank == rank && step->from < end; step++) {
-        int64_t from = step->from > piece->start ? step->from : piece->start, to = step->to < end ? step->to : end;
-        sum_add(&step->idle[groups[piece->cause]], to > from ? to - from : 0);
+        int64_t from = step->from > interval->start ? step->from : interval->start,
+                to = step->to < end ? step->to : end;
+        sum_add(&step->idle[groups[interval->cause]], to > from ? to - from : 0);
     }
 }
 

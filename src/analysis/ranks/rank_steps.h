@@ -62,7 +62,7 @@ bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t t
 int64_t rank_steps_begin(const struct rank_steps *steps, uint32_t rank);
 
 /* Adds idle time of a GPU of RANK to the steps in which it was. */
-void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece);
+void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_interval *interval);
 
 /* Whether an item that was read from a file is as this header says, for ranks below RANKS; its times are not looked
  * at. */

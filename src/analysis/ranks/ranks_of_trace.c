@@ -178,25 +178,26 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
 }
 
 /* What GPUs were idle for before the first step is not why ranks wait for one another in the steps. */
-static int add_idle_pieces(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
+static int add_idle_intervals(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
 {
     struct sorter_walk walk;
-    const struct idle_piece *piece;
+    const struct idle_interval *interval;
     uint32_t last = RANK_NONE;
     int64_t begin = INT64_MIN;
-    if (!idle->has_pieces)
+    if (!idle->has_intervals)
         return 0;
-    sorter_walk_begin(&walk, &idle->pieces);
-    while ((piece = sorter_next(&walk))) {
-        uint32_t rank = rank_of_device(times, piece->device);
+    sorter_walk_begin(&walk, &idle->intervals);
+    while ((interval = sorter_next(&walk))) {
+        uint32_t rank = rank_of_device(times, interval->device);
         if (rank == RANK_NONE)
             continue;
         begin = rank == last ? begin : rank_steps_begin(&ranks->steps, rank);
         last = rank;
-        int64_t before = piece->start + piece->length < begin ? piece->length : difference_of(begin, piece->start);
-        if (piece->start < begin)
-            sum_add(&ranks->items.items[rank].causes[piece->cause], -before);
-        rank_steps_add_idle(&ranks->steps, rank, piece);
+        int64_t before =
+            interval->start + interval->length < begin ? interval->length : difference_of(begin, interval->start);
+        if (interval->start < begin)
+            sum_add(&ranks->items.items[rank].causes[interval->cause], -before);
+        rank_steps_add_idle(&ranks->steps, rank, interval);
     }
     return sorter_walk_end(&walk);
 }
@@ -213,7 +214,7 @@ static int add_idle(struct ranks *ranks, const struct trace *trace, const struct
         for (unsigned cause = 0; i < idle->devices.count && cause < IDLE_CAUSE_COUNT; cause++)
             sum_add(&rank->causes[cause], idle->devices.items[i].causes[cause].total);
     }
-    return idle ? add_idle_rows(ranks, trace, idle, times) ?: add_idle_pieces(ranks, idle, times) : 0;
+    return idle ? add_idle_rows(ranks, trace, idle, times) ?: add_idle_intervals(ranks, idle, times) : 0;
 }
 
 /* --- operations --- */

@@ -8,7 +8,7 @@
 
 static struct finding_place place_of(const struct trace *trace, const struct rank *rank)
 {
-    struct finding_place place = finding_nowhere();
+    struct finding_place place = place_none();
     place.time = rank->worst_at;
     for (size_t i = 0; rank->device != FIELD_ABSENT && i < trace->devices.count; i++)
         if (trace_device_id(trace, i) == rank->device)
@@ -61,7 +61,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
         same = i;
     }
     struct finding *finding = finding_add(findings, straggler->cost, straggler->gain, straggler->count, &place);
-    finding_say(finding, "%s", straggler->text);
+    finding_format(finding, "%s", straggler->text);
     if (same == SIZE_MAX)
         return finding_advise(finding, "%s", straggler->advice);
     const struct finding *one = &findings->items.items[same];
@@ -124,8 +124,8 @@ static int imbalance_of_trace(void *state, struct findings *findings)
     if (status == 0 && imbalance.cost > 0) {
         struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
         place.time = FIELD_ABSENT;
-        finding_say(finding_add(findings, imbalance.cost, imbalance.cost, imbalance.steps, &place), "%s",
-                    imbalance.text);
+        finding_format(finding_add(findings, imbalance.cost, imbalance.cost, imbalance.steps, &place), "%s",
+                       imbalance.text);
     }
     ranks_release(&ranks);
     return status;

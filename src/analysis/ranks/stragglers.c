@@ -8,6 +8,7 @@
 #include "analysis/idle/host_findings.h"
 #include "analysis/ranks/slow_links.h"
 #include "analysis/ranks/stages.h"
+#include "analysis/summary/section_findings.h"
 
 static int compare_times(const void *left, const void *right)
 {
@@ -134,7 +135,7 @@ int64_t straggler_rest(const struct straggler_sum *sum, const struct rank *rank,
 
 static bool is_outside(const struct idle_gap *gap, const struct trace *trace, const struct rank *rank)
 {
-    const struct idle_what *what = &idle_main_part(gap)->what;
+    const struct idle_what *what = &idle_main_cause(gap)->what;
     return trace_device_id(trace, gap->device) == rank->device && what->cause == IDLE_OUTSIDE &&
            gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT && !idle_is_loading(trace, what);
 }

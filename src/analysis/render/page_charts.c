@@ -9,6 +9,7 @@
  */
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/memory/section_memory.h"
 #include "analysis/render/page.h"
 
 #include <stdlib.h>

@@ -353,7 +353,7 @@ static struct cell fill_line(struct report_row *row, const struct column *column
         put_function(&buffer, text);
     else
         buffer_format(&buffer, formats[key->kind], text);
-    return table_sink(row->table, &buffer);
+    return table_text_from_buffer(row->table, &buffer);
 }
 
 /* Rows with GPU time come first, and those that only ask for memory last. */

@@ -138,11 +138,11 @@ static int say_slow(struct findings *findings, const struct steps *steps, size_t
         finding_advise(finding, "%s", host_advice(&host->host, activity));
     }
     write_grown(findings, key, difference, grown, sizeof(grown));
-    return finding_say(finding, "%s of %s steps %s slower than the others: step %s takes %s, the median %s%s%s%s",
-                       amount_count(slow->count).text, amount_count((int64_t)process->items.count).text,
-                       slow->count == 1 ? "is" : "are", amount_count(slowest->number).text,
-                       amount_time(slowest->end - slowest->start).text, amount_time(slow->median).text, grown,
-                       activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&host->host, activity).text);
+    return finding_format(finding, "%s of %s steps %s slower than the others: step %s takes %s, the median %s%s%s%s",
+                          amount_count(slow->count).text, amount_count((int64_t)process->items.count).text,
+                          slow->count == 1 ? "is" : "are", amount_count(slowest->number).text,
+                          amount_time(slowest->end - slowest->start).text, amount_time(slow->median).text, grown,
+                          activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&host->host, activity).text);
 }
 
 static int slow_in(struct findings *findings, const struct steps *steps, size_t number)

@@ -1,7 +1,9 @@
 /*
- * The time before a program's steps are as fast as usual: it loads, compiles and allocates. Other rules ask what the
- * rest of the run consists of, as a program that runs for days has the same.
+ * The rule about the time before a program's steps are as fast as usual, in which it loads, compiles and allocates.
+ * Other rules are about the rest of the run, which is what a program that runs for days consists of.
  */
+#include "analysis/steps/rules_warm_up.h"
+
 #include <inttypes.h>
 
 #include "common/settings.h"
@@ -15,7 +17,7 @@ static int64_t period(const struct steps_process *process, size_t step)
     return process->items.items[step + 1].from - process->items.items[step].from;
 }
 
-/* From the begin of one step to that of the next; ns. */
+/* The median time from the begin of a step to that of the next; ns. */
 static int64_t median_period(struct findings *findings, const struct steps_process *process)
 {
     struct series periods = {0};
@@ -40,13 +42,13 @@ static struct warm_up warm_up_in(struct findings *findings, const struct steps_p
     return matters ? warm_up : (struct warm_up){0};
 }
 
-/* The usual steps of a process, which are most of the run, are the window: of several processes those that take
- * longest, for the host of a rank may be ahead of its GPU, which waits for another rank. */
-static void take_steps(struct findings *findings, const struct steps_process *process)
+/* Makes the usual steps of PROCESS the window if they are most of the run and longer than those of the processes
+ * before: the host of a rank may be ahead of its GPU, which waits for another rank. */
+static void use_steps(struct findings *findings, const struct steps_process *process)
 {
     const struct step *items = process->items.items;
     size_t first = 0;
-    while (first < process->items.count && in_warm_up(findings, items[first].from))
+    while (first < process->items.count && findings_in_warm_up(findings, items[first].from))
         first++;
     if (process->items.count < STEPS_LEAST || first == process->items.count)
         return;
@@ -57,7 +59,7 @@ static void take_steps(struct findings *findings, const struct steps_process *pr
         findings->window = window;
 }
 
-void find_warm_up(struct findings *findings)
+void warm_up_find_time(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
@@ -70,20 +72,15 @@ void find_warm_up(struct findings *findings)
     findings->steady = findings->run - findings->warm_up.time;
 }
 
-void find_window(struct findings *findings)
+void warm_up_find_window(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     findings->window = (struct findings_window){0};
     for (size_t i = 0; steps && i < steps->processes.count && findings->from != FIELD_ABSENT; i++)
-        take_steps(findings, &steps->processes.items[i]);
+        use_steps(findings, &steps->processes.items[i]);
     if (findings->window.steps == 0)
         findings->window =
             (struct findings_window){findings->warm_up.process ? findings->warm_up.until : INT64_MIN, INT64_MAX, 0};
-}
-
-bool in_warm_up(const struct findings *findings, int64_t time)
-{
-    return findings->warm_up.process && time != FIELD_ABSENT && time < findings->warm_up.until;
 }
 
 static int warm_up_find(void *state, struct findings *findings)
@@ -93,7 +90,7 @@ static int warm_up_find(void *state, struct findings *findings)
         return 0;
     const struct finding_place place = finding_at_time(warm_up->process->thread, findings->from, warm_up->until);
     struct finding *finding = finding_add(findings, warm_up->time, 0, (int64_t)warm_up->steps, &place);
-    if (finding) /* a cause of most of it comes first */
+    if (finding) /* a finding about a cause of most of it comes first */
         finding->weight = warm_up->time / 2;
     size_t count = warm_up->process->items.count;
     const struct step *later = &warm_up->process->items.items[warm_up->steps + (count - warm_up->steps) / 2];
@@ -101,9 +98,10 @@ static int warm_up_find(void *state, struct findings *findings)
                    "To see what its steps consist of, look at a later one: gputrace report --step=%" PRId64 ". To "
                    "record later steps only, use --delay or --capture-range=cudaProfilerApi.",
                    later->number);
-    return finding_say(finding, "The program takes %s until its steps are as fast as usual, %s, from step %s of %s on",
-                       amount_time(warm_up->until - findings->from).text, amount_time(warm_up->usual).text,
-                       amount_count((int64_t)warm_up->steps + 1).text, amount_count((int64_t)count).text);
+    return finding_format(finding,
+                          "The program takes %s until its steps are as fast as usual, %s, from step %s of %s on",
+                          amount_time(warm_up->until - findings->from).text, amount_time(warm_up->usual).text,
+                          amount_count((int64_t)warm_up->steps + 1).text, amount_count((int64_t)count).text);
 }
 
 const struct rule rule_warm_up = {

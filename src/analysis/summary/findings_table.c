@@ -166,7 +166,7 @@ int findings_show(struct report_row *row, const struct findings *findings, const
     struct cell program = trace_place_cell(trace, table, place->stack);
     write_where(&where, trace, finding, program.kind == CELL_TEXT ? table_cell_text(table, &program) : "",
                 cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
-    cells[WHERE] = table_sink(table, &where);
+    cells[WHERE] = table_text_from_buffer(table, &where);
     return 0;
 }
 
@@ -197,7 +197,7 @@ int findings_show_blind(struct report_row *row)
     struct cell *cells = count > 0 ? table_row(row->table) : NULL;
     if (cells) {
         cells[ID] = table_text(row->table, "not-checked");
-        cells[TEXT] = table_sink(row->table, &text);
+        cells[TEXT] = table_text_from_buffer(row->table, &text);
         cells[ADVICE] = table_text(row->table, "Record it with --trace to have it checked.");
     } else
         buffer_release(&text);
@@ -237,7 +237,7 @@ int findings_show_unknown(struct report_row *row)
     else if (!*gap)
         buffer_text(&text, "none that takes time");
     cells[ID] = table_text(row->table, "no-gpu-work");
-    cells[TEXT] = table_sink(row->table, &text);
+    cells[TEXT] = table_text_from_buffer(row->table, &text);
     cells[ADVICE] = table_text(row->table, "Kernels, copies and sets are known by their categories, kernel, gpu_memcpy "
                                            "and gpu_memset, or by the names of GPU rows: gputrace-findings(7).");
     return 0;
@@ -305,7 +305,7 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
     if (idle && device < idle->devices.count)
         write_longest(&text, trace, idle, device);
     buffer_char(&text, '.');
-    struct cell cell = table_sink(row->table, &text);
+    struct cell cell = table_text_from_buffer(row->table, &text);
     if (cell.kind == CELL_TEXT)
         row->table->none = table_cell_text(row->table, &cell);
 }

@@ -1,6 +1,8 @@
 /*
- * The findings: runs all rules over the trace, puts what they found in order, and says where it was.
+ * Runs all rules over the trace, orders their findings, and adds the range, operator and call stack of each.
  */
+#include "analysis/summary/section_findings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,34 +13,24 @@
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/engine/section.h"
+#include "analysis/steps/rules_warm_up.h"
 #include "analysis/summary/findings_table.h"
 
 struct judgement {
     struct findings findings;
-    bool has_window;          /* findings.window and findings.idle are found */
-    struct idle idle;         /* of the window, if that is not the whole trace */
+    bool has_window;          /* findings.window and findings.idle are set */
+    struct idle idle;         /* of the window, unless it is the whole trace */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
     struct called called;
     void *states[FINDING_RULE_COUNT];
     struct wanting {
         unsigned char rules[FINDING_RULE_COUNT], count;
-    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that want such events */
+    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that read such events */
     struct wanting_op {
         int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
         void *state;
-    } of_op[FINDING_RULE_COUNT]; /* most rules want these */
+    } of_op[FINDING_RULE_COUNT]; /* most rules read operations */
     unsigned of_op_count;
-    struct dense_map stacks; /* struct named_stack */
-    ARRAY(struct stack_count {
-        int64_t count; /* of calls or operations of the name with the stack */
-        int64_t last;  /* when the last began; INT64_MAX: not known */
-    })
-    stack_counts;
-};
-
-struct named_stack { /* as a struct python_call */
-    uint64_t name;
-    int64_t stack;
 };
 
 static void add_wanting(struct wanting *wanting, size_t rule)
@@ -75,15 +67,15 @@ static void release(void *context)
         free(judgement->states[i]);
     }
     array_release(&judgement->findings.items);
-    dense_map_release(&judgement->stacks);
-    array_release(&judgement->stack_counts);
+    dense_map_release(&judgement->findings.stacks);
+    array_release(&judgement->findings.stack_counts);
     array_release(&judgement->called.by_name);
 }
 
-static int count_stack(struct judgement *judgement, const struct event_fields *event)
+static int count_stack(struct findings *findings, const struct event_fields *event)
 {
     const struct named_stack key = {event->name, event->stack};
-    struct stack_count *known = dense_map_item(&judgement->stacks, &key, &judgement->stack_counts);
+    struct stack_count *known = dense_map_item(&findings->stacks, &key, &findings->stack_counts);
     if (!known)
         return -1;
     known->count++;
@@ -95,7 +87,7 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 {
     struct judgement *judgement = context;
     const struct wanting *wanting = &judgement->of_category[event->category];
-    if (judgement->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(judgement, event) < 0))
+    if (judgement->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(&judgement->findings, event) < 0))
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];
@@ -107,8 +99,7 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 
 /* --- operations and calls --- */
 
-/* Asynchronous copies of pageable memory wait, too, and launches where too many are queued: a call that takes so long.
- */
+/* A launching call that takes so long waits, too: it copies pageable memory, or too many launches are queued. */
 #define LONG_CALL_NS 50000
 
 static int show_calls(struct judgement *judgement, const struct trace *trace)
@@ -144,7 +135,7 @@ static int gather(void *context, const struct trace *trace)
     findings->from = findings->to = judgement->last_call = FIELD_ABSENT;
     for (size_t i = 0; i < trace->python_sums.count; i++) {
         const struct named_stack *key = dense_map_row(&trace->python_calls, i);
-        struct stack_count *known = dense_map_item(&judgement->stacks, key, &judgement->stack_counts);
+        struct stack_count *known = dense_map_item(&findings->stacks, key, &findings->stack_counts);
         if (!known)
             return -1;
         known->count += trace->python_sums.items[i].count;
@@ -181,14 +172,14 @@ ORDER_BY(by_walked_and_call, struct finding, walked, place.called)
 static int by_cost(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    /* What warming up takes says nothing about the steps of a long run. */
+    /* A warm-up comes last, because it does not matter for a long run. */
     return ORDER(b->rule->urgent, a->rule->urgent) ?: ORDER(a->rule->without_cost, b->rule->without_cost)
                ?: ORDER(a->early, b->early)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->number, b->number);
 }
 
-/* Sets of each finding the field AT, if the rule has not, to the name of the innermost of RANGES around its call on the
- * thread `walked`. */
+/* Sets the field at offset AT of each finding to the name of the innermost of RANGES around its call on the thread
+ * `walked`, unless the rule has set it. */
 static int find_ranges(struct findings *findings, const struct ranges *ranges, size_t at)
 {
     struct range_walk walk;
@@ -210,7 +201,7 @@ static int find_ranges(struct findings *findings, const struct ranges *ranges, s
     return range_walk_end(&walk);
 }
 
-/* The thread of the process of THREAD that runs main(). LAUNCHED_NO_THREAD: it is not in the trace. */
+/* The main thread of the process of THREAD, or LAUNCHED_NO_THREAD if it is not in the trace. */
 static uint32_t main_thread(const struct trace *trace, uint32_t thread)
 {
     uint32_t process = trace->threads.items[thread].process;
@@ -222,7 +213,7 @@ static uint32_t main_thread(const struct trace *trace, uint32_t thread)
     return LAUNCHED_NO_THREAD;
 }
 
-/* Threads such as those of PyTorch's backward pass have no ranges: they work for the range of the main thread. */
+/* Threads without ranges, such as those of PyTorch's backward pass, work for the range of the main thread. */
 static int find_main_ranges(struct findings *findings)
 {
     bool any = false;
@@ -235,24 +226,6 @@ static int find_main_ranges(struct findings *findings)
     return any ? find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range)) : 0;
 }
 
-int64_t findings_stack(const void *context, uint32_t name)
-{
-    const struct judgement *judgement = context;
-    int64_t most = 0, stack = FIELD_ABSENT;
-    bool steady = false; /* one that is also seen in the window is better than one of the warm-up alone */
-    for (size_t k = 0; k < judgement->stack_counts.count; k++) {
-        const struct named_stack *key = dense_map_row(&judgement->stacks, k);
-        const struct stack_count *known = &judgement->stack_counts.items[k];
-        bool here = known->last >= judgement->findings.window.from;
-        if (key->name == name && here >= steady && (here > steady || known->count > most)) {
-            most = known->count;
-            stack = key->stack;
-            steady = here;
-        }
-    }
-    return stack;
-}
-
 static int find_places(struct judgement *judgement)
 {
     struct findings *findings = &judgement->findings;
@@ -261,7 +234,7 @@ static int find_places(struct judgement *judgement)
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
         if (place->stack == FIELD_ABSENT && place->name != EVENT_NO_TEXT)
-            place->stack = findings_stack(judgement, place->name);
+            place->stack = findings_stack(findings, place->name);
         place->called = place->called == FIELD_ABSENT ? place->time : place->called;
         if (place->device == FIELD_ABSENT && place->stream != FIELD_ABSENT)
             place->device = findings->trace->streams.items[place->stream].device;
@@ -282,15 +255,15 @@ static void *state_of(struct judgement *judgement, const struct rule *rule)
     return NULL;
 }
 
-/* The warm-up is a finding of its own: others are about the rest. */
+/* Finds the warm-up and the window, and the idle time in it. */
 static int prepare(struct judgement *judgement)
 {
     struct findings *findings = &judgement->findings;
     if (judgement->has_window)
         return 0;
     judgement->has_window = true;
-    find_warm_up(findings);
-    find_window(findings);
+    warm_up_find_time(findings);
+    warm_up_find_window(findings);
     findings->idle = section_state(findings->trace, REPORT_IDLE);
     if (findings->window.from == INT64_MIN || !findings->idle || !findings->idle->gaps)
         return 0;
@@ -302,7 +275,7 @@ static int prepare(struct judgement *judgement)
 
 const struct findings *findings_of(const struct trace *trace)
 {
-    /* Sections finish one by one, so that no other one reads this state meanwhile. */
+    /* Sections finish one by one, so that no other section reads this state meanwhile. */
     struct judgement *judgement = (struct judgement *)section_state(trace, REPORT_FINDINGS);
     return prepare(judgement) == 0 && !judgement->findings.no_memory ? &judgement->findings : NULL;
 }
@@ -342,20 +315,6 @@ static void finish(struct report_row *row)
     if (status == 0 && !row->trace->options->usual)
         status = findings_show_blind(row);
     row->table->no_memory |= status < 0;
-}
-
-bool findings_include(const void *context, const char *ids)
-{
-    const struct judgement *judgement = context;
-    for (size_t length; *ids; ids += length + (ids[length] == ',')) {
-        length = strcspn(ids, ",");
-        const struct rule *rule = finding_rule(ids, length);
-        bool any = length == strlen("any") && strncmp(ids, "any", length) == 0;
-        for (size_t i = 0; i < judgement->findings.items.count; i++)
-            if (any || judgement->findings.items.items[i].rule == rule)
-                return true;
-    }
-    return false;
 }
 
 const struct section section_findings = {

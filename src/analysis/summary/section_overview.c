@@ -176,7 +176,7 @@ static void finish(struct report_row *row)
         struct buffer words;
         buffer_init_memory(&words);
         filter_write(&words, &trace->options->filter);
-        put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
+        put(table, table_text(table, "Part"), table_text_from_buffer(table, &words), TYPE_TEXT, none);
     }
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
     write_devices(table, trace);

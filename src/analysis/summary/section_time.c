@@ -7,6 +7,7 @@
 #include "analysis/idle/idle.h"
 #include "analysis/engine/section.h"
 #include "analysis/gpu/temporal.h"
+#include "analysis/summary/section_findings.h"
 
 /* What a GPU did, as parts that do not overlap: what is hidden by something above it does not count. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };

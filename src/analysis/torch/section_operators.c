@@ -260,7 +260,7 @@ static struct cell fill_shapes(struct report_row *row, const struct column *colu
         else if (c != '[' && c != ']')
             buffer_char(&buffer, c);
     }
-    return table_sink(row->table, &buffer);
+    return table_text_from_buffer(row->table, &buffer);
 }
 
 static const struct column columns[] = {

@@ -1,0 +1,15 @@
+/*
+ * The warm-up of a program, and the window of usual steps after it, which other rules are about.
+ */
+#ifndef GPUTRACE_ANALYSIS_STEPS_RULES_WARM_UP_H
+#define GPUTRACE_ANALYSIS_STEPS_RULES_WARM_UP_H
+
+struct findings;
+
+/* Sets `warm_up`, the longest of all processes, and `steady`. */
+void warm_up_find_time(struct findings *findings);
+
+/* Sets `window`, after warm_up_find_time(). */
+void warm_up_find_window(struct findings *findings);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * The findings of a trace, for sections that need section_findings.
+ */
+#ifndef GPUTRACE_ANALYSIS_SUMMARY_SECTION_FINDINGS_H
+#define GPUTRACE_ANALYSIS_SUMMARY_SECTION_FINDINGS_H
+
+struct findings;
+struct trace;
+
+/* The state of section_findings, of which `window` and `idle` are found by the first call. Returns NULL without memory
+ * or after error(). */
+const struct findings *findings_of(const struct trace *trace);
+
+#endif
