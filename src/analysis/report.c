@@ -14,6 +14,7 @@
 #include "analysis/engine/findings.h"
 #include "analysis/engine/heap.h"
 #include "analysis/engine/names.h"
+#include "trace/fields_receiver.h"
 #include "trace/meaning/sources.h"
 #include "trace/held_messages.h"
 #include "analysis/render/render.h"
@@ -182,9 +183,9 @@ static int read_event(void *context, struct event_fields *event)
                              : dispatcher_event(&reading->sections->dispatcher, event);
 }
 
-static int read_run(void *context, const struct event_run *run)
+static int read_batch(void *context, struct event_batch *batch)
 {
-    return dispatcher_run(&((struct reading *)context)->sections->dispatcher, run);
+    return dispatcher_batch(&((struct reading *)context)->sections->dispatcher, batch);
 }
 
 static int give_event(void *context, const struct event_fields *event)
@@ -347,7 +348,9 @@ static int read_events(struct sections *sections, const char *path)
     const struct fields_receiver receiver = {.context = &reading,
                                              .place = place_event,
                                              .event = read_event,
-                                             .run = reading.filtered || names_are_changed(options) ? NULL : read_run,
+                                             .batch =
+                                                 reading.filtered || names_are_changed(options) ? NULL : read_batch,
+                                             .batches = &sections->dispatcher.pool,
                                              .metadata = read_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
     int status = filter_init(&reading.filter, &options->filter, trace, give_event, sections)

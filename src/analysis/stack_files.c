@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/sources.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/format.h"
 #include "trace/output.h"
 

@@ -137,15 +137,6 @@ void event_translate(struct event_fields *event, const uint32_t *numbers)
     translate(numbers, &event->dtype);
 }
 
-const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event)
-{
-    uint16_t extent;
-    memcpy(&extent, bytes + offsetof(struct event_fields, extent), sizeof(extent));
-    event_put(event, bytes, extent);
-    event_translate(event, numbers);
-    return bytes + extent;
-}
-
 /* --- numbers --- */
 
 int64_t event_real(double value, int64_t otherwise)

@@ -1,5 +1,5 @@
 /*
- * What the analysis keeps of an event, as plain fields, and the sink that makes them of the events of any source.
+ * What the analysis keeps of an event, as plain fields.
  *
  * Times are nanoseconds. A field that an event does not have is FIELD_ABSENT (numbers) or EVENT_NO_TEXT (texts, which
  * are numbers of an interner).
@@ -179,56 +179,5 @@ int64_t event_signed(int64_t value, int64_t otherwise);
 int64_t event_real(double value, int64_t otherwise);
 /* The number that a text is, "17" or "0x7f00"; OTHERWISE when it is not one. */
 int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise);
-
-#define EVENT_RUN_MOST 4096u /* events */
-
-/* Events one after another, each only up to its extent. Their texts are numbered within the run, so that the thread
- * that hands the run on need not look at the events. */
-struct event_run {
-    const char *bytes; /* anywhere: nothing is aligned */
-    size_t size, count;
-    unsigned categories;     /* CATEGORY_BIT() of those that are among them */
-    const uint32_t *numbers; /* of their texts in the trace's strings, by the run's numbers */
-    size_t number_count;
-};
-
-/* Makes EVENT, as event_put() does, the event at BYTES of a run with these NUMBERS. Returns where the next one is. */
-const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event);
-
-struct cJSON;
-struct interner;
-struct sink;
-
-/* What the analysis takes of a trace: the functions are called on one thread. */
-struct fields_receiver {
-    void *context;
-    /* Returns where the next event should be put, so that event() need not copy it. NULL: anywhere. */
-    struct event_fields *(*place)(void *context);
-    /* Takes each event, in the trace's order. EVENT may be changed, and is valid during the call. Returns 0, or -1 to
-     * stop. */
-    int (*event)(void *context, struct event_fields *event);
-    /* Takes all events of RUN, which is valid during the call. NULL: event() is called for each. */
-    int (*run)(void *context, const struct event_run *run);
-    /* Takes each other key of the trace's object, and its value, which is valid during the call. Returns 0, or -1 to
-     * stop. */
-    int (*metadata)(void *context, const char *key, const struct cJSON *value);
-};
-
-/* Where to put the next event: where the receiver wants it, or in OWN. */
-static inline struct event_fields *fields_receiver_place(const struct fields_receiver *receiver,
-                                                         struct event_fields *own)
-{
-    return receiver->place ? receiver->place(receiver->context) : own;
-}
-
-/* fields_records.c: a sink that gives RECEIVER the fields of all events, those that a reader of the events' JSON would
- * find. Their texts are put into STRINGS. Pieces may be written by several threads, as those of any sink. NULL after
- * error(). */
-struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver);
-void fields_sink_free(struct sink *sink);
-
-/* For a source that has fields anyway: whom SINK, made by fields_sink_new(), gives events, and where texts are put.
- * NULL: SINK is another. */
-const struct fields_receiver *fields_sink_receiver(const struct sink *sink, struct interner **strings);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The analysis as a sink: threads that write pieces make records of the events (fields_records.h).
+ * The analysis as a sink: threads that write pieces put the events' fields into batches (event_batch.h), whose
+ * addresses are what a piece's buffer holds.
  *
  * What a name means is looked up once for each piece, by its address; and so are arguments that many events share.
  * Where JSON alone says what an argument means, the event is written as JSON and parsed.
@@ -12,10 +13,10 @@
 
 #include "common/buffer.h"
 #include "common/map.h"
-#include "trace/event_fields.h"
-#include "trace/fields_records.h"
+#include "trace/event_batch.h"
 #include "trace/json/parse.h"
 #include "trace/json/text.h"
+#include "trace/piece_records.h"
 #include "trace/shapes.h"
 #include "trace/sink.h"
 
@@ -34,42 +35,8 @@ struct fields_writer {
     struct record_texts texts; /* as the events have them, or as they are parsed of JSON */
     struct pattern *patterns;  /* NULL: none yet */
     struct parser parser;
-    /* Where the records in the buffer end, if the last one is a run */
-    uint64_t drained; /* the buffer's total then */
-    size_t run, end;  /* where the run's record begins, and all records end, in the buffer; 0: there is no run */
-    struct event_fields event; /* the last one: only the fields that it has are reset for the next */
+    struct event_batch *batch; /* the last one in the sink's buffer; NULL: none yet */
 };
-
-/* Whether the last run can go on in BUFFER; *HEAD is what it has. */
-static bool goes_on(const struct fields_writer *writer, const struct buffer *buffer, struct run_head *head)
-{
-    if (writer->end == 0 || buffer->total != writer->drained || buffer->length != writer->end)
-        return false;
-    memcpy(head, buffer->data + writer->run, sizeof(*head));
-    return head->count < EVENT_RUN_MOST;
-}
-
-/* The event's extent is set. */
-static void put_event(struct sink *sink, const struct event_fields *event)
-{
-    struct fields_writer *writer = sink->state;
-    struct buffer *buffer = sink->buffer;
-    struct run_head head;
-    if (!buffer_reserve(buffer, sizeof(head) + event->extent)) /* from here on what is in the buffer stays there */
-        return;
-    if (!goes_on(writer, buffer, &head)) {
-        head = (struct run_head){.record = {RECORD_RUN, sizeof(head) - sizeof(head.record)}};
-        writer->drained = buffer->total;
-        writer->run = buffer->length;
-        buffer_advance(buffer, sizeof(head));
-    }
-    buffer_bytes(buffer, event, event->extent);
-    head.record.size += event->extent;
-    head.count++;
-    head.categories |= CATEGORY_BIT(event->category);
-    memcpy(buffer->data + writer->run, &head, sizeof(head));
-    writer->end = buffer->length;
-}
 
 /* The sink's own state, made when it is first needed. NULL after a failure. */
 static struct fields_writer *state_of(struct sink *sink)
@@ -79,19 +46,51 @@ static struct fields_writer *state_of(struct sink *sink)
         return writer;
     writer = sink->state = calloc(1, sizeof(struct fields_writer));
     if (!writer) {
-        record_fail(sink);
+        record_fail(sink->buffer);
         return NULL;
     }
     parser_init(&writer->parser, &writer->texts.texts);
-    writer->event = event_nothing;
     return writer;
 }
 
 static void begin_piece(struct sink *sink)
 {
     sink->state = NULL;
-    state_of(sink);
-    fields_put_record(sink->buffer, RECORD_PIECE, NULL, 0);
+}
+
+/* Begins the sink's next batch. Where the buffer does not hold the whole piece, those before it are handed on. NULL
+ * after a failure. */
+static struct event_batch *begin_batch(struct sink *sink)
+{
+    struct fields_writer *writer = state_of(sink);
+    if (!writer || buffer_finish(sink->buffer) != 0)
+        return NULL;
+    bool first = !writer->batch;
+    writer->batch = event_batches_take(sink->context);
+    if (!writer->batch) {
+        record_fail(sink->buffer);
+        return NULL;
+    }
+    writer->batch->begins_piece = first;
+    buffer_bytes(sink->buffer, &writer->batch, sizeof(writer->batch));
+    return writer->batch;
+}
+
+/* Where the next event goes, with any fields in it. NULL after a failure. */
+static inline struct event_fields *place_of(struct sink *sink)
+{
+    struct fields_writer *writer = sink->state;
+    struct event_batch *batch = writer ? writer->batch : NULL;
+    if (!batch || batch->count == EVENT_BATCH_MOST)
+        batch = begin_batch(sink);
+    return batch ? &batch->events[batch->count] : NULL;
+}
+
+/* The event is in its place, and its extent is set. */
+static inline void put_event(struct sink *sink)
+{
+    struct event_batch *batch = ((struct fields_writer *)sink->state)->batch;
+    batch->categories |= CATEGORY_BIT(batch->events[batch->count++].category);
 }
 
 static void release(struct sink *sink)
@@ -131,19 +130,22 @@ static inline bool take_triple(const struct arg *arg, int64_t triple[3])
     return arg->type != ARG_TYPE_RAW && arg->type != ARG_TYPE_JSON;
 }
 
-static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
+static uint32_t put_text(struct fields_writer *writer, const char *text, size_t length)
+{
+    return record_texts_put(&writer->texts, &writer->batch->records, text, length);
+}
+
+static bool take_text(struct fields_writer *writer, const struct arg *arg, uint32_t *text)
 {
     char digits[32];
     int length;
     switch (arg->type) {
-    case ARG_TYPE_TEXT:
-        *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, arg->text, arg->length);
-        return true;
+    case ARG_TYPE_TEXT: *text = put_text(writer, arg->text, arg->length); return true;
     case ARG_TYPE_U64:
     case ARG_TYPE_I64:
         length =
             snprintf(digits, sizeof(digits), "%.15g", arg->type == ARG_TYPE_U64 ? (double)arg->u64 : (double)arg->i64);
-        *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, digits, (size_t)length);
+        *text = put_text(writer, digits, (size_t)length);
         return true;
     case ARG_TYPE_TRUE:
     case ARG_TYPE_FALSE:
@@ -152,14 +154,14 @@ static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
     }
 }
 
-static bool take_shapes(struct sink *sink, const struct arg *arg, uint32_t *text)
+static bool take_shapes(struct fields_writer *writer, const struct arg *arg, uint32_t *text)
 {
     struct shapes shapes;
     if (arg->type != ARG_TYPE_RAW)
         return arg->type != ARG_TYPE_JSON;
     if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
         return false;
-    *text = record_texts_put(&((struct fields_writer *)sink->state)->texts, sink, shapes.text, shapes.length);
+    *text = put_text(writer, shapes.text, shapes.length);
     return true;
 }
 
@@ -169,20 +171,20 @@ static inline void raise_extent(struct event_fields *event, size_t extent)
         event->extent = (uint16_t)extent;
 }
 
-static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event);
+static bool take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event);
 
 /* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
-static bool take_other(struct sink *sink, const struct arg *arg, struct event_fields *event)
+static bool take_other(struct fields_writer *writer, const struct arg *arg, struct event_fields *event)
 {
     if (arg->type == ARG_TYPE_LIST)
-        return arg->list->number != 0 || take_args(sink, arg->list->items, arg->list->count, event);
+        return arg->list->number != 0 || take_args(writer, arg->list->items, arg->list->count, event);
     if (arg->key == ARG_FROM && event->category == CATEGORY_GPU_USER_ANNOTATION && arg->type == ARG_TYPE_TEXT &&
         json_is((struct json_text){arg->text, arg->length}, DEVICE_RANGE_WORD))
         event->category = CATEGORY_DEVICE_RANGE;
     return arg->type != ARG_TYPE_MEMBERS;
 }
 
-static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event)
+static bool take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event)
 {
     bool taken = true;
     for (const struct arg *arg = args; arg < args + count && taken; arg++) {
@@ -193,21 +195,21 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
         raise_extent(event, field->extent);
         switch (field->type) {
         case FIELD_NUMBER: taken = take_number(arg, place); break;
-        case FIELD_TEXT: taken = take_text(sink, arg, place); break;
+        case FIELD_TEXT: taken = take_text(writer, arg, place); break;
         case FIELD_TRIPLE: taken = take_triple(arg, place); break;
-        case FIELD_SHAPES: taken = take_shapes(sink, arg, place); break;
-        case FIELD_NONE: taken = take_other(sink, arg, event); break;
+        case FIELD_SHAPES: taken = take_shapes(writer, arg, place); break;
+        case FIELD_NONE: taken = take_other(writer, arg, event); break;
         }
     }
     return taken;
 }
 
 /* NULL without memory. */
-static const struct pattern *pattern_of(struct sink *sink, const struct arg_list *list, enum category category)
+static const struct pattern *pattern_of(struct fields_writer *writer, const struct arg_list *list,
+                                        enum category category)
 {
-    struct fields_writer *writer = sink->state;
     if (!writer->patterns && !(writer->patterns = calloc(PATTERNS, sizeof(*writer->patterns)))) {
-        record_fail(sink);
+        record_fail(&writer->batch->records);
         return NULL;
     }
     struct pattern *pattern = &writer->patterns[list->number % PATTERNS];
@@ -217,19 +219,19 @@ static const struct pattern *pattern_of(struct sink *sink, const struct arg_list
         pattern->event = event_nothing;
         pattern->event.category = (uint8_t)category;
         pattern->event.extent = FIELD_EXTENT(duration);
-        pattern->needs_json = !take_args(sink, list->items, list->count, &pattern->event);
+        pattern->needs_json = !take_args(writer, list->items, list->count, &pattern->event);
     }
     return pattern;
 }
 
-/* Makes the sink's event one without fields, but for those of a numbered list. False: it must be read as JSON. */
-static bool begin_event(struct sink *sink, const struct args *args, enum category category)
+/* Makes EVENT one without fields, but for those of a numbered list. False: it must be read as JSON. */
+static bool begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
+                        enum category category)
 {
-    struct event_fields *event = &((struct fields_writer *)sink->state)->event;
     const struct pattern *pattern = NULL;
     for (size_t i = 0; args && i < args->count && !pattern; i++)
         if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
-            pattern = pattern_of(sink, args->items[i].list, category);
+            pattern = pattern_of(writer, args->items[i].list, category);
     if (pattern)
         event_copy(event, &pattern->event);
     else
@@ -248,9 +250,10 @@ static bool is_time(const struct sink *sink, uint64_t time)
 static inline void set_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
                              const struct name *name, struct row row, uint64_t time)
 {
+    struct fields_writer *writer = sink->state;
     event->phase = phase;
     event->category = (uint8_t)category;
-    event->name = record_texts_put_name(&((struct fields_writer *)sink->state)->texts, sink, name);
+    event->name = record_texts_put_name(&writer->texts, &writer->batch->records, name);
     event->process = event_id_number(row.pid);
     event->thread = event_id_number(row.tid);
     event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
@@ -265,20 +268,22 @@ static void put_parsed(struct sink *sink, struct buffer *text)
     buffer_bytes(text, padding, sizeof(padding));
     enum parse_result result = text->failure ? PARSE_NO_MEMORY : PARSE_DONE;
     for (size_t at = 0; at < length && result != PARSE_NO_MEMORY; at += passed) {
-        struct event_fields event;
         passed = scan_blank(text->data + at, length - at) + (text->data[at] == ',');
+        struct event_fields *event = passed == 0 ? place_of(sink) : NULL;
         if (passed > 0)
             continue;
+        if (!event)
+            return;
         passed = length - at;
-        result = parser_event(&writer->parser, text->data + at, &passed, &event);
-        record_texts_write(&writer->texts, sink);
+        result = parser_event(&writer->parser, text->data + at, &passed, event);
+        record_texts_write(&writer->texts, &writer->batch->records);
         if (result != PARSE_DONE)
             continue;
-        event_find_extent(&event);
-        put_event(sink, &event);
+        event_find_extent(event);
+        put_event(sink);
     }
     if (result == PARSE_NO_MEMORY)
-        record_fail(sink);
+        record_fail(sink->buffer);
 }
 
 #define PUT_BY_JSON(sink_, what, thing)                                                      \
@@ -292,23 +297,22 @@ static void put_parsed(struct sink *sink, struct buffer *text)
     } while (0)
 
 /* Sets what all events with arguments have. False: it must be read as JSON. */
-static inline bool take_event(struct sink *sink, char phase, enum category category, const struct name *name,
-                              struct row row, uint64_t time, const struct args *args)
+static inline bool take_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
+                              const struct name *name, struct row row, uint64_t time, const struct args *args)
 {
-    struct event_fields *event = &((struct fields_writer *)sink->state)->event;
-    if (!begin_event(sink, args, category))
+    if (!begin_event(sink->state, event, args, category))
         return false;
     set_event(sink, event, phase, category, name, row, time);
-    return !args || take_args(sink, args->items, args->count, event);
+    return !args || take_args(sink->state, args->items, args->count, event);
 }
 
 static inline void write_event(struct sink *sink, char phase, const struct slice *slice)
 {
-    struct fields_writer *writer = state_of(sink);
+    struct event_fields *event = place_of(sink);
     sink->events++;
-    if (!writer || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
+    if (!event || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
         return;
-    if (!take_event(sink, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
+    if (!take_event(sink, event, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
         if (phase == 'X')
             PUT_BY_JSON(sink, slice, slice);
         else
@@ -316,13 +320,12 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
         return;
     }
     if (phase == 'X')
-        writer->event.duration = (int64_t)(slice->end - slice->start);
+        event->duration = (int64_t)(slice->end - slice->start);
     if (phase == 'X' && slice->other_category && *slice->other_category) {
-        writer->event.label =
-            record_texts_put(&writer->texts, sink, slice->other_category, strlen(slice->other_category));
-        raise_extent(&writer->event, FIELD_EXTENT(label));
+        event->label = put_text(sink->state, slice->other_category, strlen(slice->other_category));
+        raise_extent(event, FIELD_EXTENT(label));
     }
-    put_event(sink, &writer->event);
+    put_event(sink);
 }
 
 static void write_slice(struct sink *sink, const struct slice *slice)
@@ -335,63 +338,74 @@ static void write_instant(struct sink *sink, const struct slice *instant)
     write_event(sink, 'i', instant);
 }
 
-static void put_with_id(struct sink *sink, uint64_t id)
+static void put_with_id(struct sink *sink, struct event_fields *event, uint64_t id)
 {
-    struct fields_writer *writer = sink->state;
-    writer->event.id = event_id_number((int64_t)id);
-    raise_extent(&writer->event, FIELD_EXTENT(id));
-    put_event(sink, &writer->event);
+    event->id = event_id_number((int64_t)id);
+    raise_extent(event, FIELD_EXTENT(id));
+    put_event(sink);
 }
 
 static void write_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct fields_writer *writer = state_of(sink);
+    struct event_fields *event = place_of(sink);
     sink->events++;
-    if (!writer || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
+    if (!event || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
         return;
-    if (!take_event(sink, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
+    if (!take_event(sink, event, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
         PUT_BY_JSON(sink, async, slice);
         return;
     }
-    put_with_id(sink, slice->id);
-    begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &writer->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
-    put_with_id(sink, slice->id);
+    put_with_id(sink, event, slice->id);
+    if (!(event = place_of(sink)))
+        return;
+    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
+    set_event(sink, event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
+    put_with_id(sink, event, slice->id);
 }
 
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
-    struct fields_writer *writer = state_of(sink);
+    struct event_fields *event = place_of(sink);
     sink->events++;
-    if (!writer || !is_time(sink, counter->time))
+    if (!event || !is_time(sink, counter->time))
         return;
     if (counter->value_count > 0) {
         PUT_BY_JSON(sink, counter, counter);
         return;
     }
-    begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &writer->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
-              counter->time);
+    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
+    set_event(sink, event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid}, counter->time);
     if (!counter->real) {
-        writer->event.bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
-        raise_extent(&writer->event, FIELD_EXTENT(bytes));
+        event->bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
+        raise_extent(event, FIELD_EXTENT(bytes));
     }
-    put_event(sink, &writer->event);
+    put_event(sink);
 }
 
 /* --- rows and metadata --- */
 
+/* Comes before the events of its batch. */
+static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct fields_writer *writer = sink->state;
+    struct event_batch *batch = writer ? writer->batch : NULL;
+    if (!batch || batch->count > 0)
+        batch = begin_batch(sink);
+    if (batch)
+        record_put_metadata(&batch->records, key, value, size);
+}
+
 static void put_naming(struct sink *sink, struct row row, const char *what, const char *label)
 {
-    struct fields_writer *writer = state_of(sink);
+    struct event_fields *event = place_of(sink);
     struct name name = name_plain(what);
-    if (!writer)
+    if (!event)
         return;
-    begin_event(sink, NULL, CATEGORY_OTHER);
-    set_event(sink, &writer->event, 'M', CATEGORY_OTHER, &name, row, 0);
-    writer->event.label = record_texts_put(&writer->texts, sink, label, strlen(label));
-    raise_extent(&writer->event, FIELD_EXTENT(label));
-    put_event(sink, &writer->event);
+    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
+    set_event(sink, event, 'M', CATEGORY_OTHER, &name, row, 0);
+    event->label = put_text(sink->state, label, strlen(label));
+    raise_extent(event, FIELD_EXTENT(label));
+    put_event(sink);
 }
 
 static void write_process(struct sink *sink, const struct row_name *process)
@@ -409,7 +423,7 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
 const struct sink_format fields_format = {
     .name = "report",
     .piece_scale = 1,
-    .metadata = fields_put_metadata,
+    .metadata = write_metadata,
     .begin = sink_set_base,
     .process = write_process,
     .thread = write_thread,

@@ -52,6 +52,7 @@ struct sink {
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
     bool any;        /* something stands before the next event; true for every piece: rows come first */
     void *state;     /* of the format, for this sink alone; released by `release` */
+    void *context;   /* of the format, for the whole and its pieces; not owned */
 };
 
 /* Trace Event JSON, the object form: one event per line. Flows are flow events, "s" and "f", as Kineto writes them. */
@@ -60,6 +61,9 @@ extern const struct sink_format chrome_json;
 extern const struct sink_format pftrace;
 /* Rows for an SQLite database: trace/sqlite/database.h. */
 extern const struct sink_format sqlite_rows;
+/* Fields for the analysis: fields_sink_new() of trace/fields_receiver.h makes the whole. Batches of events are taken
+ * from `context`, the pool of these; a buffer holds their addresses. */
+extern const struct sink_format fields_format;
 
 struct arg;
 /* Appends the member of a JSON object that chrome_json writes for one argument: "key":value. */
@@ -101,8 +105,12 @@ static inline void sink_pass_end(struct sink *sink)
 /* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
 static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
 {
-    *piece = (struct sink){
-        .format = whole->format, .buffer = buffer, .base = whole->base, .any = true, .state = whole->state};
+    *piece = (struct sink){.format = whole->format,
+                           .buffer = buffer,
+                           .base = whole->base,
+                           .any = true,
+                           .state = whole->state,
+                           .context = whole->context};
     if (piece->format->piece)
         piece->format->piece(piece);
 }

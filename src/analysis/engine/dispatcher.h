@@ -3,8 +3,8 @@
  *
  * The reader's thread puts events into batches. A free thread gives the consumer that is furthest behind its next
  * batch; so does the reader when all batches are full. A consumer never gets two batches at once, so it needs no
- * locks for its own data. There are few batches, so memory does not grow. A run of events is put into a batch unread,
- * and the next free thread makes events of it.
+ * locks for its own data. There are few batches, so memory does not grow. Batches that a source has filled are passed
+ * on as they are; the next free thread gives their texts the numbers of the trace's strings.
  *
  * Threads are started with the first full batch, for a trace that is smaller needs none. Where there are no more
  * processors than reading needs, or so few consumers that batches cost the reader more than giving, every event is
@@ -18,15 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event_fields.h"
+#include "trace/event_batch.h"
 
 #define DISPATCHER_CONSUMERS 48 /* at most */
 #define DISPATCHER_FEW 4        /* consumers: fewer gain nothing by batches, as was measured */
 #define DISPATCHER_THREADS 3    /* at most: more would wait for the one consumer that is slowest */
 #define DISPATCHER_OTHERS 2     /* who reads, and who parses for it: with fewer processors threads gain nothing */
 #define DISPATCHER_BATCHES 8    /* that are being filled and taken */
-#define DISPATCHER_EVENTS EVENT_RUN_MOST /* of a batch: with fewer, threads are woken too often */
-#define DISPATCHER_RUNS 64               /* of a batch */
 
 struct dispatcher_consumer {
     unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
@@ -48,14 +46,19 @@ struct dispatcher {
     } of_category[CATEGORY_COUNT];
     unsigned thread_count, started; /* no threads: none are wanted */
     pthread_t threads[DISPATCHER_THREADS];
-    struct dispatcher_batch *batches; /* number N is at N % DISPATCHER_BATCHES */
-    struct dispatcher_batch *filling; /* the reader's, number `filled`; NULL: events are given at once, from … */
-    struct event_fields single;       /* … here; also keeps what is the reader's apart from what all threads change */
-    pthread_mutex_t lock;             /* of what follows, and of the consumers' progress */
-    pthread_cond_t more, space;       /* a batch was filled; all have had one */
-    uint64_t filled, done;            /* batches */
-    uint64_t unpacking;               /* the first batch that nobody has begun to make events of */
-    const char *failed;               /* what there was no memory for */
+    struct event_batches pool;
+    struct event_batch *filling; /* the reader's, the next to be passed on; NULL: events are given at once, from … */
+    struct event_fields single;  /* … here; also keeps what is the reader's apart from what all threads change */
+    pthread_mutex_t lock;        /* of what follows, and of the consumers' progress */
+    pthread_cond_t more, space;  /* a batch was filled; all have had one */
+    struct dispatcher_batch {
+        struct event_batch *events;
+        unsigned left;             /* consumers that have not had it */
+        bool translated;           /* its texts have the numbers of the trace's strings */
+    } batches[DISPATCHER_BATCHES]; /* number N is at N % DISPATCHER_BATCHES */
+    uint64_t filled, done;         /* batches */
+    uint64_t translating;          /* the first batch that nobody has begun to translate */
+    const char *failed;            /* what there was no memory for */
     bool stopping;
 };
 
@@ -75,8 +78,8 @@ struct event_fields *dispatcher_place(struct dispatcher *dispatcher);
  * and no other event is to be given. */
 int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *event);
 
-/* The same of all events of a run, EVENT_RUN_MOST at most. */
-int dispatcher_run(struct dispatcher *dispatcher, const struct event_run *run);
+/* The same of all events of BATCH, which is of the dispatcher's pool and becomes the dispatcher's. */
+int dispatcher_batch(struct dispatcher *dispatcher, struct event_batch *batch);
 
 /* Waits until all consumers have had all events. Gives 0, or -1 after error(). */
 int dispatcher_wait(struct dispatcher *dispatcher);

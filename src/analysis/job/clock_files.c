@@ -13,7 +13,7 @@
 #include "common/lookup.h"
 #include "common/sorter.h"
 #include "trace/meaning/sources.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 
 /* A rank's part of an operation. */
 struct part {

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/sources.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 
 static const char *const words[COLLECTIVE_KIND_COUNT] = {
     [COLLECTIVE_ALLREDUCE] = "all_reduce",

@@ -23,7 +23,7 @@
 #include "trace/json/parse.h"
 #include "trace/json/source_parts.h"
 #include "trace/json/text.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 
 /* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
  */

@@ -17,7 +17,7 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/event.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/pairs.h"
 #include "trace/json/source_parts.h"
 #include "trace/json/reader.h"

@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "trace/cut.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/format.h"
 #include "trace/gzip/source.h"
 #include "trace/meaning/passes/passes.h"

@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "common/threads.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/text.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"

@@ -313,7 +313,7 @@ static int take_record(struct database *database, const struct record *record, c
     switch ((enum record_kind)record->kind) {
     case RECORD_PIECE: database->numbers.count = 0; return 0;
     case RECORD_TEXT: return take_text(database, data, record->size);
-    case RECORD_RUN: return take_row(database, data);
+    case RECORD_ROW: return take_row(database, data);
     case RECORD_METADATA:
         key = strlen(data);
         sqlite3_bind_text(database->metadata, 1, data, (int)key, SQLITE_STATIC);

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/fields_records.h"
+#include "trace/piece_records.h"
 #include "trace/sqlite/schema.h"
 #include "trace/tracks.h"
 
 /*
- * Rows come from the threads that write pieces of a sink as records of trace/fields_records.h, one after another. A
+ * Rows come from the threads that write pieces of a sink as records of trace/piece_records.h, one after another. A
  * record is never split by the buffer: it is put there at once. RECORD_PIECE, RECORD_TEXT and RECORD_METADATA are as
- * there. RECORD_RUN is one row: struct row_head, then its values, then their texts.
+ * there. RECORD_ROW is one row: struct row_head, then its values, then their texts.
  */
 
 /* A row's table may be one of these instead of an event's. */

@@ -36,12 +36,12 @@ static struct sqlite_row *state_of(struct sink *sink)
         return state;
     state = sink->state = calloc(1, sizeof(*state));
     if (!state) {
-        record_fail(sink);
+        record_fail(sink->buffer);
         return NULL;
     }
     buffer_init_memory(&state->args);
     buffer_init_memory(&state->scratch);
-    fields_put_record(sink->buffer, RECORD_PIECE, NULL, 0);
+    record_put(sink->buffer, RECORD_PIECE, NULL, 0);
     return state;
 }
 
@@ -86,7 +86,7 @@ static void set_text(struct sink *sink, uint8_t column, const char *text, size_t
 {
     struct sqlite_row *state = sink->state;
     if (column != SQLITE_NO_COLUMN)
-        value_of(state, column, ROW_NAME)->integer = record_texts_put(&state->texts, sink, text, length);
+        value_of(state, column, ROW_NAME)->integer = record_texts_put(&state->texts, sink->buffer, text, length);
 }
 
 static void set_real(struct sqlite_row *state, uint8_t column, double real)
@@ -97,7 +97,7 @@ static void set_real(struct sqlite_row *state, uint8_t column, double real)
 static void set_name(struct sink *sink, uint8_t column, const struct name *name)
 {
     struct sqlite_row *state = sink->state;
-    value_of(state, column, ROW_NAME)->integer = record_texts_put_name(&state->texts, sink, name);
+    value_of(state, column, ROW_NAME)->integer = record_texts_put_name(&state->texts, sink->buffer, name);
 }
 
 /* --- arguments, typed --- */
@@ -276,7 +276,7 @@ static void put_row(struct sink *sink, uint32_t table, struct row row, uint64_t 
         head.count++;
         size += sizeof(*value) + value->length;
     }
-    struct record record = {RECORD_RUN, (uint32_t)size};
+    struct record record = {RECORD_ROW, (uint32_t)size};
     char *at = buffer_reserve(sink->buffer, sizeof(record) + size);
     if (!at)
         return;
@@ -306,7 +306,7 @@ static void end_row(struct sink *sink)
         value->length = (uint32_t)state->args.length;
     }
     if (state->args.failure || state->scratch.failure)
-        record_fail(sink);
+        record_fail(sink->buffer);
     put_row(sink, state->table, state->row, state->set, state->values);
 }
 
@@ -470,9 +470,9 @@ static void write_naming(struct sink *sink, uint32_t table, struct row row, cons
     struct sqlite_row *state = state_of(sink);
     if (!state)
         return;
-    values[0].integer = record_texts_put(&state->texts, sink, name, strlen(name));
+    values[0].integer = record_texts_put(&state->texts, sink->buffer, name, strlen(name));
     if (label)
-        values[1].integer = record_texts_put(&state->texts, sink, label, strlen(label));
+        values[1].integer = record_texts_put(&state->texts, sink->buffer, label, strlen(label));
     put_row(sink, table, row, label ? 3 : 1, values);
 }
 
@@ -486,10 +486,15 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, ROW_THREAD, thread->row, thread->name, NULL);
 }
 
+static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    record_put_metadata(sink->buffer, key, value, size);
+}
+
 const struct sink_format sqlite_rows = {
     .name = "sqlite",
     .piece_scale = 1,
-    .metadata = fields_put_metadata,
+    .metadata = write_metadata,
     .begin = sink_set_base,
     .process = write_process,
     .thread = write_thread,

@@ -4,8 +4,7 @@
 #include <stdbool.h>
 
 #include "common/map.h"
-#include "common/buffer.h"
-#include "trace/event_fields.h"
+#include "trace/event_batch.h"
 #include "analysis/engine/dispatcher.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */
@@ -14,7 +13,7 @@ struct seen {
     int64_t last;
     size_t count;
     size_t most; /* after so many there is no memory */
-    bool of_runs;
+    bool of_batches;
     bool wrong; /* something was not as it should be: threads do not assert */
     atomic_flag taking;
     const struct interner *strings;
@@ -30,7 +29,7 @@ static int see(void *context, const struct event_fields *events, size_t count)
             continue;
         snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
         seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
-        if (seen->of_runs)
+        if (seen->of_batches)
             seen->wrong |= events[i].address != (events[i].start % 5 ? FIELD_ABSENT : events[i].start);
         seen->last = events[i].start;
         if (++seen->count > seen->most)
@@ -93,32 +92,27 @@ static int hand_out(struct test *test, int64_t number)
     return dispatcher_event(&test->dispatcher, event);
 }
 
-/* Hands out events from FIRST on in a run, whose texts are numbered from its last event to its first. Some tell more
+/* Hands out events from FIRST on in a batch, whose texts are numbered from its last event to its first. Some tell more
  * than others. */
-static int hand_out_run(struct test *test, int64_t first, size_t count)
+static int hand_out_batch(struct test *test, int64_t first, size_t count)
 {
-    struct buffer bytes;
-    uint32_t *numbers = test_calloc(count, sizeof(*numbers));
-    struct event_run run = {.count = count, .numbers = numbers, .number_count = count};
-    buffer_init_memory(&bytes);
+    struct event_batch *batch = event_batches_take(&test->dispatcher.pool);
+    assert_non_null(batch);
+    assert_non_null(array_at(&batch->numbers, count - 1));
     for (size_t i = 0; i < count; i++) {
-        struct event_fields event = event_nothing;
+        struct event_fields *event = &batch->events[i];
         int64_t number = first + (int64_t)i;
-        event.start = number;
-        event.category = category_of(number);
-        event.name = (uint32_t)(count - 1 - i);
-        event.address = number % 5 ? FIELD_ABSENT : number;
-        event_find_extent(&event);
-        buffer_bytes(&bytes, &event, event.extent);
-        run.categories |= CATEGORY_BIT(event.category);
-        numbers[event.name] = new_name(test, number);
+        *event = event_nothing;
+        event->start = number;
+        event->category = category_of(number);
+        event->name = (uint32_t)(count - 1 - i);
+        event->address = number % 5 ? FIELD_ABSENT : number;
+        event_find_extent(event);
+        batch->categories |= CATEGORY_BIT(event->category);
+        batch->numbers.items[event->name] = new_name(test, number);
     }
-    run.bytes = bytes.data;
-    run.size = bytes.length;
-    int status = dispatcher_run(&test->dispatcher, &run);
-    buffer_release(&bytes);
-    test_free(numbers);
-    return status;
+    batch->count = count;
+    return dispatcher_batch(&test->dispatcher, batch);
 }
 
 static const unsigned worker_counts[] = {1, 2, 3, 4, 16};
@@ -141,15 +135,15 @@ UNIT_TEST(each_taker_has_all_of_its_events_in_order)
     }
 }
 
-/* A run of each size up to some, then of many, with events of their own between them. */
-UNIT_TEST(runs_are_taken_as_their_events_would_be)
+/* A batch of each size up to some, then of many, with events of their own between them. */
+UNIT_TEST(batches_are_taken_as_their_events_would_be)
 {
     for (size_t i = 0; i < sizeof(worker_counts) / sizeof(*worker_counts); i++) {
         struct test test;
         int64_t number = 1;
         begin(&test, worker_counts[i]);
-        for (size_t count = 1; number < EVENTS; count = count < 200 ? count + 1 : EVENT_RUN_MOST) {
-            assert_int_equal(hand_out_run(&test, number, count), 0);
+        for (size_t count = 1; number < EVENTS; count = count < 200 ? count + 1 : EVENT_BATCH_MOST) {
+            assert_int_equal(hand_out_batch(&test, number, count), 0);
             number += (int64_t)count;
             for (int alone = 0; alone < (int)(count % 4); alone++)
                 assert_int_equal(hand_out(&test, number++), 0);
@@ -161,15 +155,15 @@ UNIT_TEST(runs_are_taken_as_their_events_would_be)
     }
 }
 
-UNIT_TEST(fields_that_a_run_does_not_tell_are_as_if_never_reported)
+UNIT_TEST(fields_that_a_batch_does_not_tell_are_as_if_never_reported)
 {
     for (unsigned workers = 1; workers <= 16; workers += 5) {
         struct test test;
         begin(&test, workers);
         for (int i = 0; i < TAKERS; i++)
-            test.seen[i].of_runs = true;
+            test.seen[i].of_batches = true;
         for (int64_t number = 1; number < EVENTS; number += 997)
-            assert_int_equal(hand_out_run(&test, number, 997), 0);
+            assert_int_equal(hand_out_batch(&test, number, 997), 0);
         assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         assert_true(test.seen[0].count >= EVENTS);
         end(&test);
@@ -222,7 +216,7 @@ UNIT_TEST(a_taker_without_memory_ends_it)
             number++;
         assert_string_equal(unit_stderr_end(), "gputrace: no memory for so much\n");
         /* of which two thirds were its own, and then what the packs hold */
-        assert_in_range(number, 45000, 45001 + DISPATCHER_BATCHES * DISPATCHER_EVENTS);
+        assert_in_range(number, 45000, 45001 + DISPATCHER_BATCHES * EVENT_BATCH_MOST);
         assert_int_equal(test.seen[3].count, 30001);
         end(&test);
     }

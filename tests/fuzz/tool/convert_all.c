@@ -5,7 +5,7 @@
 
 #include "common/map.h"
 #include "trace/meaning/passes/passes.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/reader.h"
 
 struct seen {

@@ -13,7 +13,7 @@
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/meaning/sources.h"
 
 static void touch_args(const struct arg *args, size_t count)

@@ -7,7 +7,7 @@
 
 #include "analysis/stack_files.h"
 #include "common/map.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/reader.h"
 #include "trace/meaning/sources.h"
 

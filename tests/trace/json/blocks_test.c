@@ -9,7 +9,7 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/reader.h"
 #include "analysis/report.h"
 

@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "common/map.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/reader.h"
 
 struct seen {

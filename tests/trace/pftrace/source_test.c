@@ -10,7 +10,7 @@
 #include "trace/sources.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
-#include "trace/event_fields.h"
+#include "trace/fields_receiver.h"
 #include "trace/sink.h"
 
 #define BASE UINT64_C(1700000000000000000)

@@ -348,6 +348,7 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
     output.place = conversion->options->place;
     output.place_context = conversion->options->place_context;
     sink_init(&conversion->sink, sink ? sink->format : file_format_of(path)->sink, &output.buffer);
+    conversion->sink.context = sink ? sink->context : NULL;
     int result = write_trace(conversion, &output);
     sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;

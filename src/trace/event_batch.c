@@ -1,0 +1,112 @@
+/*
+ * The pool of batches: the one that was given back last is lent next, so that few of them are in use.
+ */
+#include "trace/event_batch.h"
+
+#include <stdlib.h>
+
+#include "common/memory.h"
+
+/* More are kept only as long as they are lent, and of records no more bytes than the usual piece has. */
+#define FREE_MOST 16
+#define RECORD_BYTES_MOST ((size_t)256 * 1024)
+
+void event_batches_init(struct event_batches *batches)
+{
+    *batches = (struct event_batches){0};
+    pthread_mutex_init(&batches->lock, NULL);
+}
+
+static void free_batch(struct event_batch *batch)
+{
+    buffer_release(&batch->records);
+    array_release(&batch->numbers);
+    free(batch);
+}
+
+static void free_list(struct event_batch *batch)
+{
+    while (batch) {
+        struct event_batch *after = batch->after;
+        free_batch(batch);
+        batch = after;
+    }
+}
+
+void event_batches_release(struct event_batches *batches)
+{
+    free_list(batches->lent);
+    free_list(batches->free);
+    pthread_mutex_destroy(&batches->lock);
+}
+
+static struct event_batch *make_batch(void)
+{
+    struct event_batch *batch = huge_page_alloc(sizeof(*batch));
+    if (!batch)
+        return NULL;
+    memset(batch, 0, offsetof(struct event_batch, events));
+    buffer_init_memory(&batch->records);
+    for (size_t i = 0; i < EVENT_BATCH_MOST; i++)
+        batch->events[i] = event_nothing;
+    return batch;
+}
+
+static void clear(struct event_batch *batch)
+{
+    batch->count = batch->categories = 0;
+    batch->begins_piece = false;
+    batch->numbers.count = batch->records.length = 0;
+    if (batch->records.failure || batch->records.capacity > RECORD_BYTES_MOST)
+        buffer_release(&batch->records);
+}
+
+struct event_batch *event_batches_take(struct event_batches *batches)
+{
+    pthread_mutex_lock(&batches->lock);
+    struct event_batch *batch = batches->free;
+    if (batch) {
+        batches->free = batch->after;
+        batches->free_count--;
+    }
+    pthread_mutex_unlock(&batches->lock);
+    batch = batch ?: make_batch();
+    if (!batch)
+        return NULL;
+    clear(batch);
+    pthread_mutex_lock(&batches->lock);
+    batch->before = NULL;
+    batch->after = batches->lent;
+    if (batch->after)
+        batch->after->before = batch;
+    batches->lent = batch;
+    pthread_mutex_unlock(&batches->lock);
+    return batch;
+}
+
+void event_batches_give_back(struct event_batches *batches, struct event_batch *batch)
+{
+    pthread_mutex_lock(&batches->lock);
+    if (batch->before)
+        batch->before->after = batch->after;
+    else
+        batches->lent = batch->after;
+    if (batch->after)
+        batch->after->before = batch->before;
+    bool kept = batches->free_count < FREE_MOST;
+    if (kept) {
+        batch->after = batches->free;
+        batches->free = batch;
+        batches->free_count++;
+    }
+    pthread_mutex_unlock(&batches->lock);
+    if (!kept)
+        free_batch(batch);
+}
+
+void event_batch_translate(struct event_batch *batch)
+{
+    for (size_t i = 0; i < batch->count && batch->numbers.count > 0; i++)
+        event_translate(&batch->events[i], batch->numbers.items);
+    batch->numbers.count = 0;
+}
