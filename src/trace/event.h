@@ -120,18 +120,18 @@ enum category category_by_name(enum category category, char phase, const char *n
 #define ARG_KEYS(X, F)                                                                                  \
     X(QUEUED, "queued")                                                                                 \
     F(DEVICE, "device", NUMBER, device, ARGS_GPU | ARGS_MEMORY)                                         \
-    F(CONTEXT, "context", NUMBER, context, ARGS_GPU)                                                    \
-    F(STREAM, "stream", NUMBER, stream, ARGS_GPU)                                                       \
-    F(SYCL_QUEUE, "sycl queue", NUMBER, stream, CATEGORIES_GPU_OPS)                                     \
+    F(CONTEXT, "context", NUMBER, of.gpu.context, ARGS_GPU)                                             \
+    F(STREAM, "stream", NUMBER, of.gpu.stream, ARGS_GPU)                                                \
+    F(SYCL_QUEUE, "sycl queue", NUMBER, of.gpu.stream, CATEGORIES_GPU_OPS)                              \
     F(CORRELATION, "correlation", NUMBER, correlation, ARGS_GPU | CATEGORIES_API)                       \
-    F(REGISTERS, "registers per thread", NUMBER, registers, ARGS_KERNEL)                                \
-    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes, ARGS_KERNEL)                                \
+    F(REGISTERS, "registers per thread", NUMBER, of.kernel.registers, ARGS_KERNEL)                      \
+    F(SHARED_MEMORY, "shared memory", NUMBER, of.kernel.shared_bytes, ARGS_KERNEL)                      \
     X(DYNAMIC_SHARED_MEMORY, "dynamic shared memory")                                                   \
     X(SHARED_MEMORY_CONFIG, "shared memory config")                                                     \
     X(BLOCKS_PER_SM, "blocks per SM")                                                                   \
     X(WARPS_PER_SM, "warps per SM")                                                                     \
-    F(GRID, "grid", TRIPLE, grid, ARGS_KERNEL)                                                          \
-    F(BLOCK, "block", TRIPLE, block, ARGS_KERNEL)                                                       \
+    F(GRID, "grid", TRIPLE, of.kernel.grid, ARGS_KERNEL)                                                \
+    F(BLOCK, "block", TRIPLE, of.kernel.block, ARGS_KERNEL)                                             \
     X(OCCUPANCY, "est. achieved occupancy %")                                                           \
     X(GRAPH, "graph id")                                                                                \
     X(GRAPH_NODE, "graph node id")                                                                      \
@@ -148,34 +148,34 @@ enum category category_by_name(enum category category, char phase, const char *n
     F(RETURN_VALUE, "return value", NUMBER, return_value, CATEGORIES_API)                               \
     X(ERROR, "error")                                                                                   \
     X(SYNC_KIND, "cuda_sync_kind")                                                                      \
-    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream, ARGS_SYNC)                              \
-    F(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id", NUMBER, wait_on_correlation, ARGS_SYNC) \
-    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event, ARGS_SYNC)                         \
+    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, of.wait.stream, ARGS_SYNC)                              \
+    F(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id", NUMBER, of.wait.correlation, ARGS_SYNC) \
+    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, of.wait.event, ARGS_SYNC)                         \
     X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                                                    \
     X(EVENT, "cuda_event_id")                                                                           \
     X(EVENT_NAME, "cuda_event_name")                                                                    \
     X(MESSAGE, "message")                                                                               \
-    F(DOMAIN, "domain", TEXT, domain, ARGS_RANGE)                                                       \
+    F(DOMAIN, "domain", TEXT, of.range.domain, ARGS_RANGE)                                              \
     X(CATEGORY, "category")                                                                             \
     X(COLOR, "color")                                                                                   \
     X(PAYLOAD, "payload")                                                                               \
-    F(OPEN_AT_END, "open at end", NUMBER, open_at_end, ARGS_RANGE | ARGS_OPERATOR)                      \
+    F(OPEN_AT_END, "open at end", NUMBER, of.range.open_at_end, ARGS_RANGE | ARGS_OPERATOR)             \
     X(FAILED, "failed")                                                                                 \
-    F(ADDRESS, "address", NUMBER, address, ARGS_MEMORY)                                                 \
-    F(KIND, "kind", TEXT, memory_kind, ARGS_MEMORY)                                                     \
+    F(ADDRESS, "address", NUMBER, of.memory.address, ARGS_MEMORY)                                       \
+    F(KIND, "kind", TEXT, of.memory.kind, ARGS_MEMORY)                                                  \
     X(POOL, "pool")                                                                                     \
     F(RESULT, "result", NUMBER, return_value, ARGS_MEMORY | ARGS_COMPILATION)                           \
-    F(FAULT, "fault", TEXT, fault, ARGS_MEMORY)                                                         \
-    F(HELD, "held", NUMBER, held, ARGS_MEMORY)                                                          \
-    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind, ARGS_MEMORY)                                    \
+    F(FAULT, "fault", TEXT, of.memory.fault, ARGS_MEMORY)                                               \
+    F(HELD, "held", NUMBER, of.memory.held, ARGS_MEMORY)                                                \
+    F(HELD_BY_KIND, "held by kind", TEXT, of.memory.held_by_kind, ARGS_MEMORY)                          \
     F(STACK, "stack", NUMBER, stack, ARGS_STACK)                                                        \
     F(REASON, "reason", TEXT, label, ARGS_UNIFIED)                                                      \
     F(THREAD, "thread", NUMBER, of_thread, ARGS_THREAD)                                                 \
     X(TRIGGER, "trigger")                                                                               \
-    F(FUNCTION, "function", TEXT, function, ARGS_COMPILATION)                                           \
+    F(FUNCTION, "function", TEXT, of.compilation.function, ARGS_COMPILATION)                            \
     X(PHASE, "phase")                                                                                   \
-    F(ENDING, "ending", TEXT, ending, ARGS_COMPILATION)                                                 \
-    F(CACHE_HIT, "cache hit", NUMBER, cache_hit, ARGS_COMPILATION)                                      \
+    F(ENDING, "ending", TEXT, of.compilation.ending, ARGS_COMPILATION)                                  \
+    F(CACHE_HIT, "cache hit", NUMBER, of.compilation.cache_hit, ARGS_COMPILATION)                       \
     X(GROUP, "group")                                                                                   \
     X(CACHE_LIMIT, "cache limit bytes")                                                                 \
     X(FROM, "from")                                                                                     \
@@ -196,35 +196,35 @@ enum category category_by_name(enum category category, char phase, const char *n
     X(PROCESS, "process")                                                                               \
     X(FAULT_GROUPS, "page fault groups")                                                                \
     X(PROGRAM_COUNTER, "program counter")                                                               \
-    F(MANGLED_NAME, "mangled name", TEXT, mangled_name, ARGS_KERNEL)                                    \
+    F(MANGLED_NAME, "mangled name", TEXT, of.kernel.mangled_name, ARGS_KERNEL)                          \
     F(LABELS, "labels", TEXT, label, ARGS_UNKNOWN)                                                      \
-    F(CAPTURED_IN, "captured in", TEXT, captured_in, CATEGORIES_GPU_OPS)                                \
-    F(WAKER, "waker", NUMBER, waker, ARGS_STATE)                                                        \
-    F(SEQUENCE, "Sequence number", NUMBER, sequence, ARGS_OPERATOR)                                     \
-    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread, ARGS_OPERATOR)                           \
-    F(INPUT_DIMS, "Input Dims", SHAPES, shapes, ARGS_OPERATOR)                                          \
-    F(PYTORCH_ADDRESS, "Addr", NUMBER, address, ARGS_PYTORCH)                                           \
+    F(CAPTURED_IN, "captured in", TEXT, of.launch.captured_in, CATEGORIES_GPU_OPS)                      \
+    F(WAKER, "waker", NUMBER, of.state.waker, ARGS_STATE)                                               \
+    F(SEQUENCE, "Sequence number", NUMBER, of.operator.sequence, ARGS_OPERATOR)                         \
+    F(FORWARD_THREAD, "Fwd thread id", NUMBER, of.operator.forward_thread, ARGS_OPERATOR)               \
+    F(INPUT_DIMS, "Input Dims", SHAPES, of.operator.shapes, ARGS_OPERATOR)                              \
+    F(PYTORCH_ADDRESS, "Addr", NUMBER, of.memory.address, ARGS_PYTORCH)                                 \
     F(PYTORCH_BYTES, "Bytes", NUMBER, bytes, ARGS_PYTORCH)                                              \
     F(PYTORCH_DEVICE, "Device Id", NUMBER, device, ARGS_PYTORCH)                                        \
-    F(DEVICE_TYPE, "Device Type", NUMBER, device_type, ARGS_PYTORCH)                                    \
-    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated, ARGS_PYTORCH)                        \
-    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved, ARGS_PYTORCH)                           \
+    F(DEVICE_TYPE, "Device Type", NUMBER, of.memory.device_type, ARGS_PYTORCH)                          \
+    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, of.memory.total_allocated, ARGS_PYTORCH)              \
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, of.memory.total_reserved, ARGS_PYTORCH)                 \
     X(CALLED_AT, "called at")                                                                           \
     X(EXTERNAL_ID, "External id")                                                                       \
     X(INPUT_TYPES, "Input type")                                                                        \
-    F(COLLECTIVE, "Collective name", TEXT, collective, ARGS_COMMUNICATION)                              \
-    F(COMMUNICATOR, "communicator", TEXT, communicator, ARGS_COMMUNICATION)                             \
-    F(GROUP_NAME, "Process Group Name", TEXT, communicator, ARGS_COMMUNICATION)                         \
-    F(GROUP_RANKS, "Process Group Ranks", TEXT, group_ranks, ARGS_COMMUNICATION)                        \
-    F(GROUP_SIZE, "Group size", NUMBER, group_size, ARGS_COMMUNICATION)                                 \
-    F(GROUP_RANK, "Rank", NUMBER, group_rank, ARGS_COMMUNICATION)                                       \
-    F(GROUP_SEQUENCE, "Seq", NUMBER, group_sequence, ARGS_COMMUNICATION)                                \
-    F(IN_ELEMENTS, "In msg nelems", NUMBER, in_elements, ARGS_COMMUNICATION)                            \
-    F(OUT_ELEMENTS, "Out msg nelems", NUMBER, out_elements, ARGS_COMMUNICATION)                         \
-    F(DTYPE, "dtype", TEXT, dtype, ARGS_COMMUNICATION)                                                  \
-    F(ROOT_RANK, "Root", NUMBER, peer, ARGS_COMMUNICATION)                                              \
-    F(SOURCE_RANK, "Src Rank", NUMBER, peer, ARGS_COMMUNICATION)                                        \
-    F(TARGET_RANK, "Dst Rank", NUMBER, peer, ARGS_COMMUNICATION)                                        \
+    F(COLLECTIVE, "Collective name", TEXT, of.communication.collective, ARGS_COMMUNICATION)             \
+    F(COMMUNICATOR, "communicator", TEXT, of.communication.communicator, ARGS_COMMUNICATION)            \
+    F(GROUP_NAME, "Process Group Name", TEXT, of.communication.communicator, ARGS_COMMUNICATION)        \
+    F(GROUP_RANKS, "Process Group Ranks", TEXT, of.communication.group_ranks, ARGS_COMMUNICATION)       \
+    F(GROUP_SIZE, "Group size", NUMBER, of.communication.group_size, ARGS_COMMUNICATION)                \
+    F(GROUP_RANK, "Rank", NUMBER, of.communication.group_rank, ARGS_COMMUNICATION)                      \
+    F(GROUP_SEQUENCE, "Seq", NUMBER, of.communication.group_sequence, ARGS_COMMUNICATION)               \
+    F(IN_ELEMENTS, "In msg nelems", NUMBER, of.communication.in_elements, ARGS_COMMUNICATION)           \
+    F(OUT_ELEMENTS, "Out msg nelems", NUMBER, of.communication.out_elements, ARGS_COMMUNICATION)        \
+    F(DTYPE, "dtype", TEXT, of.communication.dtype, ARGS_COMMUNICATION)                                 \
+    F(ROOT_RANK, "Root", NUMBER, of.communication.peer, ARGS_COMMUNICATION)                             \
+    F(SOURCE_RANK, "Src Rank", NUMBER, of.communication.peer, ARGS_COMMUNICATION)                       \
+    F(TARGET_RANK, "Dst Rank", NUMBER, of.communication.peer, ARGS_COMMUNICATION)                       \
     X(REDUCTION, "Reduction operation")                                                                 \
     X(GROUP_DESCRIPTION, "Process Group Description")                                                   \
     X(ALGORITHM, "algorithm")                                                                           \
@@ -233,10 +233,10 @@ enum category category_by_name(enum category category, char phase, const char *n
     X(CAPTURED_AT, "captured at")                                                                       \
     X(OPERATIONS, "operations")                                                                         \
     X(PROXY_STEPS, "proxy steps")                                                                       \
-    F(GROUP_CALL, "group call", NUMBER, group_call, ARGS_COMMUNICATION)                                 \
-    F(FORWARD_AT, "forward at", TEXT, forward_at, CATEGORIES_GPU_OPS)                                   \
-    F(BACKWARD_AT, "backward at", TEXT, backward_at, CATEGORIES_GPU_OPS)                                \
-    F(IN_OPERATOR, "in operator", TEXT, in_operator, CATEGORIES_GPU_OPS)
+    F(GROUP_CALL, "group call", NUMBER, of.communication.group_call, ARGS_COMMUNICATION)                \
+    F(FORWARD_AT, "forward at", TEXT, of.launch.forward_at, CATEGORIES_GPU_OPS)                         \
+    F(BACKWARD_AT, "backward at", TEXT, of.launch.backward_at, CATEGORIES_GPU_OPS)                      \
+    F(IN_OPERATOR, "in operator", TEXT, of.launch.in_operator, CATEGORIES_GPU_OPS)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

@@ -47,8 +47,6 @@ static struct event_batch *make_batch(void)
         return NULL;
     memset(batch, 0, offsetof(struct event_batch, events));
     buffer_init_memory(&batch->records);
-    for (size_t i = 0; i < EVENT_BATCH_MOST; i++)
-        batch->events[i] = event_nothing;
     return batch;
 }
 

@@ -12,7 +12,7 @@
 const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #define KEY(name, text)
 #define FIELD(name, text, type, field, categories) \
-    [ARG_##name] = {FIELD_##type, FIELD_EXTENT(field), offsetof(struct event_fields, field), categories},
+    [ARG_##name] = {FIELD_##type, offsetof(struct event_fields, field), categories},
     ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD
@@ -20,11 +20,94 @@ const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 
 static struct word_set kept;
 
-__attribute__((constructor)) static void add_kept(void)
+struct event_layout event_layouts[CATEGORY_COUNT];
+
+/* Where events of a category have texts of arguments, besides `label`. */
+static struct text_fields {
+    size_t count;
+    uint16_t offsets[ARG_KEY_COUNT];
+} text_fields[CATEGORY_COUNT];
+
+static void *field_of(struct event_fields *event, const struct arg_field *field)
+{
+    return (char *)event + field->offset;
+}
+
+static void clear_field(struct event_fields *event, const struct arg_field *field)
+{
+    static const int64_t absent[3] = {FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT};
+    static const uint32_t no_text = EVENT_NO_TEXT;
+    if (field->type == FIELD_TEXT || field->type == FIELD_SHAPES)
+        memcpy(field_of(event, field), &no_text, sizeof(no_text));
+    else
+        memcpy(field_of(event, field), absent, field->type == FIELD_TRIPLE ? sizeof(absent) : sizeof(*absent));
+}
+
+static void add_text_field(struct text_fields *fields, const struct arg_field *field)
+{
+    bool is_text = (field->type == FIELD_TEXT || field->type == FIELD_SHAPES) &&
+                   field->offset != offsetof(struct event_fields, label);
+    for (size_t i = 0; i < fields->count; i++) /* two arguments may be one field */
+        is_text &= fields->offsets[i] != field->offset;
+    if (is_text)
+        fields->offsets[fields->count++] = (uint16_t)field->offset;
+}
+
+static const struct kind {
+    unsigned categories;
+    size_t begin, end;
+} kinds[] = {
+#define KIND(name, categories)                           \
+    {categories, offsetof(struct event_fields, of.name), \
+     offsetof(struct event_fields, of.name) + sizeof(struct name##_fields)},
+    EVENT_KINDS(KIND)
+#undef KIND
+};
+#define KIND_COUNT (sizeof(kinds) / sizeof(*kinds))
+
+/* The categories whose events have this field, be it always without a value. */
+static unsigned categories_of(const struct arg_field *field)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (field->offset >= kinds[i].begin && field->offset < kinds[i].end &&
+            (field->categories & ~kinds[i].categories) == 0)
+            return kinds[i].categories;
+    return field->categories; /* of any kind */
+}
+
+static void set_layout(enum category category)
+{
+    struct event_layout *layout = &event_layouts[category];
+    layout->size = offsetof(struct event_fields, of);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (category_in(category, kinds[i].categories) && layout->size < kinds[i].end)
+            layout->size = kinds[i].end;
+    layout->nothing = (struct event_fields){.category = (uint8_t)category,
+                                            .name = EVENT_NO_TEXT,
+                                            .label = EVENT_NO_TEXT,
+                                            .id = EVENT_NO_ID,
+                                            .correlation = FIELD_ABSENT,
+                                            .device = FIELD_ABSENT,
+                                            .stack = FIELD_ABSENT,
+                                            .of_thread = FIELD_ABSENT,
+                                            .bytes = FIELD_ABSENT,
+                                            .return_value = FIELD_ABSENT};
+    for (size_t key = 0; key < ARG_KEY_COUNT; key++) {
+        const struct arg_field *field = &arg_fields[key];
+        if (field->type == FIELD_NONE || !category_in(category, categories_of(field)))
+            continue;
+        clear_field(&layout->nothing, field);
+        add_text_field(&text_fields[category], field);
+    }
+}
+
+__attribute__((constructor)) static void set_tables(void)
 {
     for (size_t i = 0; i < ARG_KEY_COUNT; i++)
         if (arg_fields[i].type != FIELD_NONE)
             word_set_add(&kept, &arg_words[i], i);
+    for (enum category category = 0; category < CATEGORY_COUNT; category++)
+        set_layout(category);
 }
 
 const struct arg_field *arg_field_find(const char *name, size_t length, enum category category)
@@ -33,73 +116,45 @@ const struct arg_field *arg_field_find(const char *name, size_t length, enum cat
     return key && category_in(category, arg_fields[key].categories) ? &arg_fields[key] : NULL;
 }
 
-const struct event_fields event_nothing = {
-    .extent = sizeof(struct event_fields),
-    .name = EVENT_NO_TEXT,
-    .id = EVENT_NO_ID,
-    .correlation = FIELD_ABSENT,
-    .device = FIELD_ABSENT,
-    .context = FIELD_ABSENT,
-    .stream = FIELD_ABSENT,
-    .bytes = FIELD_ABSENT,
-    .return_value = FIELD_ABSENT,
-    .grid = {FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT},
-    .block = {FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT},
-    .wait_on_stream = FIELD_ABSENT,
-    .wait_on_event = FIELD_ABSENT,
-    .wait_on_correlation = FIELD_ABSENT,
-    .address = FIELD_ABSENT,
-    .held = FIELD_ABSENT,
-    .stack = FIELD_ABSENT,
-    .total_allocated = FIELD_ABSENT,
-    .total_reserved = FIELD_ABSENT,
-    .device_type = FIELD_ABSENT,
-    .mangled_name = EVENT_NO_TEXT,
-    .domain = EVENT_NO_TEXT,
-    .cache_hit = FIELD_ABSENT,
-    .of_thread = FIELD_ABSENT,
-    .memory_kind = EVENT_NO_TEXT,
-    .fault = EVENT_NO_TEXT,
-    .held_by_kind = EVENT_NO_TEXT,
-    .function = EVENT_NO_TEXT,
-    .ending = EVENT_NO_TEXT,
-    .label = EVENT_NO_TEXT,
-    .collective = EVENT_NO_TEXT,
-    .communicator = EVENT_NO_TEXT,
-    .group_ranks = EVENT_NO_TEXT,
-    .dtype = EVENT_NO_TEXT,
-    .group_size = FIELD_ABSENT,
-    .group_rank = FIELD_ABSENT,
-    .group_sequence = FIELD_ABSENT,
-    .in_elements = FIELD_ABSENT,
-    .out_elements = FIELD_ABSENT,
-    .peer = FIELD_ABSENT,
-    .group_call = FIELD_ABSENT,
-};
-
-_Static_assert(sizeof(struct event_fields) % sizeof(uint64_t) == 0, "it is of whole words");
-
-void event_find_extent(struct event_fields *event)
+void event_set_category(struct event_fields *event, enum category category)
 {
-    const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
-    size_t extent = sizeof(*event), word = sizeof(uint64_t);
-    while (extent > word && memcmp(bytes + extent - word, nothing + extent - word, word) == 0)
-        extent -= word;
-    event->extent = (uint16_t)extent;
+    size_t common = offsetof(struct event_fields, of);
+    const struct event_layout *layout = &event_layouts[category];
+    event->category = (uint8_t)category;
+    memcpy((char *)event + common, (const char *)&layout->nothing + common, layout->size - common);
 }
 
-void event_put(struct event_fields *event, const char *bytes, size_t extent)
+static void complete_number(int64_t *number, int64_t from)
 {
-    size_t before = event->extent;
-    memcpy(event, bytes, extent);
-    event->extent = (uint16_t)extent;
-    if (before > extent)
-        memcpy((char *)event + extent, (const char *)&event_nothing + extent, before - extent);
+    *number = *number == FIELD_ABSENT ? from : *number;
 }
 
-void event_copy(struct event_fields *event, const struct event_fields *from)
+static void complete_text(uint32_t *text, uint32_t from)
 {
-    event_put(event, (const char *)from, from->extent);
+    *text = *text == EVENT_NO_TEXT ? from : *text;
+}
+
+void event_complete(struct event_fields *event, const struct event_fields *from)
+{
+    event->id = event->id == EVENT_NO_ID ? from->id : event->id;
+    complete_text(&event->label, from->label);
+    complete_number(&event->correlation, from->correlation);
+    complete_number(&event->device, from->device);
+    complete_number(&event->stack, from->stack);
+    complete_number(&event->of_thread, from->of_thread);
+    complete_number(&event->bytes, from->bytes);
+    complete_number(&event->return_value, from->return_value);
+    for (size_t key = 0; key < ARG_KEY_COUNT; key++) {
+        const struct arg_field *field = &arg_fields[key];
+        if (!category_in(event->category, field->categories) || !category_in(from->category, field->categories))
+            continue;
+        void *to = field_of(event, field);
+        const void *with = (const char *)from + field->offset;
+        if (field->type == FIELD_TEXT || field->type == FIELD_SHAPES)
+            complete_text(to, *(const uint32_t *)with);
+        for (int i = 0; field->type == FIELD_NUMBER ? i < 1 : field->type == FIELD_TRIPLE && i < 3; i++)
+            complete_number((int64_t *)to + i, ((const int64_t *)with)[i]);
+    }
 }
 
 static void translate(const uint32_t *numbers, uint32_t *text)
@@ -116,25 +171,15 @@ static void translate_id(const uint32_t *numbers, event_id *id)
 
 void event_translate(struct event_fields *event, const uint32_t *numbers)
 {
+    const struct text_fields *fields = &text_fields[event->category];
     translate(numbers, &event->name);
+    translate(numbers, &event->label);
     translate_id(numbers, &event->process);
     translate_id(numbers, &event->thread);
-    if (event->extent <= offsetof(struct event_fields, id))
-        return;
     if (event->id != EVENT_NO_ID)
         translate_id(numbers, &event->id);
-    translate(numbers, &event->mangled_name);
-    translate(numbers, &event->domain);
-    translate(numbers, &event->memory_kind);
-    translate(numbers, &event->fault);
-    translate(numbers, &event->held_by_kind);
-    translate(numbers, &event->function);
-    translate(numbers, &event->ending);
-    translate(numbers, &event->label);
-    translate(numbers, &event->collective);
-    translate(numbers, &event->communicator);
-    translate(numbers, &event->group_ranks);
-    translate(numbers, &event->dtype);
+    for (size_t i = 0; i < fields->count; i++)
+        translate(numbers, (uint32_t *)((char *)event + fields->offsets[i]));
 }
 
 /* --- numbers --- */

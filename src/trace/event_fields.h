@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "trace/event.h"
 
@@ -56,77 +57,124 @@ static inline bool event_id_of_digits(const char *text, size_t length, event_id 
 
 #define EVENT_NO_ID UINT64_MAX
 
-/* Fields that most events have come first: an event is copied only up to the last field that is set. */
-struct event_fields {
-    char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
-    uint8_t category;         /* "cat": enum category */
-    uint16_t extent;          /* bytes: from here on it equals event_nothing */
-    uint32_t name;            /* "name" */
-    event_id process, thread; /* "pid", "tid"; a missing one is the number 0 */
-    int64_t start;            /* "ts" */
-    int64_t duration;         /* "dur"; never negative */
-    /* from "args" */
-    int64_t correlation, device, context, stream;
-    union {
-        int64_t grid[3];
-        struct {
-            int64_t sequence, forward_thread; /* of a CPU_OP; forward_thread: above 0 if it is of the backward pass */
-        };
-    };
-    int64_t block[3];
-    union {
-        int64_t bytes;     /* of a copy, set, allocation; of a counter, its value */
-        int64_t registers; /* of a kernel, for each thread */
-    };
-    union {
-        int64_t return_value; /* of an API call or memory operation: 0 is success */
-        int64_t shared_bytes; /* of a kernel, for each block */
-    };
-    event_id id; /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
-    int64_t wait_on_stream, wait_on_event;
-    int64_t wait_on_correlation; /* of the call that recorded the event */
-    int64_t address;             /* of an allocation or release */
-    union {
-        int64_t held;  /* likewise */
-        int64_t waker; /* of a THREAD_STATE: the thread that ended it */
-    };
-    int64_t stack;                                        /* of an allocation or release, a sample, a state */
-    int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
-    int64_t open_at_end;                                  /* 1: a range that the program did not end */
-    int64_t cache_hit; /* of a compilation: 1 it was found in the cache, 0 it was not */
-    int64_t of_thread; /* whose it is, where the row is not the thread's */
+/*
+ * Fields that events of some categories have, a struct for each kind of events: the rows of EVENT_KINDS say of which.
+ * An event of another category has other things in the same place, so they are read by event_kernel() and so on.
+ */
+struct gpu_fields { /* of what is in a stream */
+    int64_t context, stream;
+};
+
+struct launch_fields {    /* of a GPU operation: where it was launched */
+    uint32_t captured_in; /* where a graph replays it */
+    uint32_t forward_at;  /* of the backward pass: the line of its forward operator */
+    uint32_t backward_at; /* of the backward pass: the line that called this */
+    uint32_t in_operator; /* where its call stack has no line: the operator that launched it */
+};
+
+struct kernel_fields {
+    int64_t grid[3], block[3];
+    int64_t registers;    /* for each thread */
+    int64_t shared_bytes; /* for each block */
     uint32_t mangled_name;
+};
+
+struct wait_fields { /* of a synchronisation */
+    int64_t stream, event;
+    int64_t correlation; /* of the call that recorded the event */
+};
+
+struct range_fields {    /* also of an operator */
+    int64_t open_at_end; /* 1: the program did not end it */
     uint32_t domain;
-    union {
-        uint32_t memory_kind;
-        uint32_t shapes;      /* of a CPU_OP: those of its inputs, as trace/shapes.h has them */
-        uint32_t captured_in; /* of a GPU operation that a graph replays */
-    };
-    union {
-        uint32_t fault;
-        uint32_t forward_at; /* of a GPU operation of the backward pass: the line of its forward operator */
-    };
-    union {
-        uint32_t held_by_kind;
-        uint32_t in_operator; /* of a GPU operation whose call stack has no line: the operator that launched it */
-    };
+};
+
+struct operator_fields {
+    int64_t sequence;
+    int64_t forward_thread; /* above 0 if it is of the backward pass */
+    uint32_t shapes;        /* of its inputs, as trace/shapes.h has them */
+};
+
+struct memory_fields { /* of an allocation or release, PyTorch's too */
+    int64_t address;
+    int64_t held;                                         /* by the process, when it was refused */
+    int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
+    uint32_t kind, held_by_kind, fault;
+};
+
+struct compilation_fields {
+    int64_t cache_hit; /* 1: it was found in the cache, 0: it was not */
     uint32_t function; /* that was called */
-    union {
-        uint32_t ending;      /* how a phase ended, when not by the return of a call */
-        uint32_t backward_at; /* of a GPU operation of the backward pass: the line that called this */
-    };
-    uint32_t label; /* args.name or args.labels of a metadata event; args.reason of managed memory that moves; "cat" of
-                       a slice of CATEGORY_OTHER */
-    /* Of communication: of the call, of its kernel, and of one in flight. */
-    uint32_t collective;   /* "AllReduce", "allreduce", "Send" */
-    uint32_t communicator; /* the group of ranks: the same text on all of them */
-    uint32_t group_ranks;  /* "[0, 1, 2]": of the job */
-    uint32_t dtype;        /* "Float", as PyTorch calls it; "Byte" where only bytes are known */
+    uint32_t ending;   /* how a phase ended, when not by the return of a call */
+};
+
+struct state_fields { /* of a time in which a thread was off the processor */
+    int64_t waker;    /* the thread that ended it */
+};
+
+struct communication_fields { /* of the call, of its kernel, and of one in flight */
+    uint32_t collective;      /* "AllReduce", "allreduce", "Send" */
+    uint32_t communicator;    /* the group of ranks: the same text on all of them */
+    uint32_t group_ranks;     /* "[0, 1, 2]": of the job */
+    uint32_t dtype;           /* "Float", as PyTorch calls it; "Byte" where only bytes are known */
     int64_t group_size, group_rank;
     int64_t group_sequence; /* of this communicator, the same number on all ranks */
     int64_t in_elements, out_elements;
     int64_t peer;       /* the root, or the other rank of a send or receive */
     int64_t group_call; /* calls of a process that one kernel does, and the kernel, have the same number */
+};
+
+#define EVENT_KINDS(X)                    \
+    X(gpu, ARGS_GPU)                      \
+    X(launch, CATEGORIES_GPU_OPS)         \
+    X(kernel, ARGS_KERNEL)                \
+    X(wait, ARGS_SYNC)                    \
+    X(range, ARGS_RANGE | ARGS_OPERATOR)  \
+    X(operator, ARGS_OPERATOR)            \
+    X(memory, ARGS_MEMORY | ARGS_PYTORCH) \
+    X(compilation, ARGS_COMPILATION)      \
+    X(state, ARGS_STATE)                  \
+    X(communication, ARGS_COMMUNICATION)
+
+struct event_fields {
+    char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
+    uint8_t category;         /* "cat": enum category; set by event_begin() and event_set_category() */
+    uint32_t name;            /* "name" */
+    uint32_t label;           /* args.name or args.labels of a metadata event; args.reason of managed memory that moves;
+                                 "cat" of a slice of CATEGORY_OTHER */
+    event_id process, thread; /* "pid", "tid"; a missing one is the number 0 */
+    event_id id;              /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
+    int64_t start;            /* "ts" */
+    int64_t duration;         /* "dur"; never negative */
+    /* from "args", of any kind: */
+    int64_t correlation, device;
+    int64_t stack;        /* number of a call stack */
+    int64_t of_thread;    /* whose it is, where the row is not the thread's */
+    int64_t bytes;        /* of a copy, set, allocation or migration; of a counter, its value */
+    int64_t return_value; /* of an API call, memory operation or compilation: 0 is success */
+    /* of its kind: */
+    struct {
+        union {
+            struct {
+                struct gpu_fields gpu;
+                union {
+                    struct {
+                        struct launch_fields launch;
+                        struct kernel_fields kernel;
+                    };
+                    struct wait_fields wait;
+                    struct {
+                        struct range_fields range;
+                        struct operator_fields operator;
+                    };
+                };
+            };
+            struct memory_fields memory;
+            struct compilation_fields compilation;
+            struct state_fields state;
+        };
+        struct communication_fields communication;
+    } of;
 };
 
 /* A time beyond 146 years is not accepted, so that the difference of two always fits, with a little to spare. */
@@ -138,16 +186,11 @@ static inline int64_t event_time_between(int64_t from, int64_t to)
     return from == FIELD_ABSENT || to == FIELD_ABSENT ? 0 : to - from;
 }
 
-/* The extent of an event whose last field FIELD is. */
-#define FIELD_EXTENT(field) \
-    ((offsetof(struct event_fields, field) + sizeof(((struct event_fields *)0)->field) + 7) / 8 * 8)
-
 enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE, FIELD_SHAPES };
 
 /* What the analysis keeps of an argument. */
 struct arg_field {
     enum field_type type;
-    uint32_t extent;     /* of an event whose last field it is */
     size_t offset;       /* in struct event_fields */
     unsigned categories; /* CATEGORY_BIT() of those that have the argument */
 };
@@ -156,18 +199,53 @@ extern const struct arg_field arg_fields[ARG_KEY_COUNT];
 /* The field of the argument of this name; NULL: the analysis does not keep it of events of CATEGORY. */
 const struct arg_field *arg_field_find(const char *name, size_t length, enum category category);
 
-/* An event without any field. Its extent is that of the struct, so that fields may be set in any order. */
-extern const struct event_fields event_nothing;
+/* What is known of the events of a category before the first of them. */
+struct event_layout {
+    size_t size;                 /* bytes: an event has no fields behind them */
+    struct event_fields nothing; /* one without any field */
+};
+extern struct event_layout event_layouts[CATEGORY_COUNT]; /* set before main() */
 
-/* Sets the extent to the end of the last field that is set. */
-void event_find_extent(struct event_fields *event);
-/* Makes EVENT a copy of the event whose first EXTENT bytes are BYTES, or of FROM. EVENT is another event before, or
- * event_nothing: only the fields that it has are reset. */
-void event_put(struct event_fields *event, const char *bytes, size_t extent);
-void event_copy(struct event_fields *event, const struct event_fields *from);
+/* The bytes of the event that mean something. */
+static inline size_t event_size(const struct event_fields *event)
+{
+    return event_layouts[event->category].size;
+}
+
+/* Makes EVENT one of CATEGORY without any field. */
+static inline void event_begin(struct event_fields *event, enum category category)
+{
+    memcpy(event, &event_layouts[category].nothing, event_layouts[category].size);
+}
+
+/* The fields of its kind are lost. */
+void event_set_category(struct event_fields *event, enum category category);
+
+static inline void event_copy(struct event_fields *event, const struct event_fields *from)
+{
+    memcpy(event, from, event_size(from));
+}
+
+/* Fields that EVENT has not and FROM has become EVENT's, but not those that every event has. */
+void event_complete(struct event_fields *event, const struct event_fields *from);
 
 /* Sets each of the event's texts, number N, NUMBERS[N]. */
 void event_translate(struct event_fields *event, const uint32_t *numbers);
+
+/* The fields of a kind; of an event of another one, such without any. */
+#define KIND(name, categories)                                                                                       \
+    static inline const struct name##_fields *event_##name(const struct event_fields *event)                         \
+    {                                                                                                                \
+        return category_in(event->category, categories) ? &event->of.name                                            \
+                                                        : &event_layouts[__builtin_ctz(categories)].nothing.of.name; \
+    }
+EVENT_KINDS(KIND)
+#undef KIND
+
+static inline bool event_communicates(const struct event_fields *event)
+{
+    return event_communication(event)->collective != EVENT_NO_TEXT;
+}
 
 /* JSON's numbers are read as doubles, which hold integers up to here. A larger argument is not known, so that sizes can
  * be multiplied by small numbers, and the difference of two numbers always fits. */

@@ -86,7 +86,7 @@ static inline struct event_fields *place_of(struct sink *sink)
     return batch ? &batch->events[batch->count] : NULL;
 }
 
-/* The event is in its place, and its extent is set. */
+/* The event is in its place. */
 static inline void put_event(struct sink *sink)
 {
     struct event_batch *batch = ((struct fields_writer *)sink->state)->batch;
@@ -165,12 +165,6 @@ static bool take_shapes(struct fields_writer *writer, const struct arg *arg, uin
     return true;
 }
 
-static inline void raise_extent(struct event_fields *event, size_t extent)
-{
-    if (event->extent < extent)
-        event->extent = (uint16_t)extent;
-}
-
 static bool take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event);
 
 /* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
@@ -192,7 +186,6 @@ static bool take_args(struct fields_writer *writer, const struct arg *args, size
         if (field->type != FIELD_NONE && !category_in(event->category, field->categories))
             continue;
         void *place = (char *)event + field->offset;
-        raise_extent(event, field->extent);
         switch (field->type) {
         case FIELD_NUMBER: taken = take_number(arg, place); break;
         case FIELD_TEXT: taken = take_text(writer, arg, place); break;
@@ -216,17 +209,15 @@ static const struct pattern *pattern_of(struct fields_writer *writer, const stru
     if (pattern->list != list->number || pattern->category != category) {
         pattern->list = list->number;
         pattern->category = category;
-        pattern->event = event_nothing;
-        pattern->event.category = (uint8_t)category;
-        pattern->event.extent = FIELD_EXTENT(duration);
+        event_begin(&pattern->event, category);
         pattern->needs_json = !take_args(writer, list->items, list->count, &pattern->event);
     }
     return pattern;
 }
 
-/* Makes EVENT one without fields, but for those of a numbered list. False: it must be read as JSON. */
-static bool begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
-                        enum category category)
+/* Makes EVENT one of CATEGORY without fields, but for those of a numbered list. False: it must be read as JSON. */
+static inline bool begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
+                               enum category category)
 {
     const struct pattern *pattern = NULL;
     for (size_t i = 0; args && i < args->count && !pattern; i++)
@@ -235,7 +226,7 @@ static bool begin_event(struct fields_writer *writer, struct event_fields *event
     if (pattern)
         event_copy(event, &pattern->event);
     else
-        event_put(event, (const char *)&event_nothing, FIELD_EXTENT(duration));
+        event_begin(event, category);
     return !pattern || !pattern->needs_json;
 }
 
@@ -247,12 +238,11 @@ static bool is_time(const struct sink *sink, uint64_t time)
     return time <= sink->base || time - sink->base <= EVENT_TIME_LIMIT;
 }
 
-static inline void set_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
-                             const struct name *name, struct row row, uint64_t time)
+static inline void set_event(struct sink *sink, struct event_fields *event, char phase, const struct name *name,
+                             struct row row, uint64_t time)
 {
     struct fields_writer *writer = sink->state;
     event->phase = phase;
-    event->category = (uint8_t)category;
     event->name = record_texts_put_name(&writer->texts, &writer->batch->records, name);
     event->process = event_id_number(row.pid);
     event->thread = event_id_number(row.tid);
@@ -279,7 +269,6 @@ static void put_parsed(struct sink *sink, struct buffer *text)
         record_texts_write(&writer->texts, &writer->batch->records);
         if (result != PARSE_DONE)
             continue;
-        event_find_extent(event);
         put_event(sink);
     }
     if (result == PARSE_NO_MEMORY)
@@ -302,7 +291,7 @@ static inline bool take_event(struct sink *sink, struct event_fields *event, cha
 {
     if (!begin_event(sink->state, event, args, category))
         return false;
-    set_event(sink, event, phase, category, name, row, time);
+    set_event(sink, event, phase, name, row, time);
     return !args || take_args(sink->state, args->items, args->count, event);
 }
 
@@ -323,7 +312,6 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
         event->duration = (int64_t)(slice->end - slice->start);
     if (phase == 'X' && slice->other_category && *slice->other_category) {
         event->label = put_text(sink->state, slice->other_category, strlen(slice->other_category));
-        raise_extent(event, FIELD_EXTENT(label));
     }
     put_event(sink);
 }
@@ -341,7 +329,6 @@ static void write_instant(struct sink *sink, const struct slice *instant)
 static void put_with_id(struct sink *sink, struct event_fields *event, uint64_t id)
 {
     event->id = event_id_number((int64_t)id);
-    raise_extent(event, FIELD_EXTENT(id));
     put_event(sink);
 }
 
@@ -358,8 +345,8 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     put_with_id(sink, event, slice->id);
     if (!(event = place_of(sink)))
         return;
-    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
-    set_event(sink, event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
+    event_begin(event, slice->category);
+    set_event(sink, event, 'e', &slice->name, slice->end_row, slice->end);
     put_with_id(sink, event, slice->id);
 }
 
@@ -373,11 +360,10 @@ static void write_counter(struct sink *sink, const struct counter *counter)
         PUT_BY_JSON(sink, counter, counter);
         return;
     }
-    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
-    set_event(sink, event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid}, counter->time);
+    event_begin(event, CATEGORY_OTHER);
+    set_event(sink, event, 'C', &counter->name, (struct row){.pid = counter->pid}, counter->time);
     if (!counter->real) {
         event->bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
-        raise_extent(event, FIELD_EXTENT(bytes));
     }
     put_event(sink);
 }
@@ -401,10 +387,9 @@ static void put_naming(struct sink *sink, struct row row, const char *what, cons
     struct name name = name_plain(what);
     if (!event)
         return;
-    begin_event(sink->state, event, NULL, CATEGORY_OTHER);
-    set_event(sink, event, 'M', CATEGORY_OTHER, &name, row, 0);
+    event_begin(event, CATEGORY_OTHER);
+    set_event(sink, event, 'M', &name, row, 0);
     event->label = put_text(sink->state, label, strlen(label));
-    raise_extent(event, FIELD_EXTENT(label));
     put_event(sink);
 }
 

@@ -58,7 +58,7 @@ static int add_phase(struct host_times *times, const struct trace *trace, const 
                                    .id = event_id_is_text(thread) ? FIELD_ABSENT : event_id_value(thread),
                                    .thread = LAUNCHED_NO_THREAD,
                                    .name = event->name,
-                                   .function = event->function,
+                                   .function = event_compilation(event)->function,
                                    .compiles = name_facts_find(&times->names, &trace->strings, event->name) & NAME_JIT};
     return add_time(times, trace, &time);
 }
@@ -174,7 +174,7 @@ const struct rule rule_module_loading = {
 static int jit_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct host_times *times = state;
-    bool compiles = event->phase == 'X' && event->cache_hit != 1 &&
+    bool compiles = event->phase == 'X' && event_compilation(event)->cache_hit != 1 &&
                     (name_facts_find(&times->names, &trace->strings, event->name) & NAME_JIT);
     return compiles ? add_phase(times, trace, event) : 0;
 }

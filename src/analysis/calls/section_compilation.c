@@ -41,8 +41,8 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         group->hits = FIELD_ABSENT;
     if (errors_is_failure(&trace->strings, event))
         errors_add(&group->failures, event);
-    if (event->cache_hit != FIELD_ABSENT)
-        group->hits = (group->hits == FIELD_ABSENT ? 0 : group->hits) + (event->cache_hit == 1);
+    if (event_compilation(event)->cache_hit != FIELD_ABSENT)
+        group->hits = (group->hits == FIELD_ABSENT ? 0 : group->hits) + (event_compilation(event)->cache_hit == 1);
     if (series_add(&group->durations, event->duration) < 0)
         return -1;
     return busy_add(&compilation->busy, (uint32_t)(group - group_of(compilation, 0)), event->start,
@@ -128,12 +128,12 @@ static int event_phase(void *state, const struct trace *trace, const struct even
         .start = event->start,
         .duration = event->duration,
         .result = event->return_value == 0 ? FIELD_ABSENT : event->return_value,
-        .cache_hit = event->cache_hit,
+        .cache_hit = event_compilation(event)->cache_hit,
         .thread = event->of_thread,
         .process = event->process,
         .name = event->name,
-        .function = event->function,
-        .ending = event->ending,
+        .function = event_compilation(event)->function,
+        .ending = event_compilation(event)->ending,
     };
     return 0;
 }

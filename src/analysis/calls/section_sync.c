@@ -57,16 +57,16 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     struct sync *sync = state;
     const char *kind = interned(&trace->strings, event->name);
     bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
-    int64_t stream = known(event->wait_on_stream);
+    int64_t stream = known(event_wait(event)->stream);
     struct sync_record record = {.correlation = event->correlation, .start = event->start, .duration = event->duration};
     record.key = (struct wait_key){
         .name = event->name,
         .stream_waits = stream_waits,
         .thread = FIELD_ABSENT,
         .device = trace_event_device(event),
-        .waiting_stream = stream_waits ? known(event->stream) : FIELD_ABSENT,
-        .stream = strcmp(kind, "Stream Sync") == 0 ? known(event->stream) : stream,
-        .cuda_event = stream == FIELD_ABSENT ? known(event->wait_on_event)
+        .waiting_stream = stream_waits ? known(event_gpu(event)->stream) : FIELD_ABSENT,
+        .stream = strcmp(kind, "Stream Sync") == 0 ? known(event_gpu(event)->stream) : stream,
+        .cuda_event = stream == FIELD_ABSENT ? known(event_wait(event)->event)
                                              : FIELD_ABSENT, /* with a stream, many events are one row */
     };
     return sorter_add(&sync->records, &record);

@@ -96,31 +96,34 @@ void collectives_release(struct collectives *collectives)
 
 static int64_t bytes_of(const struct trace *trace, const struct event_fields *event, enum collective_kind kind)
 {
-    int64_t each = event->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, event->dtype)), bytes;
-    int64_t elements = collective_elements(kind, event->in_elements, event->out_elements, event->group_size);
+    const struct communication_fields *fields = event_communication(event);
+    int64_t each = fields->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, fields->dtype));
+    int64_t elements = collective_elements(kind, fields->in_elements, fields->out_elements, fields->group_size), bytes;
     bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
     return known && bytes < EVENT_NUMBER_LIMIT ? bytes : FIELD_ABSENT;
 }
 
 static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
 {
-    bool named = event->collective != EVENT_NO_TEXT;
-    enum collective_kind kind = named ? collective_kind_of(trace_text(trace, event->collective))
+    const struct range_fields *range = event_range(event);
+    const struct communication_fields *fields = event_communication(event);
+    bool named = fields->collective != EVENT_NO_TEXT;
+    enum collective_kind kind = named ? collective_kind_of(trace_text(trace, fields->collective))
                                       : collective_kind_of_kernel(trace_text(trace, event->name));
     return (struct collective){
-        .communicator = event->communicator,
-        .group_ranks = event->group_ranks,
+        .communicator = fields->communicator,
+        .group_ranks = fields->group_ranks,
         .source = -1,
         .target = -1,
-        .sequence = event->group_sequence,
+        .sequence = fields->group_sequence,
         .rank = FIELD_ABSENT,
-        .group_rank = event->group_rank >= 0 ? event->group_rank : FIELD_ABSENT,
+        .group_rank = fields->group_rank >= 0 ? fields->group_rank : FIELD_ABSENT,
         .kind = (uint8_t)kind,
-        .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
-        .name = named ? event->collective : event->name,
-        .dtype = event->dtype,
-        .group_size = event->group_size,
-        .peer = event->peer,
+        .on_host = range->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, range->domain), "MPI") == 0,
+        .name = named ? fields->collective : event->name,
+        .dtype = fields->dtype,
+        .group_size = fields->group_size,
+        .peer = fields->peer,
         .bytes = bytes_of(trace, event, kind),
         .kernel_bytes = FIELD_ABSENT,
         .kernel_bus_bytes = FIELD_ABSENT,
@@ -129,7 +132,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .start = FIELD_ABSENT,
         .duration = FIELD_ABSENT,
         .exposed = FIELD_ABSENT,
-        .group_call = event->group_call,
+        .group_call = fields->group_call,
         .process = COLLECTIVE_NO_INDEX,
         .thread = COLLECTIVE_NO_INDEX,
         .device = COLLECTIVE_NO_INDEX,
@@ -140,7 +143,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
 int collectives_event(struct collectives *collectives, const struct trace *trace, const struct event_fields *event)
 {
     bool in_flight = event->category == CATEGORY_GPU_IN_FLIGHT, kernel = event->category == CATEGORY_KERNEL;
-    bool named = event->collective != EVENT_NO_TEXT;
+    bool named = event_communicates(event);
     if (!category_in(event->category, COLLECTIVE_CATEGORIES) || event->phase != (in_flight ? 'i' : 'X') ||
         (!named && (!kernel || collectives->named_count > 0)))
         return 0;
@@ -153,7 +156,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         .row = event->process,
         .thread = trace_thread_of(event),
         .device = trace_event_device(event),
-        .context = event->context,
+        .context = event_gpu(event)->context,
         .stream = trace_event_stream(event),
         .time = in_flight ? INT64_MAX : event->start,
         .end = event->start + event->duration,
@@ -171,7 +174,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         found.one.duration = event->duration;
     } else if (!in_flight) {
         found.one.called = event->start;
-        found.one.returned = event->open_at_end == 1 ? FIELD_ABSENT : found.end;
+        found.one.returned = event_range(event)->open_at_end == 1 ? FIELD_ABSENT : found.end;
     }
     return sorter_add(&collectives->found, &found);
 }

@@ -61,14 +61,14 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
     struct sync_record record = {
         .correlation = event->correlation,
         .time = event->start,
-        .recorded = known(event->wait_on_correlation, 1),
+        .recorded = known(event_wait(event)->correlation, 1),
         .marked = FIELD_ABSENT,
-        .on = known(event->wait_on_stream, 0),
-        .stream = {event->process, trace_event_device(event), event->context, event->stream},
+        .on = known(event_wait(event)->stream, 0),
+        .stream = {event->process, trace_event_device(event), event_gpu(event)->context, event_gpu(event)->stream},
         .kind = kind_of(interned(&trace->strings, event->name)),
     };
     if (record.kind == SYNC_OF_STREAM)
-        record.on = event->stream;
+        record.on = event_gpu(event)->stream;
     return sorter_add(record.recorded == FIELD_ABSENT ? &syncs->records : &syncs->marked, &record);
 }
 

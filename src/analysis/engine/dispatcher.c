@@ -8,7 +8,7 @@
 
 void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
 {
-    *dispatcher = (struct dispatcher){.single = event_nothing};
+    *dispatcher = (struct dispatcher){0};
     workers = ordered_loop_workers(workers, DISPATCHER_THREADS + DISPATCHER_OTHERS);
     if (workers > DISPATCHER_OTHERS)
         dispatcher->thread_count =

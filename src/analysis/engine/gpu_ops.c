@@ -158,15 +158,16 @@ static int64_t size_of(const struct event_fields *event)
 {
     if (event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET)
         return event->bytes > 0 ? event->bytes : 0;
-    return gpu_op_size(event->grid);
+    return gpu_op_size(event_kernel(event)->grid);
 }
 
 static uint32_t stack_of(const struct event_fields *event)
 {
-    if (event->forward_at < GPU_OP_STACKS) /* EVENT_NO_TEXT is not */
-        return GPU_OP_FORWARD | event->forward_at;
-    if (event->backward_at < GPU_OP_STACKS)
-        return GPU_OP_BACKWARD | event->backward_at;
+    const struct launch_fields *launch = event_launch(event);
+    if (launch->forward_at < GPU_OP_STACKS) /* EVENT_NO_TEXT is not */
+        return GPU_OP_FORWARD | launch->forward_at;
+    if (launch->backward_at < GPU_OP_STACKS)
+        return GPU_OP_BACKWARD | launch->backward_at;
     return event->stack > 0 && event->stack < GPU_OP_STACKS ? (uint32_t)event->stack : 0;
 }
 

@@ -197,7 +197,7 @@ static int fail(struct heap *heap, const struct event_fields *event, const struc
                                      .time = event->start,
                                      .held = held,
                                      .result = event->return_value,
-                                     .held_by_kind = event->held_by_kind})
+                                     .held_by_kind = event_memory(event)->held_by_kind})
                ? 0
                : -1;
 }
@@ -214,24 +214,25 @@ static bool is_size(int64_t bytes)
 
 static int own_event(struct heap *heap, const struct event_fields *event)
 {
+    const struct memory_fields *memory = event_memory(event);
     bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     bool allocation = starts_with(heap, event->name, "Allocat"), outside = event->phase == HEAP_OUTSIDE;
     struct heap_group_id id = {.source = HEAP_OF_GPUTRACE,
                                .process = event->process,
                                .device = event->device < 0 ? FIELD_ABSENT : event->device,
-                               .kind = event->memory_kind,
+                               .kind = memory->kind,
                                .size = event->bytes,
                                .stack = event->stack};
     if (allocation && failed)
-        return outside ? 0 : fail(heap, event, &id, event->held);
+        return outside ? 0 : fail(heap, event, &id, memory->held);
     struct heap_space *space = space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
     if (!space)
         return -1;
-    if (failed || event->address == FIELD_ABSENT)
+    if (failed || memory->address == FIELD_ABSENT)
         return 0;
     if (allocation)
-        return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)event->address, event->start, outside) : 0;
-    give_back(heap, space, (uint64_t)event->address, event->start, outside);
+        return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)memory->address, event->start, outside) : 0;
+    give_back(heap, space, (uint64_t)memory->address, event->start, outside);
     return 0;
 }
 
@@ -249,19 +250,20 @@ static struct heap_group_id pytorch_id(event_id process, int64_t device, int64_t
 
 static int pytorch_event(struct heap *heap, const struct event_fields *event)
 {
-    struct heap_group_id id = pytorch_id(event->process, event->device, event->device_type, event->bytes);
+    const struct memory_fields *memory = event_memory(event);
+    struct heap_group_id id = pytorch_id(event->process, event->device, memory->device_type, event->bytes);
     bool outside = event->phase == HEAP_OUTSIDE;
     if (starts_with(heap, event->name, HEAP_PYTORCH_FAILURE))
-        return outside ? 0 : fail(heap, event, &id, event->total_allocated);
-    if (event->address == FIELD_ABSENT || event->bytes == FIELD_ABSENT)
+        return outside ? 0 : fail(heap, event, &id, memory->total_allocated);
+    if (memory->address == FIELD_ABSENT || event->bytes == FIELD_ABSENT)
         return 0;
     return ADD(array_push, &heap->steps,
                (struct heap_step){.time = event->start,
                                   .bytes = event->bytes,
                                   .device = id.device,
-                                  .type = event->device_type,
-                                  .total = event->total_allocated,
-                                  .address = (uint64_t)event->address,
+                                  .type = memory->device_type,
+                                  .total = memory->total_allocated,
+                                  .address = (uint64_t)memory->address,
                                   .process = event->process,
                                   .order = heap->steps.count,
                                   .outside = outside})

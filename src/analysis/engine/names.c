@@ -94,8 +94,8 @@ bool names_are_changed(const struct report_options *options)
 int name_change(struct trace *trace, struct event_fields *event)
 {
     enum report_names names = trace->options->names;
-    if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
-        event->name = event->mangled_name;
+    if (names == REPORT_NAMES_MANGLED && event_kernel(event)->mangled_name != EVENT_NO_TEXT)
+        event->name = event_kernel(event)->mangled_name;
     else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
              trace->shown_names.items[event->name] != 0)
         event->name = trace->shown_names.items[event->name] - 1;

@@ -25,11 +25,11 @@ static struct range range_of(struct ranges *ranges, const struct event_fields *e
     return (struct range){.start = event->start,
                           .end = event->start + event->duration,
                           .name = event->name,
-                          .domain = event->domain,
+                          .domain = event_range(event)->domain,
                           .thread = thread,
                           .number = ranges->count++,
                           .category = event->category,
-                          .shapes = event->category == CATEGORY_CPU_OP ? event->shapes : EVENT_NO_TEXT};
+                          .shapes = event_operator(event)->shapes};
 }
 
 /* --- those that are started and ended --- */

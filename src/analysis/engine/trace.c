@@ -109,8 +109,8 @@ int64_t trace_event_device(const struct event_fields *event)
 
 int64_t trace_event_stream(const struct event_fields *event)
 {
-    if (event->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
-        return event->stream;
+    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
+        return event_gpu(event)->stream;
     return event_id_value(event->thread);
 }
 
@@ -222,8 +222,8 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
 static int keep_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
     uint32_t captured = 0;
-    if (event->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
-        captured = captured_add(&trace->captured, event->captured_in);
+    if (event_launch(event)->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
+        captured = captured_add(&trace->captured, event_launch(event)->captured_in);
     if (trace_note_operator(trace, event) < 0)
         return -1;
     return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
@@ -232,7 +232,8 @@ static int keep_gpu_op(struct trace *trace, const struct event_fields *event, ui
 static int add_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
-    struct trace_stream_id id = {event->process, trace_event_device(event), event->context, trace_event_stream(event)};
+    struct trace_stream_id id = {event->process, trace_event_device(event), event_gpu(event)->context,
+                                 trace_event_stream(event)};
     size_t before = trace->streams.count;
     struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
@@ -304,7 +305,7 @@ static int operator(struct trace *trace, const struct event_fields *event)
     uint32_t thread = trace->recent_index - 1;
     if (trace->wanted.operators && event->name != EVENT_NO_TEXT && ranges_add(&trace->operators, event, thread) < 0)
         return -1;
-    if (!trace->wanted.launched_ops || event->sequence < 0)
+    if (!trace->wanted.launched_ops || event_operator(event)->sequence < 0)
         return 0;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
 }

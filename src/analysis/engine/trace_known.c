@@ -88,7 +88,7 @@ static int add_state(struct trace *trace, const struct event_fields *event)
     const struct host_site site = {event->stack, EVENT_NO_TEXT};
     const struct host_state state = {.start = event->start,
                                      .end = event->start + event->duration,
-                                     .waker = event->waker,
+                                     .waker = event_state(event)->waker,
                                      .kind = state_kind(trace, event)};
     return thread ? host_samples_add_state(&trace->samples, (uint32_t)(thread - trace->threads.items), &state, &site)
                   : -1;

@@ -104,13 +104,14 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
     struct shapes *shapes = state;
     if (event->duration < FINDING_KERNEL_NS || event->phase != 'X')
         return 0;
+    const struct kernel_fields *kernel = event_kernel(event);
     const struct shape_key key = {.name = event->name,
-                                  .blocks = (uint64_t)gpu_op_size(event->grid),
+                                  .blocks = (uint64_t)gpu_op_size(kernel->grid),
                                   .device = (uint64_t)trace_event_device(event)};
     struct shape *shape = dense_map_item(&shapes->keys, &key, &shapes->items);
     if (!shape)
         return -1;
-    const struct block_shape block = {gpu_op_size(event->block), event->registers, event->shared_bytes};
+    const struct block_shape block = {gpu_op_size(kernel->block), kernel->registers, kernel->shared_bytes};
     shape->differs |= shape->known && memcmp(&shape->block, &block, sizeof(block)) != 0;
     shape->known = true;
     shape->block = block;

@@ -26,8 +26,8 @@ static int kernel_event(void *state, const struct trace *trace, const struct eve
     struct kernel_key key = {.name = event->name};
     struct kernel_row *row;
     if (trace->options->by_grid) {
-        memcpy(key.grid, event->grid, sizeof(key.grid));
-        memcpy(key.block, event->block, sizeof(key.block));
+        memcpy(key.grid, event_kernel(event)->grid, sizeof(key.grid));
+        memcpy(key.block, event_kernel(event)->block, sizeof(key.block));
         row = tally_item(state, &key, struct kernel_row);
     } else {
         row = tally_item(state, &key.name, struct kernel_row);
@@ -290,7 +290,7 @@ static int range_event(void *state, const struct trace *trace, const struct even
     struct range_group *group = tally_item(state, &key, struct range_group);
     if (!group)
         return -1;
-    group->open += event->open_at_end == 1;
+    group->open += event_range(event)->open_at_end == 1;
     return series_add(&group->times, event->duration);
 }
 

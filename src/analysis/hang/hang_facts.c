@@ -53,10 +53,10 @@ static struct hang_thread *thread_of(struct hang_facts *facts, const struct even
 /* Reads a range or an operator. */
 static void read_range(struct hang_thread *thread, const struct interner *strings, const struct event_fields *event)
 {
-    bool communicates = event->collective != EVENT_NO_TEXT;
+    bool communicates = event_communicates(event);
     if (communicates && event->start > thread->communicated)
         thread->communicated = event->start;
-    if (event->open_at_end != 1 || communicates || event->start < thread->range_start)
+    if (event_range(event)->open_at_end != 1 || communicates || event->start < thread->range_start)
         return;
     /* NCCL's ranges of calls that return when all ranks have called. */
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
@@ -71,9 +71,10 @@ static void read_range(struct hang_thread *thread, const struct interner *string
 
 static int read_op(struct hang_facts *facts, const struct event_fields *event)
 {
-    const struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
+    const struct trace_stream_id id = {event->process, trace_event_device(event), event_gpu(event)->context,
+                                       event_gpu(event)->stream};
     size_t before = facts->ops.count;
-    if (event->collective != EVENT_NO_TEXT)
+    if (event_communicates(event))
         return 0;
     struct hang_gpu_op *op = dense_map_item(&facts->op_ids, &id, &facts->ops);
     if (op && (facts->ops.count > before || event->start < op->launched))
@@ -87,7 +88,7 @@ int hang_facts_event(struct hang_facts *facts, const struct interner *strings, c
         return read_op(facts, event);
     bool slice = event->phase == 'X',
          range = category_in(event->category, CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP));
-    if (range && (!slice || (event->open_at_end != 1 && event->collective == EVENT_NO_TEXT)))
+    if (range && (!slice || (event_range(event)->open_at_end != 1 && !event_communicates(event))))
         return 0;
     struct hang_thread *thread = thread_of(facts, event);
     if (!thread)

@@ -248,8 +248,9 @@ static int freed_event(void *state, const struct trace *trace, const struct even
     struct freed *freed = state;
     if (!freed->heap.strings)
         heap_init(&freed->heap, &trace->strings);
-    bool refused = event->return_value != FIELD_ABSENT && event->return_value != 0 && event->fault != EVENT_NO_TEXT;
-    bool twice = refused && strcmp(interned(&trace->strings, event->fault), "double free") == 0;
+    bool refused =
+        event->return_value != FIELD_ABSENT && event->return_value != 0 && event_memory(event)->fault != EVENT_NO_TEXT;
+    bool twice = refused && strcmp(interned(&trace->strings, event_memory(event)->fault), "double free") == 0;
     if (twice && event->phase != HEAP_OUTSIDE && freed->doubles++ == 0) {
         freed->first = place_none();
         freed->first.time = event->start;

@@ -89,7 +89,7 @@ static void *insert_latest(void *items, unsigned *count, unsigned most, size_t s
 
 static int index_gpu_op(struct crash_index *seen, const struct event_fields *event)
 {
-    struct op_key key = {event->process, trace_event_device(event), event->stream};
+    struct op_key key = {event->process, trace_event_device(event), event_gpu(event)->stream};
     struct last_op *op = tally_item(&seen->ops, &key, struct last_op);
     if (!op)
         return -1;

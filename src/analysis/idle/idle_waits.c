@@ -42,9 +42,10 @@ int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const 
 {
     if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
         return 0;
-    const struct record record = {{event->process, trace_event_device(event), event->context, event->stream},
-                                  event->start,
-                                  event->wait_on_stream};
+    const struct record record = {
+        {event->process, trace_event_device(event), event_gpu(event)->context, event_gpu(event)->stream},
+        event->start,
+        event_wait(event)->stream};
     return sorter_add(&waits->records, &record);
 }
 

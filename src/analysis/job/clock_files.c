@@ -44,7 +44,7 @@ static int take_event(void *context, struct event_fields *event)
     struct reading *reading = context;
     struct trace *trace = &reading->trace;
     bool taken = trace_event(trace, event) == 0 && trace_gpu_op(trace, event) == 0;
-    if (taken && event->collective != EVENT_NO_TEXT)
+    if (taken && event_communicates(event))
         taken = collectives_event(&reading->collectives, trace, event) == 0;
     return taken ? 0 : error_no_memory("operations of several ranks");
 }

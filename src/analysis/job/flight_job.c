@@ -64,7 +64,7 @@ static int take_event(void *context, struct event_fields *event)
     if (trace_take_event(&job->trace, event) < 0)
         return -1;
     if ((fact && hang_facts_event(&job->facts, &job->trace.strings, event) < 0) ||
-        (event->collective != EVENT_NO_TEXT && collectives_event(&job->collectives, &job->trace, event) < 0))
+        (event_communicates(event) && collectives_event(&job->collectives, &job->trace, event) < 0))
         return error_no_memory("operations");
     return 0;
 }

@@ -81,24 +81,25 @@ static void count_step(struct memory_use *use, bool allocation, bool failed)
 
 static int add_instant(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
-    struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
+    const struct memory_fields *memory = event_memory(event);
+    struct memory_key key = {MEMORY_INSTANT, memory->kind, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
     const char *name = trace_text(trace, event->name);
     if (!use)
         return -1;
     bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
-    if (event->fault != EVENT_NO_TEXT) {
+    if (memory->fault != EVENT_NO_TEXT) {
         /* CUDA may have refused the release, or done it. */
         use->stepped = true;
-        if (strcmp(interned(&trace->strings, event->fault), "double free") == 0)
+        if (strcmp(interned(&trace->strings, memory->fault), "double free") == 0)
             use->doubles++;
         else
             use->unknown++;
     } else
         count_step(use, allocation, failed);
     /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
-    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == FIELD_ABSENT;
+    use->unknown += memory->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == FIELD_ABSENT;
     return 0;
 }
 
@@ -107,7 +108,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
 static int add_level(struct tally *uses, const struct trace *trace, const struct event_fields *event,
                      enum memory_source source, int64_t bytes)
 {
-    struct memory_key key = {source, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_key key = {source, (uint64_t)event_memory(event)->device_type, event->device, event->process};
     struct memory_use *use = bytes == FIELD_ABSENT ? NULL : tally_item(uses, &key, struct memory_use);
     if (!use)
         return bytes == FIELD_ABSENT ? 0 : -1;
@@ -130,14 +131,15 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
 /* What is allocated, and what the allocator holds of CUDA's memory, which it does not report of the host's. */
 static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
-    int64_t reserved = event->device_type == HEAP_PYTORCH_CPU ? FIELD_ABSENT : event->total_reserved;
-    return add_level(uses, trace, event, MEMORY_PYTORCH, event->total_allocated)
+    const struct memory_fields *memory = event_memory(event);
+    int64_t reserved = memory->device_type == HEAP_PYTORCH_CPU ? FIELD_ABSENT : memory->total_reserved;
+    return add_level(uses, trace, event, MEMORY_PYTORCH, memory->total_allocated)
                ?: add_level(uses, trace, event, MEMORY_PYTORCH_RESERVED, reserved);
 }
 
 static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
-    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event_memory(event)->device_type, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (!use)
         return -1;

@@ -59,13 +59,13 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         return event->id != EVENT_NO_ID ? end_range(nvtx, event) : 0;
     if (event->name == EVENT_NO_TEXT || (category_in(event->category, CATEGORIES_OTHER) && event->phase != 'b'))
         return 0;
-    struct range_key key = {event->name, event->domain};
+    struct range_key key = {event->name, event_range(event)->domain};
     struct range_group *range = tally_item(&nvtx->ranges, &key, struct range_group);
     if (!range)
         return -1;
     switch (event->phase) {
     case 'X':
-        range->nested_open += event->open_at_end == 1 && event->category == CATEGORY_USER_ANNOTATION;
+        range->nested_open += event_range(event)->open_at_end == 1 && event->category == CATEGORY_USER_ANNOTATION;
         return series_add(event->category == CATEGORY_GPU_USER_ANNOTATION ? &range->gpu : &range->nested,
                           event->duration);
     case 'b':

@@ -61,9 +61,9 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     bool plain = !event_id_is_text(event->thread) && !trace_in_extra_row(event);
-    struct gpu_key key = {
-        .kind = {event->name, event->domain, RANGE_NESTED},
-        .place = {trace_event_device(event), event->context, plain ? event_id_value(event->thread) : FIELD_ABSENT}};
+    struct gpu_key key = {.kind = {event->name, event_range(event)->domain, RANGE_NESTED},
+                          .place = {trace_event_device(event), event_gpu(event)->context,
+                                    plain ? event_id_value(event->thread) : FIELD_ABSENT}};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     return group ? series_add(&group->spans, event->duration) : -1;
 }

@@ -34,7 +34,7 @@ static void release_comm(void *context)
 static int event_comm(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct comm_state *state = context;
-    bool passes = event->collective == EVENT_NO_TEXT && event->category != CATEGORY_KERNEL;
+    bool passes = !event_communicates(event) && event->category != CATEGORY_KERNEL;
     return passes ? 0 : collectives_event(&state->collectives, trace, event);
 }
 

@@ -283,9 +283,8 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
     if (!counter)
         return error_no_memory("counters");
     if (filter->counters.count > before)
-        *counter = (struct filter_counter){.event = event_nothing, .given = FIELD_ABSENT};
-    struct event_fields incoming = event_nothing; /* as what is held may be given in its place */
-    event_copy(&incoming, event);
+        *counter = (struct filter_counter){.given = FIELD_ABSENT};
+    struct event_fields incoming = *event; /* as what is held may be given in its place */
     const struct window *around = windows_around(&filter->times, incoming.start);
     if (!around)
         return hold(filter, counter, &incoming);
@@ -304,7 +303,6 @@ static int hold_early(struct filter *filter, const struct event_fields *event)
     struct event_fields *kept = place ? malloc(sizeof(*kept)) : NULL;
     if (!kept)
         return error_no_memory("ranges");
-    *kept = event_nothing;
     event_copy(kept, event);
     free((void *)(uintptr_t)*place);
     *place = (uint64_t)(uintptr_t)kept;
@@ -337,8 +335,7 @@ static int give_early(void *context, uint64_t key, uint64_t *value)
 static int end_range(struct filter *filter, struct event_fields *event)
 {
     uint64_t key = range_key(event), *early = map_get(&filter->early, key), *count = map_get(&filter->open, key);
-    struct event_fields incoming = event_nothing;
-    event_copy(&incoming, event);
+    struct event_fields incoming = *event;
     incoming.start = event->start < filter->to ? event->start : filter->to;
     if (early) {
         int status = event->start > filter->from ? give_early(filter, key, early) : 0;

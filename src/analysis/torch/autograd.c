@@ -47,11 +47,11 @@ int autograd_flow(struct autograd *autograd, const struct event_fields *event, u
 
 int autograd_operator(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread)
 {
-    struct end end = {.key = (uint64_t)event->sequence,
+    struct end end = {.key = (uint64_t)event_operator(event)->sequence,
                       .time = event->start,
                       .process = process,
                       .thread = thread,
-                      .backward = event->forward_thread > 0};
+                      .backward = event_operator(event)->forward_thread > 0};
     return sorter_add(&autograd->operators, &end);
 }
 

@@ -61,7 +61,6 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
     enum parse_result result = parser_event(parser, text + at, size, event);
     if (result == PARSE_DONE) {
         int64_t end = event->start + event->duration;
-        event_find_extent(event);
         batch->any |= event->phase != 'M';
         batch->end = end > batch->end ? end : batch->end;
         if (event->start < batch->start && event->start != FIELD_ABSENT)

@@ -364,7 +364,7 @@ static bool take_category(struct cursor *c)
     if (!take_text(c, &text))
         return false;
     c->category = text;
-    c->event->category = (uint8_t)category_find(text.at, text.length);
+    event_set_category(c->event, category_find(text.at, text.length));
     return true;
 }
 
@@ -485,7 +485,7 @@ enum parse_result fast_path_event(const char *text, const char *end, struct inte
                                   struct event_fields *event, size_t *length)
 {
     struct cursor c = {.at = text + 1, .end = end, .strings = strings, .event = event};
-    *event = event_nothing;
+    event_begin(event, CATEGORY_OTHER);
     event->start = FIELD_ABSENT;
     if (*text != '{' || !take_members(&c) || !has(&c, PHASE) || c.surrogates > 0)
         return PARSE_CUT;
@@ -579,7 +579,8 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
         return lacks(fault, JSON_NO_PHASE, "ph", "one letter");
     event->phase = json_phase(*phase.at);
     c->category = text_of(c, members[CATEGORY]);
-    event->category = (uint8_t)category_find(c->category.at, c->category.length);
+    enum category category = category_find(c->category.at, c->category.length);
+    event_set_category(event, category);
     if (is_flow(event))
         return PARSE_FLOW;
     if (event->phase == 'X' && !json_is_string(members[NAME]))
@@ -590,7 +591,7 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
         return lacks(fault, JSON_BAD_ROW, "tid", row);
     if (!is_row(members[ID]))
         return lacks(fault, JSON_BAD_ROW, "id", row);
-    event->category = (uint8_t)category_by_name(event->category, event->phase, name.at, name.length);
+    event_set_category(event, category_by_name(category, event->phase, name.at, name.length));
     if (json_is_string(members[NAME]))
         c->name = name;
     return PARSE_DONE;
@@ -637,7 +638,7 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
 {
     struct cursor c = {.end = end, .strings = strings, .event = event, .plain = plain};
     struct json_text members[SCOPE + 1] = {{0}}, key, value; /* of two of a name the last counts */
-    *event = event_nothing;
+    event_begin(event, CATEGORY_OTHER);
     plain->length = 0;
     /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
     if (!buffer_reserve(plain, 4 * (size_t)(end - text) + REST_BYTES))

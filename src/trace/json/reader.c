@@ -180,10 +180,11 @@ static int pass_whole(struct reader *reader, struct event_fields *event)
         reader->rows_known = true;
         struct row row = {row_number(reader, event->process), row_number(reader, event->thread)};
         struct gpu_row found = json_rows_gpu(&reader->rows, row, interned(reader->parser.strings, event->name));
-        event->category = (uint8_t)found.category;
-        event->device = found.device < 0 ? event->device : found.device;
-        event->stream = found.device < 0 ? event->stream : found.stream;
-        event->extent = event->extent < FIELD_EXTENT(stream) ? FIELD_EXTENT(stream) : event->extent;
+        event_set_category(event, found.category);
+        if (found.device >= 0) {
+            event->device = found.device;
+            event->of.gpu.stream = found.stream;
+        }
     }
     return reader->receiver->event(reader->receiver->context, event);
 }
@@ -198,19 +199,18 @@ static void note_times(struct reader *reader, int64_t start, int64_t end)
 static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
 {
     struct reader *reader = context;
-    struct event_fields slice = event_nothing, last = event_nothing;
-    event_put(&slice, begin, size);
-    if (end)
-        event_put(&last, end, end_size);
-    for (size_t at = offsetof(struct event_fields, correlation); at < last.extent; at += sizeof(uint64_t))
-        if (memcmp((char *)&slice + at, (const char *)&event_nothing + at, sizeof(uint64_t)) == 0)
-            memcpy((char *)&slice + at, (char *)&last + at, sizeof(uint64_t));
+    struct event_fields slice, last;
+    memcpy(&slice, begin, size);
+    if (end) {
+        memcpy(&last, end, end_size);
+        event_complete(&slice, &last);
+    } else if (category_in(slice.category, ARGS_RANGE | ARGS_OPERATOR)) {
+        slice.of.range.open_at_end = 1;
+    }
     slice.phase = 'X';
-    slice.open_at_end = end ? slice.open_at_end : 1;
     slice.duration = (end ? last.start : reader->end) - slice.start;
     if (slice.name == EVENT_NO_TEXT)
         slice.name = intern(reader->parser.strings, "", 0);
-    event_find_extent(&slice);
     return pass_whole(reader, &slice);
 }
 
@@ -227,7 +227,7 @@ static int pass_event(struct reader *reader, struct event_fields *event)
                 : event->phase == 'E' ? PAIRS_END
                                       : PAIRS_OPEN,
     };
-    return pairs_add(&reader->pairs, half, (const char *)event, event->extent, false);
+    return pairs_add(&reader->pairs, half, (const char *)event, event_size(event), false);
 }
 
 /* Where events begin is known by their "ph", which stands in so many bytes of them as a rule. */
@@ -299,7 +299,7 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 
 static int take_events(struct reader *reader, const struct batch *batch)
 {
-    struct event_fields own = event_nothing;
+    struct event_fields own;
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {

@@ -47,24 +47,24 @@ static void give(const struct event_fields *event)
     assert_int_equal(collectives_event(&collectives, trace, event), 0);
 }
 
-static struct event_fields operation(const char *name, int64_t rank, int64_t sequence)
+static struct event_fields operation(enum category category, const char *name, int64_t rank, int64_t sequence)
 {
-    struct event_fields event = event_nothing;
+    struct event_fields event;
+    event_begin(&event, category);
     event.phase = 'X';
-    event.collective = text(name);
-    event.communicator = text("0xabc");
-    event.dtype = text("Float");
-    event.in_elements = event.out_elements = 256;
-    event.group_size = 2;
-    event.group_rank = rank;
-    event.group_sequence = sequence;
+    event.of.communication.collective = text(name);
+    event.of.communication.communicator = text("0xabc");
+    event.of.communication.dtype = text("Float");
+    event.of.communication.in_elements = event.of.communication.out_elements = 256;
+    event.of.communication.group_size = 2;
+    event.of.communication.group_rank = rank;
+    event.of.communication.group_sequence = sequence;
     return event;
 }
 
 static struct event_fields call_of(const char *name, int64_t rank, int64_t sequence, int64_t start, int64_t duration)
 {
-    struct event_fields event = operation(name, rank, sequence);
-    event.category = CATEGORY_USER_ANNOTATION;
+    struct event_fields event = operation(CATEGORY_USER_ANNOTATION, name, rank, sequence);
     event.process = event_id_number(PID(rank));
     event.thread = event_id_number(PID(rank));
     event.name = text("ncclAllReduce");
@@ -75,13 +75,12 @@ static struct event_fields call_of(const char *name, int64_t rank, int64_t seque
 
 static struct event_fields kernel_of(const char *name, int64_t rank, int64_t sequence, int64_t start, int64_t duration)
 {
-    struct event_fields event = operation(name, rank, sequence);
-    event.category = CATEGORY_KERNEL;
+    struct event_fields event = operation(CATEGORY_KERNEL, name, rank, sequence);
     event.process = event_id_number(rank);
     event.thread = event_id_number(7);
     event.device = rank;
-    event.context = 1;
-    event.stream = 7;
+    event.of.gpu.context = 1;
+    event.of.gpu.stream = 7;
     event.name = text("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
     event.start = start;
     event.duration = duration;
@@ -102,14 +101,14 @@ static void kernel(const char *name, int64_t rank, int64_t sequence, int64_t sta
 
 static void computing(int64_t rank, int64_t start, int64_t duration)
 {
-    struct event_fields event = event_nothing;
+    struct event_fields event;
+    event_begin(&event, CATEGORY_KERNEL);
     event.phase = 'X';
-    event.category = CATEGORY_KERNEL;
     event.process = event_id_number(rank);
     event.thread = event_id_number(8);
     event.device = rank;
-    event.context = 1;
-    event.stream = 8;
+    event.of.gpu.context = 1;
+    event.of.gpu.stream = 8;
     event.name = text("gemm");
     event.start = start;
     event.duration = duration;
@@ -172,14 +171,14 @@ UNIT_TEST_WITH(a_call_and_its_kernel_are_one_operation_of_all_ranks, begin, end)
 static void call_of_group(const char *name, int64_t rank, int64_t sequence, int64_t start, int64_t group)
 {
     struct event_fields event = call_of(name, rank, sequence, start, 10);
-    event.group_call = group;
+    event.of.communication.group_call = group;
     give(&event);
 }
 
 static void kernel_of_group(int64_t rank, int64_t start, int64_t group)
 {
     struct event_fields event = kernel_of("allreduce", rank, 0, start, 50);
-    event.group_call = group;
+    event.of.communication.group_call = group;
     give(&event);
 }
 
@@ -236,9 +235,9 @@ UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
 static void pair_of_group(const char *name, int64_t sequence, int64_t peer, int64_t elements)
 {
     struct event_fields event = call_of(name, 0, sequence, 10, 10);
-    event.group_call = 5;
-    event.peer = peer;
-    event.in_elements = event.out_elements = elements;
+    event.of.communication.group_call = 5;
+    event.of.communication.peer = peer;
+    event.of.communication.in_elements = event.of.communication.out_elements = elements;
     give(&event);
 }
 
@@ -252,8 +251,8 @@ UNIT_TEST_WITH(a_kernel_of_pairs_moves_what_it_sends_or_what_it_receives, begin,
     pair_of_group("recv", 0, 0, 100);
     pair_of_group("send", 0, 1, 100);
     pair_of_group("recv", 0, 1, 40);
-    event.peer = 0;
-    event.group_call = 5;
+    event.of.communication.peer = 0;
+    event.of.communication.group_call = 5;
     give(&event);
     size_t count = gather(all, sizes), leaders = 0;
     for (size_t i = 0; i < count; i++) {
@@ -277,7 +276,7 @@ UNIT_TEST_WITH(a_kernel_in_flight_is_that_of_all_its_calls, begin, end)
     call_of_group("allreduce", 0, 1, 20, 5);
     flying.category = CATEGORY_GPU_IN_FLIGHT;
     flying.phase = 'i';
-    flying.group_call = 5;
+    flying.of.communication.group_call = 5;
     give(&flying);
     assert_int_equal(gather(all, sizes), 2);
     assert_int_equal(all[1].in_flight, 1);
@@ -290,7 +289,7 @@ UNIT_TEST_WITH(another_communicator_is_another_operation, begin, end)
     size_t sizes[MOST];
     add_rank(0), add_rank(1);
     struct event_fields other = kernel_of("allreduce", 1, 0, 100, 50);
-    other.communicator = text("0xdef");
+    other.of.communication.communicator = text("0xdef");
     give(&other);
     kernel("allreduce", 0, 0, 100, 50);
     assert_int_equal(gather(all, sizes), 2);
@@ -304,7 +303,7 @@ UNIT_TEST_WITH(groups_of_one_name_with_different_ranks_are_apart, begin, end)
     for (int64_t rank = 0; rank < 2; rank++) {
         add_rank(rank);
         struct event_fields event = kernel_of("allreduce", rank, 0, 100, 50);
-        event.group_ranks = text(rank ? "[1, 3]" : "[0, 2]");
+        event.of.communication.group_ranks = text(rank ? "[1, 3]" : "[0, 2]");
         give(&event);
     }
     assert_int_equal(gather(all, sizes), 2);
@@ -354,7 +353,7 @@ UNIT_TEST_WITH(a_send_meets_its_receive, begin, end)
     struct event_fields collective = kernel_of("allreduce", 0, 0, 50, 10);
     struct event_fields send = kernel_of("Send", 0, 0, 100, 50), receive = kernel_of("Recv", 1, 0, 90, 60);
     struct event_fields back = kernel_of("Send", 1, 0, 200, 50);
-    send.peer = 1, receive.peer = 0, back.peer = 0;
+    send.of.communication.peer = 1, receive.of.communication.peer = 0, back.of.communication.peer = 0;
     give(&collective), give(&send), give(&receive), give(&back);
     assert_int_equal(gather(all, sizes), 3);
     assert_int_equal(sizes[0], 1); /* the collective, whose number is the same */
@@ -391,7 +390,7 @@ UNIT_TEST_WITH(what_did_not_end_is_known_as_such, begin, end)
     size_t sizes[MOST];
     add_rank(0), add_rank(1);
     struct event_fields open = call_of("allreduce", 1, 1, 500, 100);
-    open.open_at_end = 1;
+    open.of.range.open_at_end = 1;
     struct event_fields flying = kernel_of("allreduce", 0, 1, 510, 0);
     flying.phase = 'i';
     flying.category = CATEGORY_GPU_IN_FLIGHT;
@@ -432,7 +431,7 @@ UNIT_TEST_WITH(ranks_follow_from_the_list_of_a_group, begin, end)
     struct collective all[MOST];
     size_t sizes[MOST];
     struct event_fields known = kernel_of("allreduce", 1, 0, 100, 50);
-    known.group_ranks = text("[4, 12]");
+    known.of.communication.group_ranks = text("[4, 12]");
     give(&known);
     assert_int_equal(gather(all, sizes), 1);
     assert_int_equal(all[0].rank, 12);

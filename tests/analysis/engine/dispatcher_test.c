@@ -30,7 +30,7 @@ static int see(void *context, const struct event_fields *events, size_t count)
         snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
         seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
         if (seen->of_batches)
-            seen->wrong |= events[i].address != (events[i].start % 5 ? FIELD_ABSENT : events[i].start);
+            seen->wrong |= events[i].stack != (events[i].start % 5 ? FIELD_ABSENT : events[i].start);
         seen->last = events[i].start;
         if (++seen->count > seen->most)
             return -1;
@@ -87,7 +87,8 @@ static uint32_t new_name(struct test *test, int64_t number)
 static int hand_out(struct test *test, int64_t number)
 {
     struct event_fields own, *event = number % 3 ? dispatcher_place(&test->dispatcher) : &own;
-    *event = (struct event_fields){.extent = sizeof(*event), .category = category_of(number), .start = number};
+    event_begin(event, category_of(number));
+    event->start = number;
     event->name = new_name(test, number);
     return dispatcher_event(&test->dispatcher, event);
 }
@@ -102,12 +103,10 @@ static int hand_out_batch(struct test *test, int64_t first, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct event_fields *event = &batch->events[i];
         int64_t number = first + (int64_t)i;
-        *event = event_nothing;
+        event_begin(event, category_of(number));
         event->start = number;
-        event->category = category_of(number);
         event->name = (uint32_t)(count - 1 - i);
-        event->address = number % 5 ? FIELD_ABSENT : number;
-        event_find_extent(event);
+        event->stack = number % 5 ? FIELD_ABSENT : number;
         batch->categories |= CATEGORY_BIT(event->category);
         batch->numbers.items[event->name] = new_name(test, number);
     }

@@ -34,23 +34,17 @@ UNIT_FIXTURE(end)
 
 static struct event_fields instant(uint32_t name, int64_t time, int64_t address, int64_t bytes)
 {
-    return (struct event_fields){
-        .phase = 'i',
-        .category = CATEGORY_MEMORY,
-        .name = name,
-        .process = PROCESS,
-        .start = time,
-        .address = address,
-        .bytes = bytes,
-        .device = 0,
-        .stack = FIELD_ABSENT,
-        .held = FIELD_ABSENT,
-        .return_value = FIELD_ABSENT,
-        .total_allocated = FIELD_ABSENT,
-        .memory_kind = device_kind,
-        .held_by_kind = EVENT_NO_TEXT,
-        .fault = EVENT_NO_TEXT,
-    };
+    struct event_fields event;
+    event_begin(&event, CATEGORY_MEMORY);
+    event.phase = 'i';
+    event.name = name;
+    event.process = PROCESS;
+    event.start = time;
+    event.bytes = bytes;
+    event.device = 0;
+    event.of.memory.address = address;
+    event.of.memory.kind = device_kind;
+    return event;
 }
 
 static void see(struct event_fields event)
@@ -72,7 +66,7 @@ static void pytorch(int64_t time, int64_t address, int64_t bytes)
 {
     struct event_fields event = instant(memory_name, time, address, bytes);
     event.category = CATEGORY_CPU_INSTANT_EVENT;
-    event.device_type = 1;
+    event.of.memory.device_type = 1;
     see(event);
 }
 
@@ -188,10 +182,10 @@ UNIT_TEST_WITH(devices_processes_and_stacks_are_kept_apart, begin, end)
     event.process = OTHER; /* the same address there is another one */
     see(event);
     event.device = FIELD_ABSENT;
-    event.address = 0x2;
+    event.of.memory.address = 0x2;
     see(event);
     event.stack = 7;
-    event.address = 0x3;
+    event.of.memory.address = 0x3;
     see(event);
     give_back(2, 0x1);
     finish();
@@ -254,12 +248,12 @@ UNIT_TEST_WITH(failures_are_kept_one_by_one, begin, end)
 {
     struct event_fields failed = instant(allocate_name, 5, 0, 1000);
     failed.return_value = 2;
-    failed.held = 30;
+    failed.of.memory.held = 30;
     failed.stack = 4;
     see(failed);
     struct event_fields of_pytorch = instant(failure_name, 6, FIELD_ABSENT, 2000);
     of_pytorch.category = CATEGORY_CPU_INSTANT_EVENT;
-    of_pytorch.total_allocated = 40;
+    of_pytorch.of.memory.total_allocated = 40;
     see(of_pytorch);
     finish();
     assert_int_equal(heap.failures.count, 2);

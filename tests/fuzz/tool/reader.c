@@ -25,8 +25,15 @@ static void touch_text(const struct seen *seen, uint32_t text)
 static int see_event(void *context, struct event_fields *event)
 {
     const struct seen *seen = context;
-    const uint32_t texts[] = {event->name,         event->mangled_name, event->domain, event->memory_kind, event->fault,
-                              event->held_by_kind, event->function,     event->ending, event->label};
+    const uint32_t texts[] = {event->name,
+                              event_kernel(event)->mangled_name,
+                              event_range(event)->domain,
+                              event_memory(event)->kind,
+                              event_memory(event)->fault,
+                              event_memory(event)->held_by_kind,
+                              event_compilation(event)->function,
+                              event_compilation(event)->ending,
+                              event->label};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         touch_text(seen, texts[i]);
     FUZZ_HOLDS(event->phase != 'X' || (event->name != EVENT_NO_TEXT && event->duration >= 0));

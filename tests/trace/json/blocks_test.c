@@ -38,7 +38,7 @@ static int take_event(void *context, struct event_fields *event)
     mix(seen, &event->duration, sizeof(event->duration));
     mix(seen, &event->correlation, sizeof(event->correlation));
     for (int i = 0; i < 2; i++) {
-        uint32_t text = i ? event->domain : event->name;
+        uint32_t text = i ? event_range(event)->domain : event->name;
         if (text != EVENT_NO_TEXT)
             mix(seen, interned(seen->strings, text), strlen(interned(seen->strings, text)));
     }

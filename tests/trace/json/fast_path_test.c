@@ -62,22 +62,30 @@ static void assert_same_id(const struct reading *a, event_id left, const struct 
         assert_int_equal(left, right);
 }
 
+static void assert_same_text(const struct reading *a, uint32_t *left, const struct reading *b, uint32_t *right)
+{
+    assert_string_equal(text_of(a, *left), text_of(b, *right));
+    *left = *right = EVENT_NO_TEXT;
+}
+
 static void assert_same(const struct reading *a, const struct reading *b)
 {
     struct event_fields left = a->event, right = b->event;
-    uint32_t *const lefts[] = {&left.name,  &left.mangled_name, &left.domain,   &left.memory_kind, &left.fault,
-                               &left.label, &left.held_by_kind, &left.function, &left.ending};
-    uint32_t *const rights[] = {&right.name,  &right.mangled_name, &right.domain,   &right.memory_kind, &right.fault,
-                                &right.label, &right.held_by_kind, &right.function, &right.ending};
-    for (size_t i = 0; i < sizeof(lefts) / sizeof(*lefts); i++) {
-        assert_string_equal(text_of(a, *lefts[i]), text_of(b, *rights[i]));
-        *lefts[i] = *rights[i] = 0;
+    assert_int_equal(left.category, right.category);
+    assert_same_text(a, &left.name, b, &right.name);
+    assert_same_text(a, &left.label, b, &right.label);
+    for (size_t key = 0; key < ARG_KEY_COUNT; key++) {
+        const struct arg_field *field = &arg_fields[key];
+        bool is_text = field->type == FIELD_TEXT || field->type == FIELD_SHAPES;
+        if (is_text && category_in(left.category, field->categories))
+            assert_same_text(a, (uint32_t *)((char *)&left + field->offset), b,
+                             (uint32_t *)((char *)&right + field->offset));
     }
     assert_same_id(a, left.process, b, right.process);
     assert_same_id(a, left.thread, b, right.thread);
     assert_same_id(a, left.id, b, right.id);
     left.process = left.thread = left.id = right.process = right.thread = right.id = 0;
-    assert_memory_equal(&left, &right, sizeof(left)); /* padding is that of event_nothing */
+    assert_memory_equal(&left, &right, event_size(&left)); /* padding is that of an event without fields */
 }
 
 /* Reads TEXT both ways; gives whether the quick one took it. */

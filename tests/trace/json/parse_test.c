@@ -42,12 +42,12 @@ UNIT_TEST(a_kernel_is_read)
     assert_string_equal(interned(&strings, event.name), "k");
     assert_int_equal(event.start, 10500);
     assert_int_equal(event.duration, 2001);
-    assert_int_equal(event.stream, 7);
+    assert_int_equal(event_gpu(&event)->stream, 7);
     assert_int_equal(event.correlation, 423);
-    assert_int_equal(event.grid[1], 64);
-    assert_int_equal(event.block[0], 128);
+    assert_int_equal(event_kernel(&event)->grid[1], 64);
+    assert_int_equal(event_kernel(&event)->block[0], 128);
     assert_int_equal(event.bytes, FIELD_ABSENT);
-    assert_int_equal(event.mangled_name, EVENT_NO_TEXT);
+    assert_int_equal(event_kernel(&event)->mangled_name, EVENT_NO_TEXT);
 }
 
 UNIT_TEST(rows_may_be_numbers_or_texts)
@@ -89,12 +89,12 @@ UNIT_TEST(numbers_may_stand_in_texts)
     assert_int_equal(event.duration, 25000);
     assert_true(event.process == event_id_number(3));
     assert_true(event.thread == event_id_number(22));
-    assert_int_equal(event.stream, 7);
+    assert_int_equal(event_gpu(&event)->stream, 7);
     assert_int_equal(event.device, 2);
     assert_int_equal(event.correlation, 16);
-    assert_int_equal(event.context, FIELD_ABSENT);
-    assert_int_equal(event.grid[0], 4);
-    assert_int_equal(event.grid[1], FIELD_ABSENT);
+    assert_int_equal(event_gpu(&event)->context, FIELD_ABSENT);
+    assert_int_equal(event_kernel(&event)->grid[0], 4);
+    assert_int_equal(event_kernel(&event)->grid[1], FIELD_ABSENT);
 }
 
 UNIT_TEST(a_slice_without_a_duration_is_open_unless_it_is_of_a_gpu)
@@ -164,17 +164,17 @@ UNIT_TEST(arguments_of_wrong_types_are_passed_over)
                            "\"grid\":7,\"block\":[1,\"x\",null,4],\"device\":{}}}",
                            &event),
                      PARSE_DONE);
-    assert_int_equal(event.stream, FIELD_ABSENT);
-    assert_int_equal(event.grid[0], FIELD_ABSENT);
-    assert_int_equal(event.block[0], 1);
+    assert_int_equal(event_gpu(&event)->stream, FIELD_ABSENT);
+    assert_int_equal(event_kernel(&event)->grid[0], FIELD_ABSENT);
+    assert_int_equal(event_kernel(&event)->block[0], 1);
     assert_int_equal(
         parse("{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"a\",\"ts\":1,\"args\":{\"bytes\":1e999,\"fault\":{},"
               "\"kind\":3}}",
               &event),
         PARSE_DONE);
     assert_int_equal(event.bytes, FIELD_ABSENT);
-    assert_int_equal(event.fault, EVENT_NO_TEXT);
-    assert_string_equal(interned(&strings, event.memory_kind), "3");
+    assert_int_equal(event_memory(&event)->fault, EVENT_NO_TEXT);
+    assert_string_equal(interned(&strings, event_memory(&event)->kind), "3");
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);
 }
 
@@ -219,7 +219,7 @@ UNIT_TEST(an_argument_is_kept_of_the_categories_that_have_it_alone)
                          arg_words[key].text, values[value]);
                 assert_int_equal(parse(bare, &without), PARSE_DONE);
                 assert_int_equal(parse(text, &with), PARSE_DONE);
-                assert_memory_equal(&with, &without, sizeof(with));
+                assert_memory_equal(&with, &without, event_size(&with));
             }
         }
 }

@@ -39,8 +39,8 @@ static int take_event(void *context, struct event_fields *event)
                         (uint64_t)event->start,
                         (uint64_t)event->duration,
                         (uint64_t)event->correlation,
-                        (uint64_t)event->stream,
-                        (uint64_t)event->grid[2],
+                        (uint64_t)event_gpu(event)->stream,
+                        (uint64_t)event_kernel(event)->grid[2],
                         (uint64_t)event->bytes};
     seen->hash = hash_bytes(facts, sizeof(facts));
     return ++seen->events == seen->stop_at ? -1 : 0;
