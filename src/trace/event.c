@@ -9,7 +9,7 @@ const struct word category_words[CATEGORY_COUNT] = {[CATEGORY_OTHER] = {"", 0},
 
 const struct word arg_words[ARG_KEY_COUNT] = {[ARG_OTHER] = {"", 0},
 #define KEY(name, text) [ARG_##name] = {text, sizeof(text) - 1},
-#define FIELD(name, text, type, field, categories) KEY(name, text)
+#define FIELD(name, text, ...) KEY(name, text)
                                               ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD

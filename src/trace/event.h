@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "trace/kernel_numbers.h"
 #include "trace/names.h"
 #include "trace/tracks.h"
 #include "trace/word_set.h"
@@ -124,7 +125,7 @@ enum category category_by_name(enum category category, char phase, const char *n
     F(STREAM, "stream", NUMBER, of.gpu.stream, ARGS_GPU)                                                \
     F(SYCL_QUEUE, "sycl queue", NUMBER, of.gpu.stream, CATEGORIES_GPU_OPS)                              \
     F(CORRELATION, "correlation", NUMBER, correlation, ARGS_GPU | CATEGORIES_API)                       \
-    F(REGISTERS, "registers per thread", NUMBER, of.kernel.registers, ARGS_KERNEL)                      \
+    KERNEL_NUMBERS(F)                                                                                   \
     F(SHARED_MEMORY, "shared memory", NUMBER, of.kernel.shared_bytes, ARGS_KERNEL)                      \
     X(DYNAMIC_SHARED_MEMORY, "dynamic shared memory")                                                   \
     X(SHARED_MEMORY_CONFIG, "shared memory config")                                                     \
@@ -241,7 +242,7 @@ enum category category_by_name(enum category category, char phase, const char *n
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */
 #define KEY(name, text) ARG_##name,
-#define FIELD(name, text, type, field, categories) ARG_##name,
+#define FIELD(name, ...) ARG_##name,
     ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD

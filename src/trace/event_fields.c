@@ -11,7 +11,7 @@
 
 const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #define KEY(name, text)
-#define FIELD(name, text, type, field, categories) \
+#define FIELD(name, text, type, field, categories, ...) \
     [ARG_##name] = {FIELD_##type, offsetof(struct event_fields, field), categories},
     ARG_KEYS(KEY, FIELD)
 #undef KEY

@@ -74,7 +74,9 @@ struct launch_fields {    /* of a GPU operation: where it was launched */
 
 struct kernel_fields {
     int64_t grid[3], block[3];
-    int64_t registers;    /* for each thread */
+#define NUMBER(name, text, type, field, categories, member, ...) int64_t member;
+    KERNEL_NUMBERS(NUMBER)
+#undef NUMBER
     int64_t shared_bytes; /* for each block */
     uint32_t mangled_name;
 };

@@ -110,7 +110,7 @@ static inline char *next_event(struct sink *sink, size_t size)
 
 static const struct literal keys[ARG_KEY_COUNT] = {
 #define KEY(name, text) [ARG_##name] = LITERAL("\"" text "\":"),
-#define FIELD(name, text, type, field, categories) KEY(name, text)
+#define FIELD(name, text, ...) KEY(name, text)
     ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD

@@ -23,8 +23,10 @@ static const bool shared_keys[ARG_KEY_COUNT] = {
     [ARG_DEVICE] = true,
     [ARG_CONTEXT] = true,
     [ARG_STREAM] = true,
-    [ARG_REGISTERS] = true,
-    [ARG_SHARED_MEMORY] = true,
+#define NUMBER(name, ...) [ARG_##name] = true,
+    KERNEL_NUMBERS(NUMBER)
+#undef NUMBER
+        [ARG_SHARED_MEMORY] = true,
     [ARG_DYNAMIC_SHARED_MEMORY] = true,
     [ARG_SHARED_MEMORY_CONFIG] = true,
     [ARG_BLOCKS_PER_SM] = true,

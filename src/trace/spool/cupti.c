@@ -82,7 +82,9 @@ static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
     event->kernel.block[0] = kernel->blockX;
     event->kernel.block[1] = kernel->blockY;
     event->kernel.block[2] = kernel->blockZ;
-    event->kernel.registers = kernel->registersPerThread;
+#define NUMBER(name, text, type, field, categories, member, cupti) event->kernel.member = FIELD(kernel, bytes, cupti);
+    KERNEL_NUMBERS(NUMBER)
+#undef NUMBER
     event->kernel.static_shared = (uint32_t)kernel->staticSharedMemory;
     event->kernel.dynamic_shared = (uint32_t)kernel->dynamicSharedMemory;
     event->kernel.executed_shared = FIELD(kernel, bytes, sharedMemoryExecuted);

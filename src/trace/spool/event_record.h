@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/kernel_numbers.h"
+
 enum event_type {
     EVENT_TYPE_NONE = 0, /* a record that is known and tells nothing for a trace */
     /* Work of a GPU */
@@ -149,7 +151,10 @@ struct event {
             uint64_t graph_node;
             uint32_t graph;
             int32_t grid[3], block[3];
-            uint32_t registers, static_shared, dynamic_shared, executed_shared;
+            uint32_t static_shared, dynamic_shared, executed_shared;
+#define NUMBER(name, text, type, field, categories, member, ...) uint32_t member;
+            KERNEL_NUMBERS(NUMBER)
+#undef NUMBER
         } kernel;
         struct {
             uint64_t bytes, graph_node;

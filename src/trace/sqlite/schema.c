@@ -25,6 +25,8 @@
 #define CALLED ARGUMENT("stack", INTEGER, STACK), ARGUMENT("called_at", NAME, CALLED_AT)
 #define ARGS FIELD("args", TEXT, ARGS)
 
+#define NUMBER(name, text, type, field, categories, member, ...) , ARGUMENT(#member, INTEGER, name)
+
 /* The columns of an argument of three parts follow each other. */
 static const struct sqlite_column kernels[] = {
     EVENT,
@@ -35,8 +37,7 @@ static const struct sqlite_column kernels[] = {
     ARGUMENT("grid_z", INTEGER, GRID),
     ARGUMENT("block_x", INTEGER, BLOCK),
     ARGUMENT("block_y", INTEGER, BLOCK),
-    ARGUMENT("block_z", INTEGER, BLOCK),
-    ARGUMENT("registers", INTEGER, REGISTERS),
+    ARGUMENT("block_z", INTEGER, BLOCK) KERNEL_NUMBERS(NUMBER),
     ARGUMENT("shared_memory", INTEGER, SHARED_MEMORY),
     ARGUMENT("blocks_per_sm", REAL, BLOCKS_PER_SM),
     ARGUMENT("warps_per_sm", REAL, WARPS_PER_SM),

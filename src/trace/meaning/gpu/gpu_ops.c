@@ -125,7 +125,9 @@ static void describe_kernel(struct args *args, const struct process *process, co
     struct occupancy occupancy = occupancy_of(process_device_info(process, event->device), event);
     args_u64(args, ARG_QUEUED, event->kernel.queued);
     add_gpu_place(args, process, event);
-    args_u64(args, ARG_REGISTERS, event->kernel.registers);
+#define NUMBER(name, text, type, field, categories, member, ...) args_u64(args, ARG_##name, event->kernel.member);
+    KERNEL_NUMBERS(NUMBER)
+#undef NUMBER
     uint64_t shared = (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared;
     args_u64(args, ARG_SHARED_MEMORY, shared);
     if (shared > 0)
