@@ -1,5 +1,4 @@
 /* The driver's functions that copy and set memory. What the many functions for copies have in common comes first. */
-
 #include "agent/cupti/driver_calls.h"
 
 /* One copy of a call, in the default stream; its places and extent are still to be filled in. */

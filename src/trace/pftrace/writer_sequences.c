@@ -2,7 +2,6 @@
  * Packet sequences of the rows: their numbers, the texts that they have interned, and their clocks, by which times are
  * written as differences.
  */
-
 #include "trace/pftrace/writer.h"
 
 #include <stdlib.h>

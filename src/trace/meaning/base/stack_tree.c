@@ -2,6 +2,8 @@
  * Joins all call stacks of a trace into one tree of frames, which the metadata holds; a stack is then the number of
  * its innermost frame. If the tree would become too large, stacks that few events have are cut.
  */
+#include "trace/meaning/base/stack_tree.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

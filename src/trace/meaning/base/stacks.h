@@ -13,8 +13,11 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "common/spool_records.h"
+#include "trace/frames.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/event_record.h"
+
+struct json_out;
 
 struct recorded_stack {
     const char *words; /* addresses, innermost first, not aligned; NULL: its record was lost */
@@ -66,9 +69,6 @@ int stacks_use(struct stacks *stacks, uint32_t number, uint32_t events);
 
 /* NULL: nothing is known of it. */
 struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);
-
-struct json_out;
-struct stack_frame;
 /* The frames of a process's stack, with names where there is a namer; to be freed, and the texts of Python's functions
  * with them. None when it is not known. Returns 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
@@ -90,10 +90,6 @@ uint32_t call_stack(const struct process *process, uint32_t correlation);
 
 /* Unwinds the stack of the thread that crashed, as stack CRASH_STACK. Returns 0, or -1 after error(). */
 int unwind_crash(struct conversion *conversion, struct process *process);
-/* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
-int gather_stacks(struct conversion *conversion);
-/* The key "stackFrames" of the metadata, where there are any. */
-void write_stacks(struct conversion *conversion);
 
 /* The number that the trace has for a stack of the process; 0: it is not in the trace. */
 static inline uint32_t stack_in_trace(const struct process *process, uint32_t number)
@@ -104,14 +100,5 @@ static inline uint32_t stack_in_trace(const struct process *process, uint32_t nu
 
 /* An object: the frame of a stack below the line of a plugin. */
 void put_frame(const struct stack_frame *frame, struct json_out *json);
-
-struct args;
-/* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by; nothing,
- * where the trace does not have it. */
-void args_stack(struct args *args, const struct process *process, uint32_t number);
-/* The same of the stack that captured what a graph replays. */
-void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number);
-/* Adds the line that is number PLACE of conversion.stacks.places as KEY. */
-void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place);
 
 #endif

@@ -4,11 +4,13 @@
  * NCCL 2.28 has these entries; versions before 2.25 have no communicator. Those of MPI are the ones of gputrace's own
  * library for MPI.
  */
+#include "trace/meaning/collectives/collective_calls.h"
+
 #include <ctype.h>
 #include <string.h>
 
-#include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/payload_view.h"
 #include "trace/spool/agent_records.h"
 
 enum member {

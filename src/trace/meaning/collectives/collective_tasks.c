@@ -3,6 +3,8 @@
  * which call an operation is of: when it was called lies in the call's range. Before, it is of the range in which it
  * was launched: the first of that function and communicator that no other operation is of.
  */
+#include "trace/meaning/collectives/collective_tasks.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/collectives/communication.h"
 
 static int no_memory(void)
 {
@@ -135,7 +137,7 @@ int collectives_join_tasks(struct process *process)
 {
     struct communication *collectives = process->collectives;
     struct nvtx_places places = {0};
-    if (collectives->tasks.count == 0)
+    if (collectives->tasks.count == 0 || collectives->calls.count == 0)
         return 0;
     if (file_vector_sort(&collectives->tasks, by_number) != 0)
         return no_memory();

@@ -9,7 +9,10 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/collectives/communication.h"
 #include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
@@ -224,25 +227,6 @@ static int sort_calls(struct communication *collectives)
     return file_vector_sort(&collectives->by_range, by_range);
 }
 
-int collectives_resolve(struct process *process)
-{
-    struct communication *collectives = process->collectives;
-    const struct nvtx *nvtx = process->nvtx;
-    for (size_t i = 0; i < nvtx->tracks.count; i++) {
-        const struct nvtx_track *track = &nvtx->tracks.items[i];
-        enum collective_domain domain = note_domain(process, track->domain);
-        if (domain != COLLECTIVE_DOMAINS && walk_track(process, track, domain) != 0)
-            return -1;
-    }
-    if (collectives->calls.count == 0)
-        return 0;
-    if (sort_calls(collectives) != 0)
-        return no_memory();
-    if (collectives_join_tasks(process) != 0)
-        return -1;
-    return collectives_number(collectives) == 0 ? 0 : no_memory();
-}
-
 /* --- where calls are --- */
 
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
@@ -273,4 +257,116 @@ size_t collectives_launched(const struct process *process, struct nvtx_places *p
     while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
         next++;
     return next - *first;
+}
+
+/* --- numbers --- */
+
+/*
+ * Sequence numbers of calls: "Seq". Those of a communicator are counted in the order of calls. NCCL's own counters,
+ * which its profiler plugin gets, say how many operations of each function came before recording began, and so make the
+ * numbers those of all ranks, whenever these began to record.
+ */
+
+/* A call, by its time. */
+struct turn {
+    uint64_t start;
+    uint32_t range, call;
+};
+
+ORDER_BY(by_start, struct turn, start, range)
+
+struct numbering {
+    struct communication *collectives;
+    FILE_VECTOR(struct turn) turns;
+    struct map counts; /* of calls: communicator and function, or direction and peer -> count; see FOUND */
+};
+
+#define FOUND (UINT64_C(1) << 63) /* in a count: NCCL's counter of this function was seen */
+
+/* --- what came before recording began --- */
+
+static int look_before(struct numbering *numbering, const struct collective_call *call)
+{
+    struct communication *collectives = numbering->collectives;
+    const struct spool_nccl_operation *record = call->task ? collectives->tasks.items[call->task - 1].record : NULL;
+    uint64_t key = (uint64_t)call->communicator << 32 | (uint32_t)(uintptr_t)call->function;
+    uint64_t *count = map_put(&numbering->counts, key, NULL);
+    if (!count)
+        return -1;
+    if (record && record->sequence != SPOOL_NCCL_NO_SEQUENCE && !(*count & FOUND)) {
+        if (record->sequence > *count)
+            collectives->communicators.items[call->communicator - 1].before += record->sequence - *count;
+        *count |= FOUND;
+    }
+    (*count)++;
+    return 0;
+}
+
+/* --- numbers --- */
+
+static int number_call(struct numbering *numbering, struct collective_call *call)
+{
+    /* The payload says it; what both sends and receives would have two. */
+    if (call->sequence != UINT64_MAX || call->function->pairs == COLLECTIVE_EXCHANGES)
+        return 0;
+    if (call->function->pairs == COLLECTIVE_OF_ALL) {
+        struct collective_communicator *of = &numbering->collectives->communicators.items[call->communicator - 1];
+        /* Of several ranks in one process each calls every operation. */
+        call->sequence = of->here > 1 ? of->next++ / of->here : of->before + of->next++;
+        return 0;
+    }
+    uint64_t sends = call->function->pairs == COLLECTIVE_SENDS;
+    uint64_t key = (uint64_t)call->communicator << 32 | sends << 31 | ((uint64_t)call->peer & INT32_MAX);
+    uint64_t *next = map_put(&numbering->counts, key, NULL);
+    if (next)
+        call->sequence = (*next)++;
+    return next ? 0 : -1;
+}
+
+static int number_all(struct numbering *numbering)
+{
+    struct collective_call *calls = numbering->collectives->calls.items;
+    const struct turn *turns = numbering->turns.items;
+    int result = 0;
+    for (size_t i = 0; i < numbering->turns.count && result == 0; i++)
+        if (calls[turns[i].call].function->pairs == COLLECTIVE_OF_ALL)
+            result = look_before(numbering, &calls[turns[i].call]);
+    map_release(&numbering->counts);
+    numbering->counts = (struct map){0};
+    for (size_t i = 0; i < numbering->turns.count && result == 0; i++)
+        result = number_call(numbering, &calls[turns[i].call]);
+    return result;
+}
+
+int collectives_number(struct communication *collectives)
+{
+    struct numbering numbering = {.collectives = collectives};
+    bool kept = true;
+    numbering.turns.memory.directory = collectives->calls.memory.directory;
+    for (size_t i = 0; i < collectives->calls.count && kept; i++) {
+        const struct collective_call *call = &collectives->calls.items[i];
+        struct turn turn = {.start = call->start, .range = call->range, .call = (uint32_t)i};
+        kept = call->communicator == 0 || ADD(file_vector_push, &numbering.turns, turn);
+    }
+    int result = kept && file_vector_sort(&numbering.turns, by_start) == 0 ? number_all(&numbering) : -1;
+    file_vector_release(&numbering.turns);
+    map_release(&numbering.counts);
+    return result == 0 ? 0 : no_memory();
+}
+
+/* --- all --- */
+
+int collectives_find(struct process *process)
+{
+    struct communication *collectives = process->collectives;
+    const struct nvtx *nvtx = process->nvtx;
+    for (size_t i = 0; i < nvtx->tracks.count; i++) {
+        const struct nvtx_track *track = &nvtx->tracks.items[i];
+        enum collective_domain domain = note_domain(process, track->domain);
+        if (domain != COLLECTIVE_DOMAINS && walk_track(process, track, domain) != 0)
+            return -1;
+    }
+    if (collectives->calls.count == 0)
+        return 0;
+    return sort_calls(collectives) == 0 ? 0 : no_memory();
 }

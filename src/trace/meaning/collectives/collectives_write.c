@@ -2,13 +2,16 @@
  * Makes the arguments of calls and kernels that communicate: group, ranks, elements, bytes and peers, by Kineto's
  * names.
  */
+#include "trace/meaning/collectives/collectives_write.h"
+
 #include "common/number.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/collectives/collective_kernels.h"
+#include "trace/meaning/collectives/collective_tasks.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/meaning/nvtx/nvtx.h"
 
 #define BYTES_WORD "Byte" /* elements are bytes */
 

@@ -9,8 +9,8 @@
 #include "common/log.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/session.h"
-#include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/collectives/communication.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 
 #define MEMBERS_MOST 1024 /* of a group whose ranks are listed */
 #define MEMBERS_SHOWN 30  /* with each kernel, as Kineto does */

@@ -13,7 +13,8 @@
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/gpu/open_ranges.h"
 #include "trace/meaning/launches/kernel_names.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/torch/forward_stacks.h"
 #include "trace/meaning/torch/operators.h"
 
 #define SEPARATOR " / "

@@ -15,7 +15,7 @@
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/gpu/gpu_ops.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/spool/cuda_names.h"
 
 int cuda_events_index(struct cuda_events *events, const struct event *event)

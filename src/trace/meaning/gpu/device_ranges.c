@@ -10,7 +10,6 @@
 #include "common/settings.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/meaning/nvtx/nvtx.h"
 #include "trace/spool/agent_records.h"
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */

@@ -11,6 +11,7 @@
 #include "common/lookup.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/torch/operators.h"
 
 /* --- names of what is open --- */

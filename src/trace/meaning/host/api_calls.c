@@ -5,9 +5,10 @@
 
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/meaning/torch/operators.h"
+#include "trace/meaning/torch/compiled_launches.h"
 #include "trace/spool/cuda_names.h"
 
 #define NAME_SPACE 32 /* for a name that is put together */

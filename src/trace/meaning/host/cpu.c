@@ -10,6 +10,7 @@
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/session.h"
+#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 
 void cpu_scopes_release(struct cpu_scopes *scopes)

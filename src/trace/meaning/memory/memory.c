@@ -14,6 +14,7 @@
 #include "trace/meaning/base/capture_intervals.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/spool/cuda_names.h"

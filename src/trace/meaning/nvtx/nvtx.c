@@ -8,6 +8,11 @@
 #include "common/spool_records.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/nvtx/nvtx_clocks.h"
+#include "trace/meaning/nvtx/nvtx_counters.h"
+#include "trace/meaning/nvtx/nvtx_memory.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
+#include "trace/meaning/nvtx/nvtx_syncs.h"
 
 #define FITS_TRACKS 64u                /* of a thread are looked at for each slice */
 #define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */

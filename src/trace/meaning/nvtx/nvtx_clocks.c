@@ -1,12 +1,14 @@
 /*
  * Clocks that the program times events and counters by, and how their times become the trace's.
  */
+#include "trace/meaning/nvtx/nvtx_clocks.h"
+
 #include <math.h>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
 
 #define CHAIN_MAX 4                   /* clocks that lead from one to the trace's */
 #define STEPS_MAX 1024                /* that are tried */

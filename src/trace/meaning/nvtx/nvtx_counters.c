@@ -1,6 +1,8 @@
 /*
  * NVTX's counters: an event for each sample, in the order of their times, and in the metadata what the counters are.
  */
+#include "trace/meaning/nvtx/nvtx_counters.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,11 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_clocks.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
+#include "trace/meaning/nvtx/payload_json.h"
+#include "trace/meaning/nvtx/payload_view.h"
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 

@@ -1,10 +1,16 @@
 /*
  * NVTX's deferred events: at times of their own, on the rows of the scopes they come from.
  */
+#include "trace/meaning/nvtx/nvtx_deferred.h"
+
 #include "common/buffer.h"
 #include "common/log.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_clocks.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
+#include "trace/meaning/nvtx/payload_view.h"
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 

@@ -1,11 +1,15 @@
 /*
  * Names and arguments of NVTX's events, and what topics of NVTX have in common where they are written.
  */
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
 
 #include "common/json_out.h"
 #include "common/memory.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
+#include "trace/meaning/nvtx/payload_json.h"
+#include "trace/meaning/nvtx/payload_view.h"
 #include "trace/spool/agent_records.h"
 
 bool describe_nvtx_domain(struct args *args, const struct nvtx *nvtx, uint32_t domain)
@@ -35,31 +39,6 @@ struct row nvtx_thread_row(struct process *process, uint32_t thread)
 {
     const struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
-}
-
-void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
-                    size_t (*count)(const struct nvtx *nvtx),
-                    void (*put)(struct json_out *json, const struct conversion *conversion,
-                                const struct process *process, size_t i))
-{
-    bool any = false;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        size_t items = count(process->nvtx);
-        if (items > 0 && !any) {
-            json_key_array(json, key);
-            any = true;
-        }
-        for (size_t k = 0; k < items; k++) {
-            json_begin_object(json);
-            json_key(json, "pid");
-            json_u64(json, process->pid);
-            put(json, conversion, process, k);
-            json_end(json);
-        }
-    }
-    if (any)
-        json_end(json);
 }
 
 /* --- payloads --- */

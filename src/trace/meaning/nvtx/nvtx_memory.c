@@ -2,13 +2,16 @@
  * Memory that the program annotates through NVTX, step by step in the order of time: counters of heaps, and an instant
  * for each call.
  */
+#include "trace/meaning/nvtx/nvtx_memory.h"
+
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
 
 static int no_memory(void)
 {

@@ -1,6 +1,8 @@
 /*
  * Names of NVTX's domains, strings, categories and CUDA events; resources, which have nothing but a name; scopes.
  */
+#include "trace/meaning/nvtx/nvtx_names.h"
+
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
@@ -8,7 +10,7 @@
 #include "common/number.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
 
 static uint64_t pair(uint32_t high, uint32_t low)
 {
@@ -186,6 +188,31 @@ static void put_time(struct json_out *json, const char *key, uint64_t time, uint
         return;
     json_key(json, key);
     json_us(json, (int64_t)(time - base));
+}
+
+void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
+                    size_t (*count)(const struct nvtx *nvtx),
+                    void (*put)(struct json_out *json, const struct conversion *conversion,
+                                const struct process *process, size_t i))
+{
+    bool any = false;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        size_t items = count(process->nvtx);
+        if (items > 0 && !any) {
+            json_key_array(json, key);
+            any = true;
+        }
+        for (size_t k = 0; k < items; k++) {
+            json_begin_object(json);
+            json_key(json, "pid");
+            json_u64(json, process->pid);
+            put(json, conversion, process, k);
+            json_end(json);
+        }
+    }
+    if (any)
+        json_end(json);
 }
 
 static void put_resource(struct json_out *json, const struct conversion *conversion, const struct process *process,

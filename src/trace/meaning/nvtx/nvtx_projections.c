@@ -1,6 +1,8 @@
 /*
  * NVTX ranges on the GPU.
  */
+#include "trace/meaning/nvtx/nvtx_projections.h"
+
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/nvtx/nvtx.h"

@@ -2,6 +2,8 @@
  * Synchronisation objects of NVTX: a slice for each time that a thread waited for one, a range for each time that it
  * was held.
  */
+#include "trace/meaning/nvtx/nvtx_syncs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,9 @@
 #include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 
 #define EVICT_STEPS ((size_t)1 << 17) /* are walked over before pages are given back */
 

@@ -1,6 +1,8 @@
 /*
  * Payloads of an event as JSON: by their schemas, with names for what has names.
  */
+#include "trace/meaning/nvtx/payload_json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,9 @@
 #include "common/json_out.h"
 #include "common/number.h"
 #include "common/text.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
+#include "trace/meaning/nvtx/payload_view.h"
 
 #define BYTES_SHOWN 256u   /* of a long row of bytes */
 #define ENUM_TEXT_MAX 512u /* of the names of all bits */

@@ -1,11 +1,12 @@
 /*
  * Payload schemas, put together from their records, and copies of the program's memory.
  */
+#include "trace/meaning/nvtx/payload_schemas.h"
+
 #include <stdlib.h>
 
 #include "common/log.h"
 #include "common/lookup.h"
-#include "trace/meaning/nvtx/payloads.h"
 
 static int no_memory(void)
 {

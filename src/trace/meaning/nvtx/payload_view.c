@@ -1,6 +1,8 @@
 /*
  * The payloads of one event: numbers in them, by their names too, and what they say of the event.
  */
+#include "trace/meaning/nvtx/payload_view.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 
 #include "common/memory.h"
 #include "common/text.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
 
 #define VALUES_MAX 16384u /* of one event: pointers may lead to the same place again and again */
 

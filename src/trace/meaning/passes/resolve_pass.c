@@ -4,7 +4,8 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/meaning/base/event_functions.h"
-#include "trace/meaning/passes/event_passes.h"
+#include "trace/meaning/collectives/collective_kernels.h"
+#include "trace/meaning/collectives/collective_tasks.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/gpu/captures.h"
 #include "trace/meaning/gpu/cuda_events.h"
@@ -15,10 +16,14 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/memory.h"
 #include "trace/meaning/memory/pools.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_counters.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_deferred.h"
+#include "trace/meaning/nvtx/nvtx_projections.h"
+#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/passes/parallel_scan.h"
 #include "trace/meaning/passes/passes.h"
-#include "trace/meaning/torch/operators.h"
+#include "trace/meaning/torch/compiled_launches.h"
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
@@ -181,7 +186,8 @@ int resolve_process(struct process *process)
                                          .release = release,
                                          .visit = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
-        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_resolve(process) != 0 ||
+        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_find(process) != 0 ||
+        collectives_join_tasks(process) != 0 || collectives_number(process->collectives) != 0 ||
         parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
         compiled_order(process->operators) != 0 || resolve_ranges(process) != 0 || resolve_projections(process) != 0 ||
         resolve_compilation(process) != 0 || resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)

@@ -10,6 +10,8 @@
  * Kernels that a program launches itself fail one or both, also within an operator that compiled code calls. Nor do
  * launches count within a range of Dynamo's own timer, in which Inductor measures kernels.
  */
+#include "trace/meaning/torch/compiled_launches.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -20,7 +22,6 @@
 #include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
-#include "trace/meaning/torch/operators.h"
 
 static int no_memory(void)
 {
@@ -113,16 +114,6 @@ int compiled_order(struct operators *operators)
 }
 
 /* --- writing --- */
-
-size_t compiled_find(const struct operators *operators, uint32_t correlation)
-{
-    const struct compiled_launch *items = operators->compiled.items;
-    size_t count = operators->compiled.count;
-    if (correlation == 0 || count == 0)
-        return 0;
-    size_t place = COUNT_BEFORE(count, i, items[i].correlation < correlation);
-    return place < count && items[place].correlation == correlation ? place + 1 : 0;
-}
 
 void write_compiled_operator(struct piece_writer *out, const struct process *process, const struct event *event,
                              struct row row)

@@ -9,16 +9,19 @@
  *
  * Of what a graph replays, the call that captured it counts in the same way: its line is found once for each node.
  */
+#include "trace/meaning/torch/forward_stacks.h"
+
 #include <string.h>
 
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
-#include "trace/meaning/torch/operators.h"
+#include "trace/meaning/torch/compiled_launches.h"
 
 #define OPERATORS NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR)
 

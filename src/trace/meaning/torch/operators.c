@@ -382,6 +382,16 @@ struct operator_text operator_name(const struct process *process, uint32_t numbe
     return text_of(process->operators, agent_read(range->record, range->thread).operator.text);
 }
 
+size_t compiled_find(const struct operators *operators, uint32_t correlation)
+{
+    const struct compiled_launch *items = operators->compiled.items;
+    size_t count = operators->compiled.count;
+    if (correlation == 0 || count == 0)
+        return 0;
+    size_t place = COUNT_BEFORE(count, i, items[i].correlation < correlation);
+    return place < count && items[place].correlation == correlation ? place + 1 : 0;
+}
+
 void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process,
                          uint32_t correlation, uint32_t thread, uint64_t time)
 {

@@ -3,25 +3,27 @@
  */
 #include "trace/meaning/write/metadata.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/record_walk.h"
 #include "trace/meaning/base/session.h"
-#include "trace/meaning/base/stacks.h"
-#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/base/stack_tree.h"
+#include "trace/meaning/collectives/collective_calls.h"
+#include "trace/meaning/collectives/collective_tasks.h"
 #include "trace/meaning/collectives/distributed.h"
 #include "trace/meaning/host/cpu.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/pools.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_counters.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/write/missed.h"
 #include "trace/meaning/write/pci_address.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define SCHEMA_VERSION 1
 

@@ -13,7 +13,7 @@
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/session.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
 
 /* More names than these are not listed; the library does not note more ranges of a process either. */
 #define NAMES_SHOWN 8

@@ -6,9 +6,12 @@
 
 #include "common/lookup.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/collectives/collectives.h"
+#include "trace/meaning/collectives/collectives_write.h"
+#include "trace/meaning/collectives/communication.h"
 #include "trace/meaning/gpu/device_ranges.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_data.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
+#include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/torch/operators.h"
 #include "trace/spool/agent_records.h"
 

@@ -1,7 +1,6 @@
 /*
  * Names and order of processes, threads and streams.
  */
-
 #include "trace/meaning/write/rows.h"
 
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/host/cpu.h"
 #include "trace/meaning/host/plugins.h"
-#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_deferred.h"
 
 /* As Kineto sorts: processes by pid, GPUs below all of them. */
 #define GPU_SORT_INDEX INT64_C(5000000)

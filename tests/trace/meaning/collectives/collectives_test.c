@@ -1,11 +1,10 @@
 /*
  * Arguments of communication: on the calls of NCCL and MPI, and on the kernels that they launched.
  */
-#include "tests/unit.h"
-
 #include "tests/trace/meaning/make_nvtx_extension.h"
 #include "tests/trace/meaning/trace_reading.h"
-#include "trace/meaning/collectives/collectives.h"
+#include "tests/unit.h"
+#include "trace/meaning/collectives/collective_calls.h"
 
 /* Entries leave out what is 0. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -1,10 +1,11 @@
 /* Which NVTX ranges are open at a time, beside looking at all ranges. */
-#include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/spool_records.h"
 #include "tests/unit.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/gpu/open_ranges.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_projections.h"
 
 enum { THREADS = 3, DOMAINS = 2, STEPS = 400 };
 

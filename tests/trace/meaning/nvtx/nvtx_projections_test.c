@@ -1,8 +1,9 @@
 /* NVTX ranges on the GPU, beside looking at every range for every launch. */
-#include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/spool_records.h"
 #include "tests/unit.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_projections.h"
 
 enum { THREADS = 3, DOMAINS = 2, STREAMS = 3, STEPS = 300, WORKS = 300, TIMES = 700 };
 

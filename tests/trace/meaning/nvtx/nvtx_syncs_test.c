@@ -1,11 +1,12 @@
 /*
  * Synchronisation objects and resources of NVTX: which step follows which, and how they stand in the trace.
  */
-#include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/spool_records.h"
 #include "tests/trace/meaning/trace_reading.h"
 #include "tests/unit.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_syncs.h"
 
 enum { PID = 500, ONE = 501, TWO = 502, THREE = 503, LOCK = 1, OTHER = 2, END = 9000 };
 

@@ -1,7 +1,8 @@
-#include "trace/meaning/nvtx/nvtx.h"
 
 #include "common/spool_records.h"
 #include "tests/unit.h"
+#include "trace/meaning/nvtx/nvtx.h"
+#include "trace/meaning/nvtx/nvtx_memory.h"
 
 enum { ONE = 501, TWO = 502, END = 9000 };
 

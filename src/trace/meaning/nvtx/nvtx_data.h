@@ -1,0 +1,324 @@
+/*
+ * What is kept of NVTX of one process: ranges, marks, names, and what its extensions add. Each part has a .c file of
+ * its own.
+ */
+#ifndef GPUTRACE_TRACE_MEANING_NVTX_NVTX_DATA_H
+#define GPUTRACE_TRACE_MEANING_NVTX_NVTX_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/extents.h"
+#include "common/file_vector.h"
+#include "common/lookup.h"
+#include "common/map.h"
+#include "trace/event.h"
+#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/nvtx/payload_schemas.h"
+#include "trace/spool/event_record.h"
+
+struct spool_nvtx_counter;
+struct spool_nvtx_deferred;
+struct spool_nvtx_memory;
+struct spool_nvtx_sample;
+struct spool_nvtx_scope;
+struct spool_nvtx_semantics;
+struct spool_nvtx_sync;
+struct spool_nvtx_time_domain;
+
+/* --- resources --- */
+
+/* What the program gave a name beside threads and CUDA's objects, among it synchronisation objects. */
+struct nvtx_resource {
+    uint64_t identifier;
+    uint64_t created, destroyed; /* ns; 0: it was not */
+    uint32_t type, domain;
+    struct nvtx_text name;
+};
+
+struct nvtx_resources {
+    ARRAY(struct nvtx_resource) items;
+    struct map by_number; /* -> index + 1 */
+};
+
+/* --- scopes --- */
+
+/* Where events and counters come from, by paths. These predefined ones have a meaning here. */
+enum {
+    NVTX_SCOPES_NONE = 0,
+    NVTX_SCOPES_ROOT = 1,
+    NVTX_SCOPES_PROCESS = 21,
+    NVTX_SCOPES_THREAD = 22,
+    NVTX_SCOPES_INNERMOST = 31,
+};
+
+struct nvtx_scopes {
+    ARRAY(const struct spool_nvtx_scope *) items;
+    struct map by_id; /* domain and id -> index + 1 */
+};
+
+/* --- synchronisation objects --- */
+
+struct nvtx_sync_step {
+    uint64_t time, object;
+    uint32_t thread;
+    uint16_t what; /* SPOOL_NVTX_ACQUIRE … SPOOL_NVTX_RELEASE */
+};
+
+/* A wait or a hold. */
+struct nvtx_sync_span {
+    uint64_t object, start, end;
+    uint32_t thread, end_thread;
+    uint32_t next; /* of a hold: index + 1 of the one that was taken before and is still held */
+    bool failed, open_at_end;
+};
+
+struct nvtx_syncs {
+    FILE_VECTOR(struct nvtx_sync_step) steps;
+    FILE_VECTOR(struct nvtx_sync_span) waits; /* after nvtx_syncs_match() */
+    FILE_VECTOR(struct nvtx_sync_span) holds;
+    struct map waiting; /* thread, object -> index + 1 */
+    struct map held;    /* object -> index + 1 of the last that was taken and is held */
+    uint64_t unmatched; /* steps without the step before them */
+};
+
+/* --- clocks --- */
+
+#define NVTX_CLOCKS_OURS 1  /* the clock of nvtxTimestampGet(): the trace's */
+#define NVTX_CLOCKS_MAX 512 /* time domains; further ones are not kept */
+
+/* Times at which two clocks were read, by the time of the first. */
+struct nvtx_clock_pair {
+    uint64_t from, to; /* ids */
+    uint32_t domain;
+    FILE_VECTOR(struct nvtx_sync_point {
+        int64_t from;
+        int64_t to;
+        double slope; /* ticks of `to` in one of `from`; 0: not known */
+    })
+    points;
+};
+
+struct nvtx_clocks {
+    ARRAY(const struct spool_nvtx_time_domain *) domains;
+    FILE_VECTOR(const struct spool_nvtx_sync *) syncs; /* until they are closed */
+    ARRAY(struct nvtx_clock_pair) pairs;               /* once closed; each both ways round */
+    const char *directory;                             /* for what memory cannot hold; NULL: none */
+};
+
+/* --- counters --- */
+
+struct nvtx_counter {
+    const struct spool_nvtx_counter *record;
+    struct nvtx_text name, description;
+    const struct spool_nvtx_semantics *semantics; /* of all its values; NULL: none */
+    /* While its samples are written: */
+    double total[PAYLOAD_SERIES_MAX];     /* of values that are differences */
+    const struct spool_nvtx_sample *last; /* the sample before; NULL: there was none */
+    uint32_t last_index;
+};
+
+struct nvtx_counters {
+    ARRAY(struct nvtx_counter) items; /* once closed: by number */
+    ARRAY(const struct spool_nvtx_semantics *) semantics;
+    FILE_VECTOR(const struct spool_nvtx_sample *) samplings; /* records, as they were read */
+    FILE_VECTOR(struct nvtx_sample {
+        const struct spool_nvtx_sample *record;
+        uint64_t time;
+        uint32_t index; /* of a batch */
+        uint32_t order; /* of samples of one time: as they were read */
+    })
+    samples;          /* by time, after resolve_counters() */
+    struct map by_id; /* domain and id -> index + 1 of the latest */
+};
+
+/* --- deferred events --- */
+
+struct nvtx_deferred_event {
+    const struct spool_nvtx_deferred *record;
+    uint64_t start, end; /* ns */
+    uint32_t index;      /* in the record */
+    uint32_t row;        /* index + 1 in rows; 0: that of the thread */
+    uint32_t thread;
+    enum { NVTX_DEFERRED_MARK, NVTX_DEFERRED_NESTED, NVTX_DEFERRED_STARTED } kind;
+};
+
+struct nvtx_deferred {
+    FILE_VECTOR(struct nvtx_submission {
+        const struct spool_nvtx_deferred *record;
+        uint32_t thread; /* that handed them over */
+    })
+    submissions;
+    FILE_VECTOR(struct nvtx_deferred_event) events; /* after resolve_deferred(), what encloses first */
+    ARRAY(struct nvtx_deferred_row {
+        uint64_t scope;
+        uint32_t domain;
+    })
+    rows;
+    struct map row_of; /* domain and scope -> index + 1 */
+    uint64_t started;  /* events that are started ranges */
+};
+
+/* --- memory that the program annotates --- */
+
+/* After so many more than lived last regions that are gone are forgotten: a program that never gives the same handle
+ * again has no end of them. */
+#define NVTX_HEAPS_GONE ((size_t)1 << 18)
+
+struct nvtx_heap {
+    uint64_t handle; /* 0: all of the process */
+    uint32_t domain;
+    struct nvtx_text name;
+    uint64_t size, regions;  /* bytes */
+    ARRAY(uint32_t) members; /* regions that came into it since it was empty, of which some may have gone */
+};
+
+struct nvtx_region {
+    uint64_t handle, size;
+    uint32_t heap; /* index */
+    bool live;
+    struct nvtx_text name;
+};
+
+struct nvtx_heaps {
+    FILE_VECTOR(struct nvtx_heap_step {
+        const struct spool_nvtx_memory *record;
+        uint64_t time;
+        uint32_t thread;
+        uint32_t order;
+    })
+    steps;
+    ARRAY(struct nvtx_heap) items;
+    ARRAY(struct nvtx_region) regions;
+    size_t lived;        /* of them, when some were forgotten … */
+    size_t registered;   /* … and how many came since */
+    uint32_t changed[2]; /* heaps that the last step changed: what moves leaves one and enters another */
+    unsigned changed_count;
+    struct map heap_of;   /* domain and handle -> index + 1 */
+    struct map region_of; /* likewise */
+};
+
+/* --- ranges on the GPU --- */
+
+struct projection {
+    uint32_t range;      /* number: nvtx_range() */
+    uint32_t track;      /* index of the stream's track */
+    uint64_t start, end; /* ns */
+};
+
+/* Calls of a thread between which no range begins or ends are in the same ranges: they are one piece, known by the time
+ * at which it begins. So memory does not grow with the launches, nor with the ranges that are open meanwhile. */
+struct projections {
+    FILE_VECTOR(struct projection) items;
+    FILE_VECTOR(struct projection) of_two; /* of ranges that two threads have: one of each */
+    struct extents extents;
+    struct map threads; /* -> index + 1 in pieces */
+    ARRAY(struct projection_pieces {
+        FILE_VECTOR(uint64_t) starts; /* sorted */
+    })
+    pieces;
+};
+
+/* Started ranges of each thread, while it is asked which are open: by thread and start, and a tree over their ends,
+ * from 1 on: those below node n are 2n and 2n + 1, and each has the latest end below it. */
+struct nvtx_started_spans {
+    FILE_VECTOR(struct nvtx_started_span {
+        uint64_t start;
+        uint64_t end;
+        uint32_t thread;
+        uint32_t number; /* nvtx_range() */
+    })
+    items;
+    FILE_VECTOR(uint64_t) latest;
+    size_t leaves;
+};
+
+/* --- ranges --- */
+
+/* PyTorch's operators and annotations are ranges like those of NVTX (operators.h): of a domain each. */
+enum nvtx_range_kind { NVTX_RANGE, NVTX_OPERATOR, NVTX_ANNOTATION };
+#define NVTX_DOMAIN_OF_KIND(kind) (UINT32_MAX - (uint32_t)(kind)) /* NVTX's own are counted from 0 */
+
+struct nvtx_range {
+    const void *record;     /* of the push or start */
+    const void *end_record; /* of a pop or end that has payloads; NULL; of PyTorch's, of the inputs */
+    uint64_t start, end;    /* ns; end is 0 while it is open */
+    uint32_t thread, end_thread;
+    uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
+    bool open_at_end;
+    uint8_t kind;         /* enum nvtx_range_kind */
+    uint16_t to_backward; /* of an operator: the next one of its thread is so many ranges later, and of the backward
+                             pass; 0: it is not */
+};
+
+/* The ranges of one thread and domain. */
+struct nvtx_track {
+    uint32_t thread;
+    uint32_t domain;
+    uint32_t innermost;           /* index + 1 of the open range */
+    uint32_t next;                /* index + 1 of the next track of this thread */
+    FILE_VECTOR(uint32_t) ranges; /* in order of their start */
+};
+
+struct nvtx {
+    const char *directory;                  /* for what memory cannot hold; NULL: none */
+    FILE_VECTOR(struct nvtx_range) ranges;  /* push and pop */
+    FILE_VECTOR(struct nvtx_range) started; /* start and end */
+    struct map open_started;                /* id -> index + 1 */
+    struct map early_ends;                  /* id -> index + 1 in ends, whose start was not read yet */
+    ARRAY(struct nvtx_end {
+        uint64_t time;
+        uint32_t thread;
+        uint32_t next;      /* of those that were used up: index + 1 of another one */
+        const void *record; /* as in nvtx_range */
+    })
+    ends;
+    uint32_t free_ends;          /* index + 1 of the first that was used up */
+    struct map tracks_by_key;    /* thread, domain -> index + 1 */
+    struct map tracks_by_thread; /* -> index + 1 of the first */
+    ARRAY(struct nvtx_track) tracks;
+    struct map domains;    /* -> index + 1 in texts */
+    struct map strings;    /* domain, string -> index + 1 in texts */
+    struct map categories; /* domain, category -> index + 1 in texts */
+    ARRAY(struct nvtx_text) texts;
+    struct map event_names; /* CUevent -> index + 1 in texts */
+    FILE_VECTOR(struct nvtx_recorded {
+        uint64_t event;       /* CUevent, which has a name … */
+        uint32_t correlation; /* … and was recorded by the call of this id */
+        uint32_t order;       /* in which it was read */
+    })
+    recorded_events;    /* once closed: by correlation and order */
+    uint64_t unmatched; /* pops and ends without a start */
+    uint64_t marks;
+    struct nvtx_resources resources;
+    struct nvtx_syncs syncs;
+    struct payload_schemas schemas;
+    struct payload_copies copies;
+    struct nvtx_scopes scopes;
+    struct nvtx_clocks clocks;
+    struct nvtx_counters counters;
+    struct nvtx_deferred deferred;
+    struct nvtx_heaps heaps;
+    struct projections projections;
+    struct nvtx_started_spans started_spans;
+};
+
+/* All ranges by one number: those of push and pop, then the started ones. */
+static inline size_t nvtx_range_count(const struct nvtx *nvtx)
+{
+    return nvtx->ranges.count + nvtx->started.count;
+}
+static inline const struct nvtx_range *nvtx_range(const struct nvtx *nvtx, size_t number)
+{
+    size_t nested = nvtx->ranges.count;
+    return number < nested ? &nvtx->ranges.items[number] : &nvtx->started.items[number - nested];
+}
+static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, const struct nvtx_track *track)
+{
+    return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
+}
+
+#endif
