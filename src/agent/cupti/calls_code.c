@@ -2,14 +2,15 @@
  * The driver's functions that load, unload and link code, or look up functions in it. Loading and linking are
  * published as phases of compilation; functions that were looked up are named for their first launch.
  */
-#include "agent/cupti/driver_calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/calls_launch.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/phases.h"
 

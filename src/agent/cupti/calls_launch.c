@@ -2,6 +2,8 @@
  * The driver's functions that launch kernels or put other work into streams, and those that start and stop profiling.
  * A first launch may load its kernel's code: the first part of this file finds the launches that do.
  */
+#include "agent/cupti/calls_launch.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  * The driver's functions that allocate, map, register and free memory of the device and the host, and those that make
  * and destroy memory pools. A row's reader says where the memory is and how large; shared functions publish it.
  */
-#include "agent/cupti/driver_calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/memory_pools.h"
 
 static uint64_t channel_bytes(CUarray_format format)

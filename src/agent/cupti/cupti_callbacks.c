@@ -3,18 +3,19 @@
  * until it returns, and lets the row publish what it did. Changes of contexts, streams, modules and graph nodes come
  * here as resources. It runs at every launch while anybody wants launches, so its common path is short.
  */
-#include "agent/cupti/callback_switches.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
+#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/calls_launch.h"
 #include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/cupti/kernel_names.h"
 #include "agent/cupti/graphs.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"

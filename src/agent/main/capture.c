@@ -3,22 +3,22 @@
  * of time, or as plugins and the program ask. Switches CUPTI and the recorder at each change, and notes why nothing
  * was recorded where the asked-for range never came.
  */
-#include "agent/main/library.h"
+#include "agent/main/capture.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "common/map.h"
-#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/kernel_names.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/graphs.h"
-#include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
+#include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/spool/call_stacks.h"
+#include "agent/spool/recorder.h"
+#include "common/clock.h"
+#include "common/map.h"
 #include "common/settings.h"
 
 enum range_kind { RANGE_NONE, RANGE_API, RANGE_PROFILER, RANGE_NVTX };
@@ -72,6 +72,7 @@ static void apply(uint64_t time, const char *reason)
         __atomic_store_n(&capture.begun, true, __ATOMIC_RELAXED);
     capture.off_since = clock_monotonic();
     recorder_switch(wanted, time, reason);
+    call_stacks_switch(wanted);
 }
 
 /* Notes that the program started what the user named, too early or too late. Under the lock. */

@@ -3,7 +3,7 @@
  * do what it would have done. It also handles SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
  * seccomp, which takes the processor's clock away. Everything here must be safe in a signal handler.
  */
-#include "agent/main/library.h"
+#include "agent/main/crash_handler.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -18,14 +18,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/log.h"
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/main/crash_stack.h"
 #include "agent/python/frames.h"
 #include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
-#include "agent/dispatch/fork_watch.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
+#include "common/log.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 

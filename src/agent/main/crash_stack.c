@@ -2,7 +2,7 @@
  * Saves the registers and the stack memory of a crashing thread, and the lines of /proc/self/maps whose code the stack
  * refers to. The tool unwinds them later (symbols/snapshot.c), because unwinding is not safe in a signal handler.
  */
-#include "agent/main/library.h"
+#include "agent/main/crash_stack.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -4,12 +4,14 @@
  */
 #include <stddef.h>
 
-#include "common/clock.h"
-#include "agent/nvtx/nvtx.h"
-#include "agent/main/library.h"
-#include "agent/ranges/device_ranges.h"
-#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
+#include "agent/main/capture.h"
+#include "agent/main/library.h"
+#include "agent/main/plugins.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/ranges/device_ranges.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

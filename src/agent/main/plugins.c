@@ -2,7 +2,7 @@
  * Loads plugins, gives each a `struct gputrace_host` with the functions that it may call, and records how long their
  * callbacks take. The program itself is one more client, with the host of gputrace.h.
  */
-#include "agent/main/library.h"
+#include "agent/main/plugins.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -17,6 +17,8 @@
 #include "agent/dispatch/registry.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/recorder.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/world_writable.h"

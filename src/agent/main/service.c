@@ -3,7 +3,7 @@
  * levels of memory pools, and looks for libraries that came. At exit it waits, up to a limit, for GPU work whose times
  * CUPTI has not delivered.
  */
-#include "agent/main/library.h"
+#include "agent/main/service.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,16 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/cupti/memory_pools.h"
-#include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
+#include "agent/main/capture.h"
+#include "agent/main/plugins.h"
+#include "agent/spool/chunk_pool.h"
 #include "agent/spool/process.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/spool_place.h"
+#include "agent/spool/writer.h"
 #include "agent/torch/operators.h"
+#include "common/clock.h"
+#include "common/log.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)

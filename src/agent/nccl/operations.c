@@ -14,6 +14,7 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/nccl/layouts.h"
 #include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/settings.h"
 

@@ -3,7 +3,12 @@
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/schemas.h"
 #include "common/memory.h"
 
 /* The schema of each counter: all that sampling needs to know of it here. */

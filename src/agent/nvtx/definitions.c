@@ -2,13 +2,17 @@
  * Keeps what NVTX's extensions define once and refer to later, so that a forked child can write it to its own spool;
  * and the clocks that the program times its events by: their functions, points at which two clocks agree, and factors.
  */
+#include "agent/nvtx/definitions.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/program_memory.h"
 #include "common/clock.h"
 
 /* A copy of what was defined; its record and its texts lie behind it. */

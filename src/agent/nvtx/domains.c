@@ -2,16 +2,17 @@
  * NVTX's domains and registered strings, which live as long as the process, and what is kept of each thread. Reads
  * texts in each of the forms that NVTX has.
  */
+#include "agent/nvtx/domains.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "agent/nvtx/nvtx.h"
 #include "common/map.h"
-#include "common/threads.h"
 #include "common/text.h"
+#include "common/threads.h"
 
 /* --- threads --- */
 

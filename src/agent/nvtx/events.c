@@ -4,7 +4,12 @@
  */
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/schemas.h"
 #include "common/clock.h"
 
 #define INLINE static inline __attribute__((always_inline))

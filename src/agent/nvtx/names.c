@@ -12,6 +12,7 @@
 
 #include "agent/cupti/cupti_ids.h"
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/clock.h"
 #include "common/memory.h"

@@ -4,6 +4,8 @@
  */
 #include "agent/nvtx/nvtx.h"
 
+#include "agent/nvtx/domains.h"
+
 struct table {
     NvtxFunctionTable slots; /* NULL: the program does not have this module of NVTX */
     unsigned size;

@@ -2,7 +2,13 @@
  * Copies the payloads of an NVTX event byte for byte into the spool, and follows their pointers by the registered
  * schemas to copy what they point to. Memory is read only where it can be read, within limits on size and depth.
  */
+#include "agent/nvtx/payload_copy.h"
+
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/schemas.h"
 #include "common/text.h"
 
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */

@@ -2,6 +2,8 @@
  * Finds out how much memory at an address of the program can be read, with a system call that fails where nothing is
  * mapped, so that a wrong pointer in a payload does not end the program.
  */
+#include "agent/nvtx/program_memory.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -2,10 +2,15 @@
  * NVTX's functions that register schemas of payloads and enumerations, and the semantics of their entries. A schema is
  * checked and measured once, so that payloads can be copied by it; the spool gets a record of it.
  */
+#include "agent/nvtx/schemas.h"
+
 #include <stdlib.h>
 
 #include "agent/dispatch/fork_watch.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/program_memory.h"
 
 struct known {
     struct nvtx_known known;

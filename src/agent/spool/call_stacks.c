@@ -2,13 +2,15 @@
  * Takes call stacks of launches, copies, waits and graph nodes, and writes for each a record that ties the stack to the
  * call's correlation id. Of launches of one kernel and grid the first gets a stack, later ones by chance.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/call_stacks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"

@@ -3,7 +3,7 @@
  * is needed, and segments that the launcher has drained are used again. When the disk is full, growing is tried again
  * at longer and longer intervals.
  */
-#include "agent/spool/spool_file.h"
+#include "agent/spool/chunk_pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,9 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/spool/process.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "agent/spool/process.h"
 
 #define POOL_MAX 4096u        /* ready chunks */
 #define POOL_REMAINDERS 4000u /* that are no fresh segments */

@@ -2,12 +2,15 @@
  * Subscribers that write records of CUDA: memory, contexts, streams, phases of compilation, waits, CUDA events, names
  * of kernels and nodes of graphs. Each function turns one kind of event into one record.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/record_cuda.h"
 
 #include <assert.h>
 #include <stdbool.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/spool/call_stacks.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/settings.h"
 

@@ -2,12 +2,14 @@
  * Subscribers that write records of NVTX: ranges and marks (a small record where all fits), names, and the parts of
  * its extensions. A CUDA event that gets a name is followed from then on.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/record_nvtx.h"
 
 #include <pthread.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/map.h"
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/spool/chunk_pool.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/map.h"
@@ -16,39 +18,9 @@
 
 bool recorder_on;
 
-void record_put_cut(char *at, struct gputrace_text text, uint32_t kept)
-{
-    text_cut(at, text.bytes, kept, hash_bytes(text.bytes, text.length));
-}
-
-bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
-                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more)
-{
-    bool is_symbol =
-        type == SPOOL_RECORD_POINTER_NAME || type == SPOOL_RECORD_LAUNCH_NAME || type == SPOOL_RECORD_FUNCTION_NAME;
-    bool is_binary = type == SPOOL_RECORD_NVTX_PIECE;
-    uint32_t first =
-        is_symbol ? (text.length < SPOOL_SYMBOL_MAX ? text.length : SPOOL_SYMBOL_MAX) : record_text_cut(text.length);
-    uint32_t second = record_text_cut(more.length), length = first + second;
-    struct writer *mine = writer_mine();
-    struct spool_record *written =
-        writer_begin_in(mine, type, sizeof(*written), spool_record_bytes(size, size - text_at, length), time);
-    if (!written)
-        return false;
-    char *at = (char *)written + text_at;
-    written->flags = record->flags | flags;
-    memcpy(written + 1, record + 1, text_at - sizeof(length) - sizeof(*written));
-    memcpy(at - sizeof(length), &length, sizeof(length));
-    record_put_text(at, is_binary ? text_of_bytes(text.bytes, first) : text, first);
-    record_put_text(at + first, more, second);
-    writer_commit_in(mine, written);
-    return true;
-}
-
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
     __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
-    call_stacks_switch(on);
     record_write_text(SPOOL_RECORD_CAPTURE, capture, time, text_of(reason), .head.flags = on);
 }
 

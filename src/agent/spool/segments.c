@@ -2,7 +2,7 @@
  * The mapped segments of the spool, each with a count of holders: a segment is unmapped when the last chunk in it is
  * done, reused when the launcher has drained it, and written to the file at the end if its pages were lost.
  */
-#include "agent/spool/spool_file.h"
+#include "agent/spool/segments.h"
 
 #include <stdbool.h>
 #include <string.h>

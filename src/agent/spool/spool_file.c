@@ -17,10 +17,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/memory.h"
-#include "common/log.h"
 #include "agent/spool/process.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/spool_place.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/memory.h"
 #include "common/spool.h"
 
 static struct spool_file {

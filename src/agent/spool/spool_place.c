@@ -3,7 +3,7 @@
  * the directory. Its descriptor is kept at a high number and checked before use, because programs close descriptors
  * that they do not know.
  */
-#include "agent/spool/spool_file.h"
+#include "agent/spool/spool_place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * Makes one call stack of the native frames and the Python frames of the calling thread, without frames of gputrace,
  * CUPTI and the interpreter, and gives each different stack a number. A stack that was seen before costs a lookup.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/stacks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +17,8 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/python/frames.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/unwind.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/log.h"

@@ -2,7 +2,7 @@
  * Unwinds the calling thread with the compiler's unwinder, on a stack of ours if little is left of the thread's own.
  * Unwound stacks are remembered with the words that they were found by, so that the same stack is not unwound again.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/unwind.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

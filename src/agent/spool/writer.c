@@ -2,7 +2,7 @@
  * A writer for each thread: it fills a chunk with records, takes the next one when that is full, and writes the
  * thread's name first. No lock is taken while a chunk has space. What cannot be written is counted.
  */
-#include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,10 +19,13 @@
 #include <unistd.h>
 
 #include "agent/dispatch/fork_watch.h"
+#include "agent/spool/chunk_pool.h"
 #include "agent/spool/process.h"
-#include "agent/spool/spool_file.h"
+#include "agent/spool/segments.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/map.h"
+#include "common/text.h"
 #include "common/threads.h"
 
 static struct {
@@ -317,4 +320,35 @@ uint32_t writer_thread(void)
     if (mine->generation != fork_generation() || mine->thread == 0)
         return (uint32_t)syscall(SYS_gettid);
     return mine->thread;
+}
+
+/* --- records that end with a text --- */
+
+void record_put_cut(char *at, struct gputrace_text text, uint32_t kept)
+{
+    text_cut(at, text.bytes, kept, hash_bytes(text.bytes, text.length));
+}
+
+bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
+                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more)
+{
+    bool is_symbol =
+        type == SPOOL_RECORD_POINTER_NAME || type == SPOOL_RECORD_LAUNCH_NAME || type == SPOOL_RECORD_FUNCTION_NAME;
+    bool is_binary = type == SPOOL_RECORD_NVTX_PIECE;
+    uint32_t first =
+        is_symbol ? (text.length < SPOOL_SYMBOL_MAX ? text.length : SPOOL_SYMBOL_MAX) : record_text_cut(text.length);
+    uint32_t second = record_text_cut(more.length), length = first + second;
+    struct writer *mine = writer_mine();
+    struct spool_record *written =
+        writer_begin_in(mine, type, sizeof(*written), spool_record_bytes(size, size - text_at, length), time);
+    if (!written)
+        return false;
+    char *at = (char *)written + text_at;
+    written->flags = record->flags | flags;
+    memcpy(written + 1, record + 1, text_at - sizeof(length) - sizeof(*written));
+    memcpy(at - sizeof(length), &length, sizeof(length));
+    record_put_text(at, is_binary ? text_of_bytes(text.bytes, first) : text, first);
+    record_put_text(at + first, more, second);
+    writer_commit_in(mine, written);
+    return true;
 }

@@ -5,12 +5,13 @@
  * has them while it traces, make PyTorch throw. It catches that itself, outside of the callback, and the operator is
  * recorded by then.
  */
-#include "agent/torch/operators.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
+#include "agent/torch/operators.h"
 #include "common/clock.h"
 #include "common/memory.h"
 

@@ -9,6 +9,7 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
 #include "agent/torch/profiler.h"
 #include "agent/torch/ticks.h"
 #include "common/clock.h"

@@ -1,11 +1,9 @@
 #include "agent/cupti/activity_kinds.h"
-
-#include "tests/unit.h"
-
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "common/settings.h"
+#include "tests/unit.h"
 
 static bool on[CUPTI_ACTIVITY_KIND_COUNT];
 

@@ -1,7 +1,6 @@
 #include "agent/cupti/callback_switches.h"
-
-#include "agent/cupti/graphs.h"
 #include "agent/cupti/driver_calls.h"
+#include "agent/cupti/graphs.h"
 #include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

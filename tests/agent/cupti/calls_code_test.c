@@ -1,8 +1,8 @@
 #include <sys/mman.h>
 
-#include "tests/agent/cupti/hearing.h"
-#include "agent/dispatch/phases.h"
 #include "agent/cupti/driver_calls.h"
+#include "agent/dispatch/phases.h"
+#include "tests/agent/cupti/hearing.h"
 #include "tests/unit.h"
 
 static const char ptx[] = "// a comment\n.version 8.0\n";

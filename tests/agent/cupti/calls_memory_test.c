@@ -1,5 +1,5 @@
-#include "tests/agent/cupti/hearing.h"
 #include "agent/cupti/driver_calls.h"
+#include "tests/agent/cupti/hearing.h"
 #include "tests/unit.h"
 
 static const CUstream stream = (CUstream)0x52;

@@ -1,9 +1,9 @@
-#include "agent/cupti/callback_switches.h"
 
 #include <errno.h>
 
-#include "common/clock.h"
+#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
+#include "common/clock.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"
 

@@ -1,8 +1,8 @@
 /* The tables as a whole, held to CUPTI's own list of the driver's functions: none stands twice, none is forgotten. */
-#include "agent/cupti/driver_calls.h"
 
 #include <regex.h>
 
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 #include "tests/unit.h"
 

@@ -1,6 +1,8 @@
-#include "tests/agent/cupti/fake_cupti.h"
 
 #include <stddef.h>
+
+#include "agent/spool/spool_place.h"
+#include "tests/agent/cupti/fake_cupti.h"
 
 struct fake_asked fake_asked;
 CUptiResult fake_subscription = CUPTI_SUCCESS;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "agent/cupti/cupti_library.h"
+#include "agent/spool/spool_place.h"
 
 #define FAKE_CONTEXT ((CUcontext)0x1011)
 #define FAKE_CONTEXT_ID 0x11u

@@ -1,8 +1,7 @@
 /* Nodes of graphs, with the callbacks that say when they are made and copied. */
-#include "agent/cupti/graphs.h"
-
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
+#include "agent/cupti/graphs.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

@@ -5,10 +5,9 @@
 #ifndef TESTS_AGENT_CUPTI_HEARING_H
 #define TESTS_AGENT_CUPTI_HEARING_H
 
-#include "tests/unit.h"
-
 #include "agent/cupti/driver_calls.h"
 #include "tests/agent/cupti/fake_cupti.h"
+#include "tests/unit.h"
 
 /* cuda.h lets these names stand for the newest version; here the old ones are meant. */
 #undef cuCtxCreate

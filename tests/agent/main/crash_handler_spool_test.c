@@ -6,13 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/main/library.h"
+#include "agent/main/crash_handler.h"
+#include "agent/spool/chunk_pool.h"
 #include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
+#include "agent/spool/writer.h"
+#include "common/settings.h"
 #include "tests/agent/main/dying.h"
 #include "tests/agent/spool_reading.h"
 #include "tests/unit.h"
-#include "common/settings.h"
 
 static void shorten_spool(off_t size)
 {

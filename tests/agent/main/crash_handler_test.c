@@ -1,4 +1,3 @@
-#include "agent/main/library.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/main/crash_handler.h"
 #include "tests/agent/main/dying.h"
 #include "tests/unit.h"
 

@@ -1,10 +1,10 @@
-#include "agent/main/library.h"
 
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "tests/agent/spool/test_spool.h"
+#include "agent/main/crash_stack.h"
 #include "common/settings.h"
+#include "tests/agent/spool/test_spool.h"
 
 UNIT_FIXTURE(open_spool)
 {

@@ -1,14 +1,14 @@
-#include "tests/agent/main/dying.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/main/library.h"
-#include "agent/spool/recorder.h"
+#include "agent/main/crash_handler.h"
+#include "agent/spool/writer.h"
+#include "common/settings.h"
+#include "tests/agent/main/dying.h"
 #include "tests/agent/spool_reading.h"
 #include "tests/unit.h"
-#include "common/settings.h"
 
 static char *directory;
 static pid_t child;

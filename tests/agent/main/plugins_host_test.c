@@ -1,8 +1,7 @@
 /* What a host does for the program: registering, writing. */
-#include "agent/main/library.h"
-
-#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
+#include "agent/main/plugins.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/main/made_plugin.h"
 
 static char *spool;

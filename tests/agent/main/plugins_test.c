@@ -1,11 +1,11 @@
 /* Loading plugins: those that work and those that do not; forks and the end. */
-#include "agent/main/library.h"
 
 #include <sys/wait.h>
 
-#include "common/clock.h"
-#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
+#include "agent/main/plugins.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/agent/spool_reading.h"
 

@@ -1,12 +1,11 @@
 /*
  * What NCCL tells its profiler plugin, as records: which events are known, and for how long.
  */
-#include "agent/nccl/operations.h"
 
 #include <string.h>
 
 #include "agent/nccl/layouts.h"
-#include "agent/spool/recorder.h"
+#include "agent/nccl/operations.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"
 

@@ -1,11 +1,11 @@
 /*
  * Domains that are on and off, and names that several threads make at once.
  */
-#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/domains.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
 

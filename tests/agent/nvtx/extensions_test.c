@@ -2,14 +2,17 @@
  * NVTX's extensions in the program's process: which functions are put into a table, and what they tell of what the
  * program hands them, right or wrong.
  */
-#include "agent/nvtx/nvtx.h"
 
 #include <sys/mman.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/definitions.h"
+#include "agent/nvtx/domains.h"
+#include "agent/nvtx/payload_copy.h"
+#include "agent/nvtx/program_memory.h"
+#include "common/payload.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
-#include "common/payload.h"
 
 enum { SLOTS = 63, HEARD_MAX = 512, TEXT_MAX_BYTES = 64 };
 

@@ -2,15 +2,15 @@
  * NVTX's extensions called by many threads at once: every definition has a number of its own, no payload is another's,
  * and all definitions are published again meanwhile.
  */
-#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/definitions.h"
+#include "common/payload.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
-#include "common/payload.h"
 
 enum { SLOTS = 63, THREADS = 8, ROUNDS = 200, IDS = 2 * THREADS * ROUNDS };
 

@@ -1,10 +1,9 @@
 /*
  * A module of a program that uses NVTX: its tables, as NVTX's header would hand them out, and calls through them.
  */
+#include "agent/nvtx/nvtx.h"
 #ifndef TESTS_AGENT_NVTX_MODULE_H
 #define TESTS_AGENT_NVTX_MODULE_H
-
-#include "agent/nvtx/nvtx.h"
 
 enum { MODULE_FUNCTIONS_MAX = 32 };
 

@@ -1,4 +1,3 @@
-#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 #include <wchar.h>

@@ -8,7 +8,8 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/python/frames.h"
-#include "agent/spool/recorder.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
 #include "common/clock.h"
 
 #define EXPORT __attribute__((visibility("default")))

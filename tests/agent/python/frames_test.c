@@ -2,7 +2,6 @@
  * Frames of a made interpreter, which has the memory of CPython 3.12 and nothing else of it. frames.bats reads those of
  * real ones.
  */
-#include "agent/python/frames.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,7 +10,8 @@
 #include <sys/wait.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/main/library.h"
+#include "agent/main/crash_handler.h"
+#include "agent/python/frames.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/unit.h"
 

@@ -1,18 +1,18 @@
 /* Device ranges: what is asked of CUDA for them, what goes to the spool, and what is refused. */
-#include "agent/ranges/device_ranges.h"
-
-#include "common/clock.h"
-#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/activity_buffers.h"
+#include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
-#include "agent/main/library.h"
-#include "agent/spool/recorder.h"
-#include "agent/spool/spool_file.h"
 #include "agent/dispatch/registry.h"
+#include "agent/main/plugins.h"
+#include "agent/ranges/device_ranges.h"
+#include "agent/spool/record_cuda.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
+#include "common/settings.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/agent/ranges/fake_driver.h"
-#include "common/settings.h"
 
 static char *spool;
 static struct cupti cupti;

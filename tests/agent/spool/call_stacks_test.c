@@ -1,7 +1,7 @@
-#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
-#include "tests/agent/spool/test_spool.h"
+#include "agent/spool/call_stacks.h"
 #include "common/settings.h"
+#include "tests/agent/spool/test_spool.h"
 
 #define EVERY 10
 
@@ -53,19 +53,24 @@ static unsigned new_stacks(void)
 UNIT_TEST(nothing_is_listened_to_unless_stacks_are_wanted_and_recording_is_on)
 {
     recorder_switch(true, 3, "start");
+    call_stacks_switch(true);
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
     assert_false(registry_graph_node_wanted());
     recorder_switch(false, 4, "stop");
+    call_stacks_switch(false);
     call_stacks_init(STACKS_LAUNCH | STACKS_SYNC, EVERY, true);
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
     recorder_switch(true, 5, "start");
+    call_stacks_switch(true);
     assert_true(registry_kernel_launch_wanted() && registry_graph_launch_wanted() && registry_memset_wanted());
     assert_true(registry_memcpy_wanted() && registry_open_call_wanted() && registry_graph_node_wanted());
     recorder_switch(false, 6, "stop");
+    call_stacks_switch(false);
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
     launch(7, 1);
     assert_int_equal(new_stacks(), 0);
     recorder_switch(true, 7, "start");
+    call_stacks_switch(true);
 }
 
 UNIT_TEST(a_record_ties_a_stack_to_the_call)

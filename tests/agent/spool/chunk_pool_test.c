@@ -1,7 +1,9 @@
-#include "agent/spool/spool_file.h"
 
 #include <pthread.h>
 
+#include "agent/spool/chunk_pool.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/spool_file.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;

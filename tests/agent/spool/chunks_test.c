@@ -1,4 +1,3 @@
-#include "agent/spool/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +6,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/spool/spool_file.h"
 #include "agent/dispatch/fork_watch.h"
+#include "agent/spool/chunk_pool.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool/test_spool.h"
 
 UNIT_FIXTURE(open_spool)

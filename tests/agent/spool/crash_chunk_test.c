@@ -1,10 +1,9 @@
-#include "agent/spool/recorder.h"
 
 #include <pthread.h>
 
 #include "agent/dispatch/registry.h"
-#include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"
+#include "tests/agent/spool/test_spool.h"
 
 UNIT_FIXTURE(open_spool)
 {

@@ -1,8 +1,8 @@
-#include "agent/spool/spool_file.h"
 
 #include <errno.h>
 #include <pthread.h>
 
+#include "agent/spool/spool_place.h"
 #include "tests/agent/spool_reading.h"
 
 static struct descriptor descriptor;

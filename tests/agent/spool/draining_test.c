@@ -2,13 +2,13 @@
  * Chunks that somebody drains while threads take and give them back, as the launcher does in another process. All tests
  * have one spool, and leave nothing in it that is not drained.
  */
-#include "agent/spool/recorder.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
 
-#include "agent/spool/spool_file.h"
+#include "agent/spool/segments.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool/test_spool.h"
 
 enum { THREADS = 4, EACH = 300, ALL = THREADS * EACH };

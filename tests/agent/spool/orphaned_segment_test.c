@@ -1,10 +1,10 @@
-#include "tests/unit.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/spool/segments.h"
 #include "common/memory.h"
-#include "agent/spool/spool_file.h"
+#include "tests/unit.h"
 
 #define OFFSET SPOOL_HEADER_BYTES
 #define OWN 50  /* records in the first chunk, of 32 bytes … */

@@ -1,8 +1,8 @@
 
-#include "agent/spool/recorder.h"
 #include "agent/dispatch/registry.h"
-#include "tests/agent/spool/test_spool.h"
+#include "agent/spool/record_cuda.h"
 #include "common/settings.h"
+#include "tests/agent/spool/test_spool.h"
 
 static struct CUevent_st *const event = (struct CUevent_st *)0xe1;
 UNIT_FIXTURE(open_spool)

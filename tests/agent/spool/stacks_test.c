@@ -2,7 +2,6 @@
  * Call stacks. Here the whole test is what libgputrace.so is elsewhere, for the library is linked into it; what stands
  * for the program, and for a plugin, is in shared libraries made for the test.
  */
-#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -11,6 +10,8 @@
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/spool/stacks.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/agent/spool_reading.h"
 

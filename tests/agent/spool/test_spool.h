@@ -4,8 +4,10 @@
 #ifndef TESTS_AGENT_SPOOL_TEST_SPOOL_H
 #define TESTS_AGENT_SPOOL_TEST_SPOOL_H
 
+#include "agent/spool/chunk_pool.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool_reading.h"
 
 static char *directory;

@@ -1,12 +1,13 @@
 /*
  * Unwinding, and recognising a stack that was unwound before.
  */
-#include "agent/spool/recorder.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "agent/spool/stacks.h"
+#include "agent/spool/unwind.h"
 #include "tests/unit.h"
 
 #ifdef __x86_64__

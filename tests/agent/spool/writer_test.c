@@ -1,10 +1,10 @@
-#include "agent/spool/recorder.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/spool/spool_file.h"
+#include "agent/spool/chunk_pool.h"
+#include "agent/spool/writer.h"
 #include "tests/agent/spool/test_spool.h"
 
 static int open_spool(void **state)

@@ -4,15 +4,14 @@
  * holds: a struct is as long as it says, a text ends, a payload has the bytes that it is said to have or lies before
  * memory that nobody may read.
  */
-#include "tests/fuzz/fuzz.h"
 
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
-#include "tests/agent/nvtx/module.h"
 #include "common/payload.h"
+#include "tests/agent/nvtx/module.h"
+#include "tests/fuzz/fuzz.h"
 
 /* --- the client: every byte that a callback points to can be read --- */
 

@@ -1,0 +1,64 @@
+/*
+ * NVTX's extensions define schemas, scopes, clocks and counters once and refer to them later. A definition is published
+ * at once, and kept to be published again in a forked child, whose spool needs it too.
+ *
+ * Events and counters may be timed by the program's own clocks, which it hands over as functions, and by clocks of the
+ * system. Each is read beside the trace's clock from time to time.
+ */
+#ifndef GPUTRACE_AGENT_NVTX_DEFINITIONS_H
+#define GPUTRACE_AGENT_NVTX_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/dispatch/registry.h"
+
+/* An extension record of a struct at STRUCT_AT; designated initialisers may follow. */
+#define NVTX_RECORD(name, struct_at, ...) \
+    (&(struct gputrace_nvtx_extension){   \
+        .type = SPOOL_RECORD_NVTX_##name, .bytes = sizeof(*(struct_at)), .record = (struct_at), __VA_ARGS__})
+
+/* Publishes a record while recording is on, or always; its time is now when it has none. */
+void nvtx_publish(struct gputrace_nvtx_extension *what);
+
+/* Publishes a record always, and again in forked children. */
+void nvtx_define(struct gputrace_nvtx_extension *what);
+
+/* In a forked child that records: publishes all definitions again, for its own spool. */
+void nvtx_definitions_republish(void);
+
+/* Returns a number that no other definition has. */
+uint32_t nvtx_definition_number(void);
+
+/* The id of a definition: the program's own CHOSEN where it lies in NVTX's range for these, else a new one. */
+uint64_t nvtx_definition_id(uint64_t chosen);
+
+/* Adds ITEM to a list that only grows, and that other threads read without a lock. */
+#define NVTX_LIST_PUSH(first, item)                                \
+    do {                                                           \
+        (item)->next = __atomic_load_n((first), __ATOMIC_RELAXED); \
+    } while (!__atomic_compare_exchange_n((first), &(item)->next, (item), true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+
+/* Definitions by domain and id, which only grow and are read without a lock. */
+struct nvtx_known {
+    uint64_t id;
+    uint32_t domain;
+    struct nvtx_known *next;
+};
+struct nvtx_known_table {
+    struct nvtx_known *buckets[4096]; /* a program may register one schema after the other */
+};
+void nvtx_known_add(struct nvtx_known_table *table, struct nvtx_known *known);
+/* The latest of this id; NULL: there is none. */
+struct nvtx_known *nvtx_known_find(struct nvtx_known_table *table, uint32_t domain, uint64_t id);
+
+/* Something is timed by this clock: an NVTX_TIMESTAMP_TYPE_… or the id of a time domain. */
+void nvtx_clock_used(uint64_t id);
+
+/* Reads all clocks that were not read for a while; to be called where the program hands over times. */
+void nvtx_clocks_read(void);
+
+/* The process ends: reads all clocks that can still be read. */
+void nvtx_clocks_finish(void);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * Chunks of the spool, and each thread's own records in them: the way from an event to bytes that survive the process.
+ *
+ *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
+ *     if (record) { ...fill...; writer_commit(&record->head); }
+ *
+ * A thread writes into its own chunk without a lock; a record becomes visible as a whole. A signal handler that comes
+ * between begin and commit of its own thread is turned away, and the loss is counted.
+ *
+ * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
+ * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
+ * deeper in its stack from then on, it cannot be distinguished from a handler: after WRITER_BUDGET records that were
+ * turned away the thread takes another chunk, so that both can go on.
+ */
+#ifndef GPUTRACE_AGENT_SPOOL_WRITER_H
+#define GPUTRACE_AGENT_SPOOL_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
+#include "agent/spool/spool_file.h"
+#include "common/spool.h"
+#include "common/spool_records.h"
+#include "common/text.h"
+
+/*
+ * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
+ * chunk_pool.c keeps the chunks that are ready. Asking takes a lock that is only ever held for a few instructions.
+ *
+ * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
+ */
+
+/* Opens the spool of this process in DIRECTORY, with a little space in the pool. Returns 0, or -1 with errno set. */
+int chunks_open(const char *directory, uint64_t trace_bits);
+
+/* Returns a chunk for this thread, in use and empty, of LEAST to MOST bytes with its header. Returns NULL if the spool
+ * is full, or the child was not announced (fork_watch.h). */
+struct spool_chunk *chunk_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
+
+/* The chunk holds USED bytes of data and is finished with; the rest of its space is handed out again. */
+void chunk_done(struct spool_chunk *chunk, uint64_t used);
+
+/* Bytes of data that the chunk has space for. */
+static inline uint64_t chunk_space(const struct spool_chunk *chunk)
+{
+    return chunk->bytes - sizeof(*chunk);
+}
+
+static inline char *chunk_data(struct spool_chunk *chunk)
+{
+    return (char *)(chunk + 1);
+}
+
+static inline struct spool_chunk *chunk_of_data(void *data)
+{
+    return (struct spool_chunk *)data - 1;
+}
+
+/* When the spool's file was removed: no chunk is handed out any more, and the space of unused chunks is given
+ * back. True: it was removed since the last call. */
+bool chunks_end_if_removed(void);
+
+/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
+ */
+void chunks_atfork_child(void);
+
+/* Texts longer than this are cut: 16 KiB name anything. */
+#define WRITER_TEXT_MAX ((uint32_t)TEXT_MAX)
+
+/* Records turned away in a row before the one that was begun is abandoned. */
+#define WRITER_BUDGET 16u
+
+/* This thread's. What every record passes is inline below; the rest is in writer.c. */
+struct writer {
+    struct spool_chunk *chunk;
+    char *next;          /* where the next record comes … */
+    char *end;           /* … before this; both NULL without a chunk */
+    uint32_t generation; /* of the chunk: a forked child leaves it */
+    uint32_t next_bytes; /* of the next chunk, 0: it is the first */
+    uint32_t thread;
+    uint32_t turned_away; /* records, since one was last begun */
+    uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
+    char comm[16];        /* the thread's name, as it was recorded last; empty: not yet */
+};
+extern __thread struct writer this_writer;
+
+/* Bytes of data in its chunk. */
+static inline uint64_t writer_used(const struct writer *mine)
+{
+    return (uint64_t)(mine->next - chunk_data(mine->chunk));
+}
+
+/* A fresh chunk for this thread, with space for a record of BYTES; the one before is full, or the parent's. False:
+ * there spool is full, or the child was not announced (fork_watch.h), and it is counted. */
+bool writer_renew(struct writer *mine, uint32_t bytes) __attribute__((cold));
+/* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
+ * before was abandoned; else the caller's is turned away. */
+bool writer_abandon(struct writer *mine) __attribute__((cold));
+
+static inline void writer_note_begun(struct writer *mine)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rsp, %0" : "=m"(mine->begun));
+#else
+    mine->begun = (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/* Finding a thread-local variable takes a call, and compilers repeat the call rather than keep its result. */
+static inline struct writer *writer_mine(void)
+{
+    struct writer *mine = &this_writer;
+    __asm__("" : "+r"(mine));
+    return mine;
+}
+
+/* Space for a record of BYTES, in which anything may stand: space that was used before is not blank. NULL: not
+ * recorded, and counted. */
+static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
+{
+    if (mine->begun && !writer_abandon(mine))
+        return NULL;
+    writer_note_begun(mine);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bool fits = (uintptr_t)mine->next + bytes <= (uintptr_t)mine->end && mine->generation == fork_generation();
+    if (!fits && !writer_renew(mine, bytes)) {
+        mine->begun = 0;
+        return NULL;
+    }
+    return mine->next;
+}
+
+/* Begins a record of BYTES at TIME (CLOCK_REALTIME, ns): writes its head, and zeros the rest of the first SIZE bytes
+ * and the last word, in which a text may end. The caller writes what is between. */
+static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
+                                    uint64_t time)
+{
+    char *at = writer_reserve(mine, bytes);
+    if (!at)
+        return NULL;
+    memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
+    memset(at, 0, size);
+    *(struct spool_record *)at = (struct spool_record){.type = (uint16_t)type, .bytes = bytes, .time = time};
+    return at;
+}
+
+/* Begins a record without a text. */
+static inline void *writer_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
+{
+    return writer_begin_in(writer_mine(), type, bytes, bytes, time);
+}
+
+/* Makes the record last begun by this thread visible, unless it was abandoned. */
+static inline void writer_commit_in(struct writer *mine, const struct spool_record *record)
+{
+    if ((const char *)record != mine->next)
+        return;
+    mine->next += record->bytes;
+    __atomic_store_n(&mine->chunk->used, writer_used(mine), __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    mine->begun = 0;
+}
+
+static inline void writer_commit(const struct spool_record *record)
+{
+    writer_commit_in(writer_mine(), record);
+}
+
+/* Writes a struct spool_NAME without a text, with this thread's struct writer. What follows initialises its other
+ * members, and is evaluated before the record is begun. */
+#define record_write_in(by_writer, kind, name, at_time, ...)                                                 \
+    do {                                                                                                     \
+        const struct spool_##name written = {                                                                \
+            .head = {.type = (kind), .bytes = sizeof(struct spool_##name), .time = (at_time)}, __VA_ARGS__}; \
+        struct writer *by = (by_writer);                                                                     \
+        struct spool_##name *at = (void *)writer_reserve(by, sizeof(written));                               \
+        if (at) {                                                                                            \
+            *at = written;                                                                                   \
+            writer_commit_in(by, &at->head);                                                                 \
+        }                                                                                                    \
+    } while (0)
+
+#define record_write(kind, name, at_time, ...) record_write_in(writer_mine(), kind, name, at_time, __VA_ARGS__)
+
+/* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
+void writer_sleep(void);
+
+/* At the end of the process: records the names that its threads have now, which they may have got after their first
+ * record. Not in a sandbox (seccomp), which may end the process for it. */
+void writer_name_threads(void);
+
+/* This thread's gettid(), without a system call but for the first time. */
+uint32_t writer_thread(void);
+
+/* --- records that end with a text --- */
+
+/* How many bytes are kept of a text of LENGTH. */
+static inline uint32_t record_text_kept(uint32_t length)
+{
+    return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
+}
+
+/* Returns that, too, and counts a text that is cut. */
+static inline uint32_t record_text_cut(uint32_t length)
+{
+    if (length > WRITER_TEXT_MAX)
+        __atomic_add_fetch(&spool_file_header()->losses.cut_texts, 1, __ATOMIC_RELAXED);
+    return record_text_kept(length);
+}
+
+/* Writes the first KEPT bytes of TEXT, which is longer, to AT, with the hash of the whole. */
+void record_put_cut(char *at, struct gputrace_text text, uint32_t kept) __attribute__((cold));
+
+/* Writes the KEPT bytes of TEXT to AT, likewise where that is less than the whole. */
+static inline void record_put_text(char *at, struct gputrace_text text, uint32_t kept)
+{
+    if (text.length > kept)
+        record_put_cut(at, text, kept);
+    else if (kept > 0)
+        memcpy(at, text.bytes, kept);
+}
+
+/* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT and then MORE, each cut where it
+ * is too long: symbols at SPOOL_SYMBOL_MAX, which is not counted. The rest is complete but for its head, in which only
+ * the flags are set; FLAGS are added. False: it is not recorded. */
+bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
+                        uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
+
+/* Writes a struct spool_NAME with a text; what follows initialises its other members. */
+#define record_write_text(type, name, time, with_text, ...)                                                      \
+    record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
+                       offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
+
+#endif
