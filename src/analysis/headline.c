@@ -1,4 +1,5 @@
 /* The first line of a report. */
+#include "analysis/render/render_paragraphs.h"
 #include "analysis/report.h"
 
 #include <string.h>

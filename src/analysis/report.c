@@ -10,6 +10,8 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "common/threads.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_reader.h"
 #include "analysis/selection/filter.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/heap.h"
@@ -40,12 +42,12 @@ static int check_readable_twice(const struct report_options *options, const char
     return 0;
 }
 
-/* Reads the trace at PATH once, quietly, as warnings come with the second time. TAKE gets FIRST and each event. Returns
- * 0, or -1 after error(). */
+/* Reads the trace at PATH once, quietly, as warnings come with the second time. RECEIVE is called with FIRST and each
+ * event. Returns 0, or -1 after error(). */
 static int read_first(const struct report_options *options, const char *path, struct trace *first,
-                      int (*take)(void *first, struct event_fields *event))
+                      int (*receive)(void *first, struct event_fields *event))
 {
-    const struct fields_receiver receiver = {.context = first, .event = take, .metadata = trace_take_metadata};
+    const struct fields_receiver receiver = {.context = first, .event = receive, .metadata = trace_receive_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
     if (check_readable_twice(options, path) < 0)
         return -1;
@@ -64,7 +66,7 @@ static bool has_event(const struct trace *first)
 
 static int take_one_event(void *first, struct event_fields *event)
 {
-    return trace_take_event(first, event) < 0 || has_event(first) ? -1 : 0;
+    return trace_receive_event(first, event) < 0 || has_event(first) ? -1 : 0;
 }
 
 bool report_can_read(const char *path)
@@ -81,7 +83,7 @@ int report_has_rank(const struct report_options *options, const char *path, stru
 {
     struct trace first;
     trace_init(&first, options);
-    int status = read_first(options, path, &first, trace_take_event), has = 0;
+    int status = read_first(options, path, &first, trace_receive_event), has = 0;
     for (size_t i = 0; i < first.ranks.count && status == 0; i++) {
         has |= first.ranks.items[i].rank == options->filter.rank.number;
         status = filter_found_note(found, &options->filter, FILTER_RANK, first.ranks.items[i].rank);
@@ -99,7 +101,7 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     struct trace first;
     trace_init(&first, &options);
     filter_want(filter, &first);
-    int status = ranged ? read_first(&options, input, &first, trace_take_event) : 0;
+    int status = ranged ? read_first(&options, input, &first, trace_receive_event) : 0;
     if (status == 0 && ranged)
         status = filter_windows(filter, &first, input, missed, &times);
     for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
@@ -123,7 +125,7 @@ static int learn(struct filter *filter, struct sections *sections, const char *p
         return 0;
     trace_init(&first, options);
     filter_want(&options->filter, &first);
-    int status = read_first(options, path, &first, trace_take_event);
+    int status = read_first(options, path, &first, trace_receive_event);
     status = status ?: filter_learn(filter, &first, path);
     int64_t start = trace->window.any ? trace->window.first : first.start;
     if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))
@@ -196,7 +198,7 @@ static int give_event(void *context, const struct event_fields *event)
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct sections *sections = ((struct reading *)context)->sections;
-    return dispatcher_wait(&sections->dispatcher) < 0 ? -1 : trace_take_metadata(&sections->trace, key, value);
+    return dispatcher_wait(&sections->dispatcher) < 0 ? -1 : trace_receive_metadata(&sections->trace, key, value);
 }
 
 int report_fill(struct sections *sections, unsigned number, struct table *table)
@@ -294,8 +296,8 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     const struct section *section = sections->all[number].section;
     char title[160];
     snapshot_title(title, sizeof(title), &sections->trace);
-    const struct trace_said said = trace_said(&sections->trace, section_list[number].title);
-    const struct trace_said none = trace_said(&sections->trace, section->none ? section->none : "");
+    const struct trace_phrase said = trace_phrase(&sections->trace, section_list[number].title);
+    const struct trace_phrase none = trace_phrase(&sections->trace, section->none ? section->none : "");
     struct table table = {
         .word = section_list[number].word,
         .title = section == &section_memory_snapshot ? title : said.text,

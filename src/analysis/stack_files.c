@@ -6,6 +6,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/options.h"
+#include "analysis/engine/trace_reader.h"
 #include "analysis/stacks/stacks.h"
 #include "analysis/engine/trace.h"
 #include "common/buffer.h"
@@ -272,7 +273,7 @@ int stack_files_convert(const char *input, const char *path, struct stack_files_
         return -1;
     trace_init(&trace, &options);
     const struct fields_receiver receiver = {
-        .context = &trace, .event = trace_take_event, .metadata = trace_take_metadata};
+        .context = &trace, .event = trace_receive_event, .metadata = trace_receive_metadata};
     trace.wanted.calls = trace.wanted.gpu_ops = trace.wanted.ranges = true;
     trace.wanted.launched_ops = trace.wanted.host_frames = trace.wanted.stacks = true;
     stacks.by_frames = true;

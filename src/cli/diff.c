@@ -20,7 +20,7 @@
 #include "symbols/symbols.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
-#include "analysis/diff/diff_write.h"
+#include "analysis/diff/diff_tables.h"
 
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */

@@ -5,6 +5,7 @@
 #include "analysis/base/busy.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/names.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/idle/stalls.h"
 

@@ -5,6 +5,7 @@
  */
 #include "analysis/engine/errors.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 
 struct phase_group {
     TALLY_SERIES(durations);

@@ -9,6 +9,7 @@
 
 #include "common/lookup.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 
 /* What distinguishes the rows of waits. */
 struct wait_key {
@@ -184,7 +185,7 @@ const struct section section_sync = {
         {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
-    .looks_at = {.calls = true},
+    .indexes = {.calls = true},
     .init = init,
     .event = event,
     .gather = gather,

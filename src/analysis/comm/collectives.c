@@ -13,6 +13,7 @@
 #include "analysis/comm/collective_exposed.h"
 #include "analysis/comm/collective_groups.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 
 enum side { SIDE_CALL, SIDE_KERNEL };
 

@@ -3,6 +3,7 @@
  * and the call that waited.
  */
 #include "analysis/critical/critical_sync.h"
+#include "analysis/engine/trace_known.h"
 
 #include <string.h>
 

@@ -204,7 +204,7 @@ static void add_line(struct report_row *row, struct line *line, int64_t steps)
     }
     line->share = cell_share(line->on, trace_span(row->trace));
     line->word = table_text(row->table, critical_kind_words[line->kind].word);
-    line->what = row_said(row, critical_kind_words[line->kind].text);
+    line->what = row_phrase(row, critical_kind_words[line->kind].text);
     section_row(row, NULL, line);
 }
 
@@ -245,7 +245,7 @@ const struct section section_critical_path = {
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .needs = REPORT_BIT(REPORT_STEPS),
-    .looks_at = {.calls = true, .ranges = true, .operators = true, .timeline = true, .host_calls = true},
+    .indexes = {.calls = true, .ranges = true, .operators = true, .timeline = true, .host_calls = true},
     .init = init,
     .event = event,
     .gather = gather,

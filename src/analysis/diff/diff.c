@@ -1,9 +1,9 @@
 /*
- * What explains the difference of the whole: parts that add up to it exactly. A step has the parts of the section
- * `time`. Those of a run are these:
+ * Explains the difference of the whole by terms that add up to it exactly. The terms of a step are the rows of the
+ * section `time`.
  *
- * A run lasts as long as its GPU is busy and idle. The busy time is that of its kernels, copies and sets, less the time
- * in which several ran at once. With several GPUs, all parts are means over those that were used.
+ * The terms of a run: it lasts as long as its GPU is busy and idle. The busy time is that of its kernels, copies and
+ * sets, less the time in which several ran at once. With several GPUs, all parts are means over those that were used.
  */
 #include "analysis/diff/diff.h"
 
@@ -13,48 +13,49 @@
 #include "common/log.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_judge.h"
+#include "analysis/diff/diff_junit.h"
 #include "analysis/diff/diff_rows.h"
 #include "analysis/diff/diff_write.h"
 
 /* Adds VALUE of trace NUMBER to the mean of its side. */
-static void add_mean(const struct diff *diff, struct diff_part *part, size_t number, double value)
+static void add_mean(const struct diff *diff, struct diff_term *term, size_t number, double value)
 {
     enum diff_side side = diff_side_of(diff, number);
-    *(side == BEFORE ? &part->before : &part->after) += value / (double)diff->options->counts[side];
+    *(side == BEFORE ? &term->before : &term->after) += value / (double)diff->options->counts[side];
 }
 
-/* Adds a row's totals to PART, and takes them from REST. */
-static void add_row(const struct diff *diff, const struct diff_row *row, struct diff_part *part, struct diff_part *rest)
+/* Sets TERM to the totals of a row, and takes them from REST. */
+static void add_row(const struct diff *diff, const struct diff_row *row, struct diff_term *term, struct diff_term *rest)
 {
-    *part = (struct diff_part){.kind = PART_ROW, .row = row};
+    *term = (struct diff_term){.kind = TERM_ROW, .row = row};
     for (size_t i = 0; i < diff->traces; i++) {
         double total = row->samples[i].total / (double)diff->wholes[i].gpus;
-        add_mean(diff, part, i, total);
+        add_mean(diff, term, i, total);
         add_mean(diff, rest, i, -total);
     }
 }
 
-static bool is_something(const struct diff_part *part)
+static bool is_something(const struct diff_term *term)
 {
-    return fabs(part->before) >= 0.5 || fabs(part->after) >= 0.5;
+    return fabs(term->before) >= 0.5 || fabs(term->after) >= 0.5;
 }
 
 static int by_difference(const void *left, const void *right)
 {
-    double a = fabs(diff_part_difference(left)), b = fabs(diff_part_difference(right));
+    double a = fabs(diff_term_difference(left)), b = fabs(diff_term_difference(right));
     return (a < b) - (a > b);
 }
 
-/* The parts of a step, behind those of the run; else those are the causes. */
+/* Sets the causes: the terms of a step, which lie behind those of the run, or the terms of the run. */
 static void find_causes(struct diff *diff)
 {
-    struct diff_part *causes = diff->parts + (diff->by_steps ? diff->part_count : 0);
+    struct diff_term *causes = diff->terms + (diff->by_steps ? diff->term_count : 0);
     diff->causes = causes;
-    diff->cause_count = diff->by_steps ? 0 : diff->part_count;
+    diff->cause_count = diff->by_steps ? 0 : diff->term_count;
     for (size_t i = 0; i < diff->rows.count && diff->by_steps; i++) {
         const struct diff_row *row = &diff->rows.items[i];
         if (row->section == REPORT_TIME)
-            causes[diff->cause_count++] = (struct diff_part){PART_ROW, row, row->totals[BEFORE], row->totals[AFTER]};
+            causes[diff->cause_count++] = (struct diff_term){TERM_ROW, row, row->totals[BEFORE], row->totals[AFTER]};
     }
     qsort(causes, diff->cause_count, sizeof(*causes), by_difference);
     for (size_t i = 0; i < diff->cause_count; i++) {
@@ -63,12 +64,12 @@ static void find_causes(struct diff *diff)
     }
 }
 
-/* Makes diff.parts, those with the largest difference first. Returns 0, or -1: no memory. */
+/* Makes diff.terms, the largest first. Returns 0, or -1: no memory. */
 static int explain(struct diff *diff)
 {
-    struct diff_part overlap = {.kind = PART_OVERLAP}, idle = {.kind = PART_IDLE};
-    diff->parts = calloc(2 * diff->rows.count + 2, sizeof(*diff->parts));
-    if (!diff->parts)
+    struct diff_term overlap = {.kind = TERM_OVERLAP}, idle = {.kind = TERM_IDLE};
+    diff->terms = calloc(2 * diff->rows.count + 2, sizeof(*diff->terms));
+    if (!diff->terms)
         return -1;
     for (size_t i = 0; i < diff->traces; i++) {
         enum diff_side side = diff_side_of(diff, i);
@@ -80,13 +81,13 @@ static int explain(struct diff *diff)
         const struct diff_row *row = &diff->rows.items[i];
         enum comparable_part part = diff_comparable(row->section)->part;
         if (part != PART_OF_NONE && diff->compared[row->section])
-            add_row(diff, row, &diff->parts[diff->part_count++], part == PART_OF_GPU_TIME ? &overlap : &idle);
+            add_row(diff, row, &diff->terms[diff->term_count++], part == PART_OF_GPU_TIME ? &overlap : &idle);
     }
     if (is_something(&overlap))
-        diff->parts[diff->part_count++] = overlap;
+        diff->terms[diff->term_count++] = overlap;
     if (is_something(&idle))
-        diff->parts[diff->part_count++] = idle;
-    qsort(diff->parts, diff->part_count, sizeof(*diff->parts), by_difference);
+        diff->terms[diff->term_count++] = idle;
+    qsort(diff->terms, diff->term_count, sizeof(*diff->terms), by_difference);
     find_causes(diff);
     return 0;
 }

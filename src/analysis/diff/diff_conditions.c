@@ -1,3 +1,6 @@
+/*
+ * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of the whole and sections.
+ */
 #include "analysis/diff/diff_conditions.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Tests each figure of all rows, within modes where a row has two, then adjusts the chances of all tests of the GPU and
+ * of the host for their numbers.
+ */
 #include "analysis/diff/diff_judge.h"
 
 #include <math.h>

@@ -1,15 +1,18 @@
 /*
- * JUnit's XML, as CI systems read it. Each condition of --fail-on is a test case; without conditions, each section is
- * one, which fails if something in it became slower, larger or more for sure.
+ * Each condition of --fail-on is a test case; without conditions, each section is one, which fails if a row of it
+ * surely became slower, larger or more frequent.
  */
+#include "analysis/diff/diff_junit.h"
+
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/text.h"
 #include "analysis/diff/diff_words.h"
-#include "analysis/diff/diff_write.h"
+#include "analysis/diff/diff_conditions.h"
 
-/* TEXT for an attribute or between tags: XML knows no control characters but these, and no bytes that are not UTF-8. */
+/* Writes TEXT for an attribute or between tags. XML has only two control characters, and no bytes that are not UTF-8.
+ */
 static void write_escaped(struct buffer *out, const char *text)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {

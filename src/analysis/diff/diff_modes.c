@@ -1,3 +1,7 @@
+/*
+ * Cuts the sorted values at the largest gap, or where the deviation is least; then averages the differences of the
+ * modes by how exactly each shows them.
+ */
 #include "analysis/diff/diff_modes.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
-/* What a reader of a comparison should know besides its figures. */
+/*
+ * Each note is a function that looks at the comparison and passes on a sentence if it has something to note.
+ */
+#include "analysis/diff/diff_notes.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +16,7 @@
 
 struct notes {
     const struct diff *diff;
-    diff_say *say;
+    diff_receiver *receive;
     void *context;
 };
 
@@ -24,7 +28,7 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
     va_start(args, format);
     buffer_vformat(&text, format, args);
     va_end(args);
-    diff_end_line(&text, notes->say, notes->context);
+    diff_end_line(&text, notes->receive, notes->context);
     buffer_release(&text);
 }
 
@@ -50,15 +54,15 @@ static void note_traces(struct notes *notes)
 
 /* --- modes --- */
 
-#define MODES_CHANGE 0.02 /* modes nearer than this hide only changes that matter less */
+#define MODES_CHANGE 0.02 /* closer modes only hide changes that matter less */
 
-/* A row whose change, if it has any, its modes may hide. */
+/* Whether the modes of a row may hide a change. */
 static bool hides_change(const struct diff_row *row)
 {
     return row->apart >= MODES_CHANGE && !row->tiny && row->sure != SURE;
 }
 
-/* The rows that are compared with each other, for the chance that one of them has to be below. */
+/* The number of rows that are compared together, which limits the chance of each. */
 static size_t count_compared(const struct diff *diff)
 {
     size_t count = 1;
@@ -102,9 +106,9 @@ static void note_modes(struct notes *notes)
 
 /* --- ranks of jobs --- */
 
-#define RANKS_LISTED 16 /* of a side in a note */
+#define RANKS_LISTED 16 /* ranks of a side in a note */
 
-/* "0, 1, 2": the ranks of the traces of a side, in their order. */
+/* Writes the ranks of the traces of a side in their order: "0, 1, 2". */
 static void write_ranks(struct buffer *text, const struct diff *diff, enum diff_side side)
 {
     size_t first = side == BEFORE ? 0 : diff->options->counts[BEFORE], count = diff->options->counts[side];
@@ -114,7 +118,7 @@ static void write_ranks(struct buffer *text, const struct diff *diff, enum diff_
         buffer_text(text, " and others");
 }
 
-/* The trace after of the rank of trace BEFORE; NULL: there is none. */
+/* The trace after with the rank of trace BEFORE, or NULL. */
 static const struct diff_whole *same_rank(const struct diff *diff, size_t before)
 {
     for (size_t i = diff->options->counts[BEFORE]; i < diff->traces; i++)
@@ -123,7 +127,7 @@ static const struct diff_whole *same_rank(const struct diff *diff, size_t before
     return NULL;
 }
 
-/* Every trace is of one rank, and no side has a rank twice. */
+/* Whether every trace is of one rank, and no side has a rank twice. */
 static bool are_ranks(const struct diff *diff)
 {
     for (size_t i = 0; i < diff->traces; i++) {
@@ -151,7 +155,7 @@ static void note_differing(struct notes *notes)
     buffer_release(&after);
 }
 
-/* Traces of the ranks of two jobs: figures are means over the ranks, and the rank that changed most is named. */
+/* Notes that the traces are of ranks of two jobs, whose figures are means, and names the rank that changed most. */
 static void note_ranks(struct notes *notes)
 {
     const struct diff *diff = notes->diff;
@@ -181,10 +185,10 @@ static void note_ranks(struct notes *notes)
 
 /* --- a change that all kernels share --- */
 
-#define SHARED_ROWS 4      /* fewer say nothing about the GPU as a whole */
-#define SHARED_LEAST 0.005 /* of 1: a smaller change is not worth a note */
-#define SHARED_NEAR 0.005  /* kernels this near to the middle one changed as it did */
-#define SHARED_MOST 0.8    /* of the kernels' time must be near */
+#define SHARED_ROWS 4      /* fewer rows are too few to judge the GPU */
+#define SHARED_LEAST 0.005 /* a smaller share is not worth a note */
+#define SHARED_NEAR 0.005  /* kernels this close to the median changed alike */
+#define SHARED_MOST 0.8    /* this share of the kernels' time must be close */
 
 static void note_shared(struct notes *notes)
 {
@@ -208,9 +212,9 @@ static void note_shared(struct notes *notes)
     free(items);
 }
 
-void diff_notes(const struct diff *diff, diff_say *say, void *context)
+void diff_notes(const struct diff *diff, diff_receiver *receive, void *context)
 {
-    struct notes notes = {.diff = diff, .say = say, .context = context};
+    struct notes notes = {.diff = diff, .receive = receive, .context = context};
     note_traces(&notes);
     note_ranks(&notes);
     note_modes(&notes);

@@ -287,5 +287,5 @@ void diff_release(struct diff *diff)
     pretty_names_release(&diff->pretty);
     interner_release(&diff->names);
     free(diff->wholes);
-    free(diff->parts);
+    free(diff->terms);
 }

@@ -93,11 +93,11 @@ struct diff_row {
     const struct diff_test *why; /* the test that says so; NULL: it appeared or vanished, or there is none */
 };
 
-/* A part of the difference of the whole; parts add up to it. */
-struct diff_part {
-    enum diff_part_kind { PART_ROW, PART_OVERLAP, PART_IDLE } kind;
-    const struct diff_row *row; /* of PART_ROW */
-    double before, after;       /* ns, means of the traces; of PART_OVERLAP negative */
+/* A term of the difference of the whole. All terms add up to it. */
+struct diff_term {
+    enum diff_term_kind { TERM_ROW, TERM_OVERLAP, TERM_IDLE } kind;
+    const struct diff_row *row; /* TERM_ROW: the row */
+    double before, after;       /* ns, means of the traces; negative for TERM_OVERLAP */
 };
 
 /* Times of a whole trace in ns; those of GPUs are means over the GPUs that were used. */
@@ -123,9 +123,9 @@ struct diff {
     ARRAY(struct diff_row) rows;
     bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
     const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */
-    struct diff_part *parts;                      /* of the difference of the whole, largest first: see diff.c */
-    size_t part_count;
-    const struct diff_part *causes; /* parts of a step, else of the run, in the same order */
+    struct diff_term *terms;                      /* of the difference of the whole, largest first: see diff.c */
+    size_t term_count;
+    const struct diff_term *causes; /* the terms of a step, else of the run, largest first */
     size_t cause_count;
     double explained[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
 };
@@ -140,9 +140,9 @@ static inline enum diff_side diff_side_of(const struct diff *diff, size_t trace)
     return trace < diff->options->counts[BEFORE] ? BEFORE : AFTER;
 }
 
-static inline double diff_part_difference(const struct diff_part *part)
+static inline double diff_term_difference(const struct diff_term *term)
 {
-    return part->after - part->before;
+    return term->after - term->before;
 }
 
 static inline const struct comparable *diff_comparable(unsigned section)

@@ -1,4 +1,7 @@
-#include "analysis/diff/diff_write.h"
+/*
+ * Fills the tables of a comparison: the terms of the difference, and the rows of each section.
+ */
+#include "analysis/diff/diff_tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +32,7 @@ void diff_table_release(struct diff_table *made)
     *made = (struct diff_table){0};
 }
 
-/* Rows of a table for people, and of one that is not the last on the first screen. */
+/* Rows of a table for people, and of a table on the first screen other than that of kernels. */
 #define TOP_FOR_PEOPLE 10
 #define TOP_ON_SCREEN 5
 
@@ -44,54 +47,53 @@ static int table_end(struct diff_table *made, const struct diff *diff)
     return table_sort(made->table, -1, options->top == REPORT_TOP_OWN ? usual : options->top);
 }
 
-/* --- what explains the whole --- */
+/* --- terms --- */
 
-enum { PART_DIFFERENCE, PART_SHARE, PART_BEFORE, PART_AFTER, PART_KIND, PART_NAME, PART_COLUMNS };
-static const struct column part_columns[PART_COLUMNS] = {
-    [PART_DIFFERENCE] = {"difference", "Difference", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
-    [PART_SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
-    [PART_BEFORE] = {"before", "Before", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
-    [PART_AFTER] = {"after", "After", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
-    [PART_KIND] = {"kind", "Kind", TYPE_TEXT, 0, .fill = NULL},
-    [PART_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+enum { TERM_DIFFERENCE, TERM_SHARE, TERM_BEFORE, TERM_AFTER, TERM_KIND, TERM_NAME, TERM_COLUMNS };
+static const struct column term_columns[TERM_COLUMNS] = {
+    [TERM_DIFFERENCE] = {"difference", "Difference", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
+    [TERM_BEFORE] = {"before", "Before", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_AFTER] = {"after", "After", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_KIND] = {"kind", "Kind", TYPE_TEXT, 0, .fill = NULL},
+    [TERM_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
 };
 
-/* A difference of the whole below this share of it has no shares: they would be of nothing. Nor has one that is smaller
- * than a part of it, as no share is more than all. */
+/* A difference of the whole below this share has no shares. Nor has one that is smaller than one of its terms. */
 #define SHARES_FROM 0.001
 
-/* Parts that changed by less than this share of the whole, of 1, are not shown unless all are. */
+/* Terms below this share of the whole are only shown with --all. */
 #define LITTLE 0.0005
 
-static bool is_little(const struct diff_part *part, double whole)
+static bool is_little(const struct diff_term *term, double whole)
 {
-    return fabs(diff_part_difference(part)) < LITTLE * whole;
+    return fabs(diff_term_difference(term)) < LITTLE * whole;
 }
 
-int diff_table_parts(struct diff_table *made, const struct diff *diff)
+int diff_table_terms(struct diff_table *made, const struct diff *diff)
 {
-    if (table_init(made, part_columns, PART_COLUMNS, "parts") < 0)
+    if (table_init(made, term_columns, TERM_COLUMNS, "parts") < 0)
         return -1;
     double before = diff->spans[BEFORE], whole = diff->spans[AFTER] - before;
     snprintf(made->title, sizeof(made->title), "What the difference is made of");
-    for (size_t i = 0; i < diff->part_count; i++) {
-        const struct diff_part *part = &diff->parts[i];
+    for (size_t i = 0; i < diff->term_count; i++) {
+        const struct diff_term *term = &diff->terms[i];
         struct cell *cells = table_row(made->table);
         if (!cells)
             return -1;
-        cells[PART_DIFFERENCE] = cell_real(diff_part_difference(part));
-        if (fabs(whole) >= SHARES_FROM * before && fabs(diff_part_difference(&diff->parts[0])) <= fabs(whole))
-            cells[PART_SHARE] = cell_real(100 * diff_part_difference(part) / whole);
-        cells[PART_BEFORE] = cell_real(part->before);
-        cells[PART_AFTER] = cell_real(part->after);
-        cells[PART_KIND] = table_text(made->table, diff_part_kind(part));
-        if (part->kind == PART_ROW)
-            cells[PART_NAME] = table_text(made->table, diff_name(diff, part->row));
+        cells[TERM_DIFFERENCE] = cell_real(diff_term_difference(term));
+        if (fabs(whole) >= SHARES_FROM * before && fabs(diff_term_difference(&diff->terms[0])) <= fabs(whole))
+            cells[TERM_SHARE] = cell_real(100 * diff_term_difference(term) / whole);
+        cells[TERM_BEFORE] = cell_real(term->before);
+        cells[TERM_AFTER] = cell_real(term->after);
+        cells[TERM_KIND] = table_text(made->table, diff_term_kind(term));
+        if (term->kind == TERM_ROW)
+            cells[TERM_NAME] = table_text(made->table, diff_name(diff, term->row));
     }
     if (table_end(made, diff) < 0)
         return -1;
     while (!diff->options->all && diff->options->report.top && made->table->shown > 0 &&
-           is_little(&diff->parts[made->table->shown - 1], before))
+           is_little(&diff->terms[made->table->shown - 1], before))
         made->table->shown--;
     return 0;
 }
@@ -139,7 +141,7 @@ static struct cell cell_count(double count)
 
 static void fill_figures(struct cell *cells, const struct diff_row *row)
 {
-    /* The figure of one occurrence, or of the whole row where there are no occurrences. */
+    /* The figure of one occurrence, or of the whole row if there are no occurrences. */
     const struct diff_test *test = row->each.known ? &row->each : row->total.known ? &row->total : NULL;
     if (test) {
         cells[EACH_CHANGE] = cell_real(diff_percent(test->log.value));
@@ -162,7 +164,7 @@ static void fill_figures(struct cell *cells, const struct diff_row *row)
     cells[TOTAL_AFTER] = cell_real(row->totals[AFTER]);
 }
 
-/* Sure changes first, and among them those that matter most. */
+/* Sorts sure changes first, then by weight. */
 static int by_weight(const void *left, const void *right)
 {
     const struct diff_row *a = *(const struct diff_row *const *)left, *b = *(const struct diff_row *const *)right;
@@ -214,12 +216,12 @@ int diff_table_section(struct diff_table *made, const struct diff *diff, unsigne
     for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
         made->columns[amounts[i]].type = diff_type(section);
     if (!diff_comparable(section)->each)
-        made->columns[DIFFERENCE].flags |= COLUMN_MACHINE; /* there are no occurrences: before and after are totals */
+        made->columns[DIFFERENCE].flags |= COLUMN_MACHINE; /* without occurrences, before and after are totals */
     return add_rows(made, diff, section) < 0 ? -1 : table_end(made, diff);
 }
 
 int diff_check_columns(const struct report_options *options)
 {
-    static const struct report_columns tables[] = {{part_columns, PART_COLUMNS}, {section_columns, COLUMNS}};
+    static const struct report_columns tables[] = {{term_columns, TERM_COLUMNS}, {section_columns, COLUMNS}};
     return report_check_columns(options, tables, sizeof(tables) / sizeof(*tables));
 }

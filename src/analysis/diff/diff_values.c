@@ -1,3 +1,6 @@
+/*
+ * Takes logarithms, estimates the shift of each run by the median of its rows, and the variance that is left.
+ */
 #include "analysis/diff/diff_values.h"
 
 #include <math.h>

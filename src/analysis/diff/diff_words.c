@@ -1,3 +1,6 @@
+/*
+ * Writes amounts, changes and causes with as many digits as it takes to distinguish before and after.
+ */
 #include "analysis/diff/diff_words.h"
 
 #include <math.h>
@@ -54,7 +57,7 @@ static bool is_whole(double value)
     return value == floor(value);
 }
 
-/* Decimals for so many digits in all. */
+/* The decimals for a number of DIGITS in all. */
 static int decimals_for(double value, int digits)
 {
     int whole = fabs(value) < 1 ? 1 : (int)floor(log10(fabs(value))) + 1;
@@ -76,7 +79,7 @@ static void diff_write_amount(struct buffer *out, double value, enum column_type
 void diff_write_change(struct buffer *out, double before, double after, enum column_type type)
 {
     double most = fmax(fabs(before), fabs(after)), least = fmin(fabs(before), fabs(after));
-    if (least > 0 && least < most / 100 && type != TYPE_COUNT) { /* in units of their own */
+    if (least > 0 && least < most / 100 && type != TYPE_COUNT) { /* each in its own unit */
         diff_write_amount(out, before, type);
         buffer_text(out, " → ");
         diff_write_amount(out, after, type);
@@ -85,7 +88,7 @@ void diff_write_change(struct buffer *out, double before, double after, enum col
     struct scale scale = scale_of(most, type);
     bool whole = is_whole(before / scale.size) && is_whole(after / scale.size);
     char texts[DIFF_SIDES][64];
-    for (int digits = DIGITS; digits <= DIGITS_MOST + 1; digits++) { /* at last those of two that are the same */
+    for (int digits = DIGITS; digits <= DIGITS_MOST + 1; digits++) { /* up to the digits of two equal values */
         int shown = digits > DIGITS_MOST ? DIGITS : digits,
             decimals = whole ? 0 : decimals_for(most / scale.size, shown);
         snprintf(texts[BEFORE], sizeof(texts[BEFORE]), "%.*f", decimals, before / scale.size);
@@ -102,7 +105,7 @@ static void write_difference(struct buffer *out, double ns)
     diff_write_amount(out, ns, TYPE_NS);
 }
 
-/* "+14 %", with one decimal below ten; "12 times" of what is more than ten times as much. */
+/* Writes "+14 %", with one decimal below ten; "12 times" for more than ten times as much. */
 static void write_percent(struct buffer *out, double percent)
 {
     if (percent >= 900)
@@ -198,17 +201,17 @@ void diff_write_row_change(struct buffer *out, const struct diff *diff, const st
 
 /* --- the whole --- */
 
-const char *diff_part_kind(const struct diff_part *part)
+const char *diff_term_kind(const struct diff_term *term)
 {
-    if (part->kind == PART_ROW)
-        return diff_comparable(part->row->section)->noun;
-    return part->kind == PART_IDLE ? "GPU idle" : "at the same time";
+    if (term->kind == TERM_ROW)
+        return diff_comparable(term->row->section)->noun;
+    return term->kind == TERM_IDLE ? "GPU idle" : "at the same time";
 }
 
-/* A difference of the whole that is not worth a word, of 1. */
+/* A difference of the whole below this share is not mentioned. */
 #define AS_LONG 0.005
 
-/* A cause below this share of the difference, of 1, is one of the rest. */
+/* A cause below this share of the difference is part of the rest. */
 #define LITTLE 0.01
 
 #define CAUSES 3
@@ -235,29 +238,29 @@ static void write_headline(struct buffer *out, const struct diff *diff)
         buffer_format(out, ", %s)", diff_sure_word(diff_sure_alone(diff->by_steps ? &diff->step : &diff->span)));
 }
 
-/* "+3.01 ms kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)" */
-static void write_cause(struct buffer *out, const struct diff *diff, const struct diff_part *part)
+/* Writes "+3.01 ms kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)" */
+static void write_cause(struct buffer *out, const struct diff *diff, const struct diff_term *term)
 {
-    write_difference(out, diff_part_difference(part));
+    write_difference(out, diff_term_difference(term));
     buffer_char(out, ' ');
-    if (part->kind == PART_ROW) {
-        diff_write_row_change(out, diff, part->row);
+    if (term->kind == TERM_ROW) {
+        diff_write_row_change(out, diff, term->row);
         return;
     }
-    buffer_text(out, part->kind == PART_IDLE ? "idle time of the GPU, " : "GPU operations that others run beside, ");
-    diff_write_change(out, fabs(part->before), fabs(part->after), TYPE_NS);
+    buffer_text(out, term->kind == TERM_IDLE ? "idle time of the GPU, " : "GPU operations that others run beside, ");
+    diff_write_change(out, fabs(term->before), fabs(term->after), TYPE_NS);
 }
 
-void diff_end_line(struct buffer *line, diff_say *say, void *context)
+void diff_end_line(struct buffer *line, diff_receiver *receive, void *context)
 {
     buffer_char(line, '\0');
     if (!line->failure)
-        say(context, line->data);
+        receive(context, line->data);
     line->length = 0;
 }
 
-/* How much longer all takes, and causes that add up to the difference. */
-static void say_summary(const struct diff *diff, diff_say *say, void *context)
+/* Passes on how much longer all takes, and causes that add up to the difference. */
+static void list_summary(const struct diff *diff, diff_receiver *receive, void *context)
 {
     double before = diff->explained[BEFORE], whole = diff->explained[AFTER] - before, rest = whole;
     bool differs = before > 0 && fabs(whole) >= AS_LONG * before;
@@ -269,24 +272,24 @@ static void say_summary(const struct diff *diff, diff_say *say, void *context)
         buffer_text(&line, " · only");
         filter_write(&line, filter);
     }
-    diff_end_line(&line, say, context);
+    diff_end_line(&line, receive, context);
     for (size_t i = 0; differs && i < diff->cause_count && i < CAUSES; i++) {
-        double difference = diff_part_difference(&diff->causes[i]);
+        double difference = diff_term_difference(&diff->causes[i]);
         if (fabs(difference) < LITTLE * fabs(whole))
             break;
         rest -= difference;
         write_cause(&line, diff, &diff->causes[i]);
-        diff_end_line(&line, say, context);
+        diff_end_line(&line, receive, context);
     }
     if (differs && fabs(rest) >= LITTLE * fabs(whole)) {
         write_difference(&line, rest);
         buffer_text(&line, " all others");
-        diff_end_line(&line, say, context);
+        diff_end_line(&line, receive, context);
     }
     buffer_release(&line);
 }
 
-static void say_more(void *sentence, const char *text)
+static void append_line(void *sentence, const char *text)
 {
     struct buffer *out = sentence;
     buffer_text(out, out->length > 0 ? "; " : "");
@@ -295,7 +298,7 @@ static void say_more(void *sentence, const char *text)
 
 void diff_write_summary(struct buffer *out, const struct diff *diff)
 {
-    say_summary(diff, say_more, out);
+    list_summary(diff, append_line, out);
 }
 
 static void write_test(struct buffer *out, const char *label, const struct diff_test *test)
@@ -306,25 +309,24 @@ static void write_test(struct buffer *out, const char *label, const struct diff_
     write_how_sure(out, test, diff_sure_alone(test));
 }
 
-void diff_lines(const struct diff *diff, diff_say *say, void *context)
+void diff_lines(const struct diff *diff, diff_receiver *receive, void *context)
 {
     const struct diff_whole *last = &diff->wholes[diff->traces - 1];
     struct buffer line;
     buffer_init_memory(&line);
-    say_summary(diff, say, context);
+    list_summary(diff, receive, context);
     if (diff->by_steps) {
         write_test(&line, "Run: ", &diff->span);
         buffer_format(&line, "; steps: %s → %s", text_count((uint64_t)diff->wholes[0].steps, NULL).text,
                       text_count((uint64_t)last->steps, NULL).text);
-        diff_end_line(&line, say, context);
+        diff_end_line(&line, receive, context);
     }
     if (diff->busy.before > 0 || diff->busy.after > 0) {
         write_test(&line, "GPU busy: ", &diff->busy);
         write_test(&line, "; idle: ", &diff->idle);
         if (last->gpus > 1)
             buffer_format(&line, "; means of %zu GPUs", last->gpus);
-        diff_end_line(&line, say, context);
+        diff_end_line(&line, receive, context);
     }
     buffer_release(&line);
-    diff_notes(diff, say, context);
 }

@@ -1,3 +1,7 @@
+/*
+ * Writes the lines and the tables of a comparison through the renderers of reports; JSON and HTML have a frame of their
+ * own.
+ */
 #include "analysis/diff/diff_write.h"
 
 #include <string.h>
@@ -5,8 +9,11 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "analysis/diff/diff_judge.h"
+#include "analysis/diff/diff_notes.h"
+#include "analysis/diff/diff_tables.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/render/render.h"
+#include "analysis/render/render_paragraphs.h"
 #include "analysis/report.h"
 #include "analysis/base/table.h"
 
@@ -15,19 +22,20 @@ struct writing {
     const struct diff_outcome *outcomes;
     struct render render;
     bool markdown, json;
-    struct buffer unchanged, more; /* names of sections without a row to show, and of those that are not shown */
+    struct buffer unchanged, more; /* names of sections without a change, and of sections that are not shown */
 };
 
 /* --- lines above the tables --- */
 
-static void write_lines(struct writing *writing, diff_say *say, void *context)
+static void write_lines(struct writing *writing, diff_receiver *receive, void *context)
 {
     struct buffer text;
     buffer_init_memory(&text);
-    diff_lines(writing->diff, say, context);
+    diff_lines(writing->diff, receive, context);
+    diff_notes(writing->diff, receive, context);
     for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
         diff_outcome_write(&text, writing->diff, &writing->outcomes[i]);
-        diff_end_line(&text, say, context);
+        diff_end_line(&text, receive, context);
     }
     buffer_release(&text);
 }
@@ -39,7 +47,7 @@ static void leave_out(struct buffer *list, const char *label, const char *word)
     buffer_format(list, "%s%s", list->length ? ", " : label, word);
 }
 
-/* Of the first screen. */
+/* Whether the table WORD is on the first screen. */
 static bool is_usual(const struct diff *diff, const char *word)
 {
     return strcmp(word, diff->by_steps ? "time" : "parts") == 0 || strcmp(word, "findings") == 0 ||
@@ -64,8 +72,8 @@ static int write_table(struct writing *writing, struct diff_table *made, int sta
 static int write_tables(struct writing *writing)
 {
     struct diff_table made;
-    int status = write_table(writing, &made, diff_table_parts(&made, writing->diff));
-    writing->more.length = 0; /* parts are shown with any section of -r */
+    int status = write_table(writing, &made, diff_table_terms(&made, writing->diff));
+    writing->more.length = 0; /* the table of terms is shown with any section of -r */
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (writing->diff->compared[i])
             status = write_table(writing, &made, diff_table_section(&made, writing->diff, i));
@@ -74,7 +82,7 @@ static int write_tables(struct writing *writing)
 
 /* --- table and markdown --- */
 
-static void say(void *context, const char *text)
+static void receive_line(void *context, const char *text)
 {
     struct writing *writing = context;
     render_line(&writing->render, text);
@@ -84,16 +92,16 @@ static void say(void *context, const char *text)
 
 static int write_for_people(struct writing *writing)
 {
-    write_lines(writing, say, writing);
+    write_lines(writing, receive_line, writing);
     writing->render.any = !writing->markdown; /* an empty line comes before the first table */
-    writing->render.lines += 3;               /* more are below the tables than in a report */
+    writing->render.lines += 3;               /* there are more lines below the tables than in a report */
     int status = write_tables(writing);
     struct buffer *lists[] = {&writing->more, &writing->unchanged};
     if (lists[0]->length || lists[1]->length)
         buffer_char(writing->render.out, '\n');
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         if (lists[i]->length)
-            diff_end_line(lists[i], say, writing);
+            diff_end_line(lists[i], receive_line, writing);
     return status;
 }
 
@@ -114,7 +122,7 @@ static void write_text(struct json_out *json, struct buffer *text)
     buffer_release(text);
 }
 
-static void say_json(void *context, const char *text)
+static void receive_json(void *context, const char *text)
 {
     json_string(context, text);
 }
@@ -171,7 +179,7 @@ static int write_json(struct writing *writing)
     json_key(json, "summary");
     write_text(json, &summary);
     json_key_array(json, "notes");
-    diff_notes(diff, say_json, json);
+    diff_notes(diff, receive_json, json);
     json_end(json);
     write_whole(json, "total", &diff->span);
     write_whole(json, "gpu_busy", &diff->busy);
@@ -185,7 +193,7 @@ static int write_json(struct writing *writing)
 
 /* --- html: a chapter of a page (page.h) --- */
 
-static void say_page(void *page, const char *text)
+static void receive_page(void *page, const char *text)
 {
     page_text(page, text);
 }
@@ -208,7 +216,7 @@ static int write_page(struct writing *writing)
     write_files(page, writing->diff, BEFORE, "before");
     write_files(page, writing->diff, AFTER, "after");
     json_key_array(&page->json, "lines");
-    write_lines(writing, say_page, page);
+    write_lines(writing, receive_page, page);
     json_end(&page->json);
     page_begin_tables(page);
     int status = write_tables(writing);

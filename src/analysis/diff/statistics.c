@@ -1,3 +1,6 @@
+/*
+ * Student's t by the incomplete beta function, moderated variances, Welch's test, and the adjustment of many tests.
+ */
 #include "analysis/diff/statistics.h"
 
 #include <math.h>

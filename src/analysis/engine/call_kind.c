@@ -1,3 +1,6 @@
+/*
+ * Searches tables of function names by API; endings such as _v2 and _ptsz are ignored.
+ */
 #include "analysis/engine/call_kind.h"
 
 #include <string.h>

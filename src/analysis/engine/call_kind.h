@@ -1,5 +1,5 @@
 /*
- * What a call of CUDA's API does, or of another one for accelerators, by its name: all that the analysis asks of it.
+ * What a call of CUDA's API, or of another API for accelerators, does, by its name.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_CALL_KIND_H
 #define GPUTRACE_ANALYSIS_ENGINE_CALL_KIND_H
@@ -18,9 +18,9 @@ enum call_kind {
     CALL_COPY_ASYNC,
     CALL_SET,
     CALL_SET_ASYNC,
-    CALL_SYNC_DEVICE, /* waits for all work of the device, */
-    CALL_SYNC_STREAM, /* of a stream, */
-    CALL_SYNC_EVENT,  /* up to an event */
+    CALL_SYNC_DEVICE, /* waits for all work of the device */
+    CALL_SYNC_STREAM, /* waits for the work of a stream */
+    CALL_SYNC_EVENT,  /* waits for an event */
     CALL_WAIT_EVENT,  /* makes a stream wait for an event */
     CALL_RECORD_EVENT,
     CALL_QUERY, /* whether a stream or an event is done */
@@ -41,7 +41,7 @@ enum call_kind {
  * Unified Runtime or AscendCL. */
 enum call_kind call_kind_of(const char *name);
 
-/* The host waits in a call of this kind until the GPU has done something. */
+/* Whether the host waits for the GPU in a call of this kind. */
 static inline bool call_kind_waits(enum call_kind kind)
 {
     return kind == CALL_SYNC_DEVICE || kind == CALL_SYNC_STREAM || kind == CALL_SYNC_EVENT || kind == CALL_COPY;
@@ -52,12 +52,12 @@ static inline bool call_kind_launches(enum call_kind kind)
     return kind >= CALL_LAUNCH && kind <= CALL_SET_ASYNC;
 }
 
-/* The kinds of calls by the numbers of their names, each found out once. All zero is empty. */
+/* The kinds of calls by the numbers of their names, each searched once. All zero is empty. */
 struct call_kinds {
-    ARRAY(char) items; /* by the name: kind + 1; 0: not asked yet */
+    ARRAY(char) items; /* by the number of the name: kind + 1; 0: not searched yet */
 };
 
-/* The kind of the call whose name is text NAME of STRINGS; CALL_OTHER if memory runs out. */
+/* The kind of the call whose name is text NAME of STRINGS; CALL_OTHER without memory. */
 enum call_kind call_kinds_find(struct call_kinds *kinds, const struct interner *strings, uint32_t name);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Keeps each path once, and splits the paths into names after the last event.
+ */
 #include "analysis/engine/captured.h"
 
 #include "common/lookup.h"
@@ -5,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Between two names, and in place of outer ones that are left out: trace/meaning/gpu/captures.c. */
+/* The text between two names, and the text for outer names that are left out: trace/meaning/gpu/captures.c. */
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
 
@@ -26,7 +29,7 @@ uint32_t captured_add(struct captured *captured, uint32_t text)
     return (uint32_t)(path - captured->paths.items) + 1;
 }
 
-/* Ranges of one name may be within one another. */
+/* Whether PATH has NAME already, as ranges of one name may nest. */
 static bool is_known(const struct captured *captured, const struct captured_path *path, uint32_t name)
 {
     for (uint32_t i = 0; i < path->count; i++)

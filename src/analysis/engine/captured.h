@@ -1,6 +1,5 @@
 /*
- * What was open when replayed GPU operations were captured into their graphs: the argument "captured in", a path of
- * names. A path is kept once, with the numbers of its names.
+ * The ranges that were open when GPU operations of a graph were captured: the argument "captured in", a path of names.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_CAPTURED_H
 #define GPUTRACE_ANALYSIS_ENGINE_CAPTURED_H
@@ -27,10 +26,10 @@ void captured_release(struct captured *captured);
 
 #define CAPTURED_NO_MEMORY UINT32_MAX
 
-/* The number of a path, from 1 on. CAPTURED_NO_MEMORY. */
+/* Returns the number of a path, from 1 on, or CAPTURED_NO_MEMORY. */
 uint32_t captured_add(struct captured *captured, uint32_t text);
 
-/* After the last path: finds its names, which STRINGS has afterwards. Returns 0, or -1: no memory. */
+/* Splits all paths into names, which are added to STRINGS, after the last path. Returns 0, or -1: no memory. */
 int captured_split(struct captured *captured, struct interner *strings);
 
 static inline const struct captured_path *captured_path(const struct captured *captured, uint32_t number)

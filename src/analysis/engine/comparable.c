@@ -1,3 +1,6 @@
+/*
+ * Finds the columns of a section by their words, and reads cells of rows in their original order.
+ */
 #include "analysis/engine/comparable.h"
 
 #include "common/buffer.h"

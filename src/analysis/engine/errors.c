@@ -1,3 +1,6 @@
+/*
+ * Tables of the answers that are not failures, and counts of failures by code, and by function and code.
+ */
 #include "analysis/engine/errors.h"
 
 #include <inttypes.h>
@@ -18,10 +21,10 @@
 #define PEER_ACCESS_ENABLED 704 /* already */
 #define PEER_ACCESS_NOT_ENABLED 705
 
-/* Calls that return an error without having failed. */
+/* Errors that are not failures. */
 static const struct answer {
     const char *function;
-    int64_t code; /* 0: whatever it is */
+    int64_t code; /* 0: any error */
 } answers[] = {
     {"cudaGetLastError", 0},
     {"cudaPeekAtLastError", 0},
@@ -48,7 +51,7 @@ static const struct answer {
     {"cuGetProcAddress", NOT_FOUND},
 };
 
-/* Some tracers write the function's version or variant behind it: cudaStreamQuery_ptsz_v7000. */
+/* Whether NAME is the function, perhaps with a version or variant behind it: cudaStreamQuery_ptsz_v7000. */
 static bool is_function(const char *name, const char *function)
 {
     size_t length = strlen(function);
@@ -142,7 +145,7 @@ int failures_add(struct failures *failures, const struct event_fields *event)
     return 0;
 }
 
-/* Errors after which CUDA cannot be used any more in a process, of CUresult and cudaError_t alike. */
+/* Errors after which a process cannot use CUDA any more; CUresult and cudaError_t have the same numbers. */
 static const struct {
     int64_t code;
     const char *words;

@@ -1,5 +1,5 @@
 /*
- * Errors that CUDA's calls returned: which of them are failures, how often each came, and how they are written:
+ * Errors that CUDA's calls returned: which are failures, how often each occurred, and their names:
  * "cudaErrorInvalidValue (1)".
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
@@ -26,24 +26,23 @@ struct errors {
 };
 
 /*
- * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
- * call's failure, and "not ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an
- * answer, too: NCCL asks for kernels that it then does not use, and a launch of such a kernel fails itself.
- * Programs also enable access to a peer that is enabled already, ask whether a pointer is CUDA's, and look for
- * functions of newer drivers.
+ * Whether the call of EVENT failed. cudaGetLastError and cudaPeekAtLastError return an earlier call's failure, and "not
+ * ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an answer, too: NCCL
+ * queries kernels that it then does not use, and a launch of such a kernel fails itself. Programs also enable access to
+ * a peer that is enabled already, query whether a pointer is CUDA's, and search for functions of newer drivers.
  */
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
 
-/* Counts the failure that EVENT is about. */
+/* Counts the failed call EVENT. */
 void errors_add(struct errors *errors, const struct event_fields *event);
 
-/* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty when none came. */
+/* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty if there are none. */
 struct cell errors_cell(const struct errors *errors, struct table *table);
 
 /* The error CODE of CUDA's runtime, or of its driver. */
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
-/* What CODE, of CUDA's driver or runtime, says when CUDA cannot be used any more after it; NULL: it can. */
+/* The meaning of CODE, of CUDA's driver or runtime, if CUDA cannot be used any more after it; else NULL. */
 const char *error_lasting_words(int64_t code);
 
 /* --- failed calls, by function and error --- */

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/value_text.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"
 
 const struct rule *const finding_rules[] = {
@@ -153,7 +154,7 @@ void findings_share_idle(struct findings *findings)
 
 int finding_format(struct finding *finding, const char *format, ...)
 {
-    FORMAT_FIELD(text, trace_said(finding->trace, format).text);
+    FORMAT_FIELD(text, trace_phrase(finding->trace, format).text);
 }
 
 int finding_advise(struct finding *finding, const char *format, ...)

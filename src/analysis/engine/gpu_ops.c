@@ -1,3 +1,7 @@
+/*
+ * Sorts calls and operations by correlation id and joins them in one walk. Calls of several processes with one id are
+ * told apart by the process, else by time.
+ */
 #include "analysis/engine/gpu_ops.h"
 
 #include <stdlib.h>
@@ -66,7 +70,7 @@ const struct call *calls_join_find(struct calls_join *join, int64_t correlation,
     return calls_join_find_of(join, correlation, time, CALLS_ANY_PROCESS);
 }
 
-/* Of calls that start at one time, the last is that of the first process. */
+/* Sorts by start; of calls that start at one time, that of the first process comes last. */
 static int by_time(const void *left, const void *right, void *context)
 {
     const struct calls_join_call *same = context;
@@ -83,7 +87,7 @@ static int sort_by_time(struct calls_join *join)
     return 0;
 }
 
-/* Of several processes. */
+/* The call of one of several processes: the last that started by TIME, else the first. */
 static struct calls_join_call *find_by_time(struct calls_join *join, int64_t time)
 {
     const struct calls_join_call *same = join->same.items;
@@ -115,7 +119,7 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
     }
     if (join->same.count == 0)
         return NULL;
-    struct calls_join_call *found = join->same.items; /* mostly the only one */
+    struct calls_join_call *found = join->same.items; /* usually the only one */
     if (join->same.count > 1)
         found = find_by_process(join, process) ?: find_by_time(join, time);
     join->again = found->found;

@@ -2,8 +2,8 @@
  * API calls and GPU operations of a trace, and which call started which operation: they are joined by correlation id at
  * the end, as a call may come after its operation. Every node of a graph is joined with the launch of the graph.
  *
- * Where several calls have one correlation id and process, the outermost counts, as the driver's call is within the
- * runtime's: it is the first to start, and the last of those to end.
+ * If several calls have one correlation id and process, as a call of the runtime and the driver's call in it, the
+ * outermost counts: the first to start, and of those the last to end.
  *
  * Calls and operations are records in sorters: they are added with sorter_add() or gpu_ops_add(), and can be walked and
  * joined after sorter_ready().
@@ -35,24 +35,24 @@ void calls_init(struct sorter *calls, struct sorter_space *space);
  * on at a time. */
 struct calls_walk {
     struct sorter_walk walk;
-    uint32_t correlation, process; /* of the last */
-    bool any;                      /* there was one */
+    uint32_t correlation, process; /* of the last call, if ANY was read */
+    bool any;
 };
 
 void calls_walk_begin(struct calls_walk *walk, const struct sorter *calls);
-/* NULL: there is no other. Valid until the next call. */
+/* Returns the next call, valid until the next one, or NULL. */
 const struct call *calls_next(struct calls_walk *walk);
 
 /* Finds calls for correlation ids that come in rising order. */
 struct calls_join {
     struct calls_walk walk;
-    const struct call *next;            /* the walk's, of a later id */
-    ARRAY(struct calls_join_call) same; /* of the id asked about last, one for each process, by process */
-    ARRAY(uint32_t) by_time;            /* numbers of these by their start; empty: nobody has asked so far */
+    const struct call *next;            /* the next call of the walk, of a later id */
+    ARRAY(struct calls_join_call) same; /* the calls of the last id, one for each process, by process */
+    ARRAY(uint32_t) by_time;            /* indices of these by start; empty: not sorted yet */
     int64_t correlation;
     bool again; /* the call found last had been found before */
     bool no_memory;
-    /* If set after calls_join_begin(): gets each call that was not found. Returns 0, or -1: no memory. */
+    /* Called for each call that was not found, if it is set after calls_join_begin(). Returns 0, or -1: no memory. */
     int (*missed)(void *context, const struct call *call);
     void *context;
 };
@@ -63,13 +63,13 @@ struct calls_join_call {
 };
 
 void calls_join_begin(struct calls_join *join, const struct sorter *calls);
-/* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
- * there is none. Valid until the next call. */
+/* Returns the call of CORRELATION; of several processes with this id, the last that started by TIME, else the first; or
+ * NULL. It is valid until the next call. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
-/* The same, but the call of this process, an index, comes first. CALLS_ANY_PROCESS: it is not known. */
+/* As calls_join_find(), but a call of PROCESS, an index, is preferred. CALLS_ANY_PROCESS: the process is not known. */
 #define CALLS_ANY_PROCESS UINT32_MAX
 const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process);
-/* After the last: calls missed() for all calls that are left. */
+/* Calls missed() for all remaining calls, after the last question. */
 void calls_join_miss_rest(struct calls_join *join);
 /* Returns 0, or -1: no memory, or after error(). */
 int calls_join_end(struct calls_join *join);
@@ -91,29 +91,28 @@ struct gpu_op {
     uint8_t category;
     uint32_t device;   /* index in trace.devices */
     uint32_t captured; /* number in trace.captured; 0: no path is known */
-    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or, with one of these bits: */
-#define GPU_OP_FORWARD (UINT32_C(1) << 31)  /* the line of its forward operator, of trace.strings */
-#define GPU_OP_BACKWARD (UINT32_C(1) << 30) /* the line that called the backward pass, likewise */
+    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or a text with one of these bits */
+#define GPU_OP_FORWARD (UINT32_C(1) << 31)  /* text: the line of its forward operator */
+#define GPU_OP_BACKWARD (UINT32_C(1) << 30) /* text: the line that called the backward pass */
 #define GPU_OP_STACKS GPU_OP_BACKWARD       /* numbers and texts are below */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
 
-/* The event's stream and device are indices of the trace, and CAPTURED as of a struct gpu_op. Returns 0, or -1: no
- * memory. */
+/* Adds an operation. STREAM and DEVICE are indices of the trace, and CAPTURED is as in struct gpu_op. Returns 0, or -1:
+ * no memory. */
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
                 uint32_t captured);
 
-/* The processes whose streams are known, by indices in trace.streams: those of gputrace's traces. Processes have the
+/* The process of each stream, by index in trace.streams. It is known in traces of gputrace, whose processes have the
  * same correlation ids. */
 struct stream_owners { /* as an ARRAY */
     uint32_t *items;   /* CALLS_ANY_PROCESS: not known */
     size_t count, capacity;
 };
 
-/* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
- * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
- * or several. */
+/* Calls EACH for all GPU operations, with the call that started the operation or NULL, by correlation id, until it
+ * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several threads may call it at a time. */
 int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const struct stream_owners *owners,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
 
@@ -124,25 +123,25 @@ int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const
 
 struct launched_op {
     int64_t called;          /* when the call began */
-    int64_t start, duration; /* of the operation, as are: */
+    int64_t start, duration; /* of the operation */
     uint32_t name;           /* of trace.strings */
     uint32_t stream;         /* index in trace.streams */
-    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
+    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known; these come last */
     bool kernel;             /* or a whole graph; else a copy or set */
     uint32_t captured;       /* as of a struct gpu_op */
     uint32_t stack;          /* as of a struct gpu_op */
-    /* autograd_attribute() changes `called` and `thread`, and leaves these: */
-    uint32_t call;     /* the call's name, of trace.strings; EVENT_NO_TEXT: no call is known */
+    /* The call itself, as autograd_attribute() changes `called` and `thread`. */
+    uint32_t call;     /* name of the call, in trace.strings; EVENT_NO_TEXT: no call is known */
     uint32_t launcher; /* the thread of the call */
     int64_t launched;  /* when the call began */
 };
 
-/* By thread, then call: for sorters of records that begin with a struct launched_op. */
+/* The order by thread, then call, for sorters of records that begin with a struct launched_op. */
 int launched_ops_order(const void *left, const void *right);
 
 void launched_ops_init(struct sorter *launched, struct sorter_space *space);
 
-/* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
+/* Fills LAUNCHED when GPU_OPS and CALLS are ready. Returns 0, or -1: no memory, or after error(). */
 int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls,
                         const struct stream_owners *owners);
 

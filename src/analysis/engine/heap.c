@@ -1,3 +1,7 @@
+/*
+ * Applies allocations and releases to groups, and records the peak of each place when it rises. What a group had at the
+ * peak is kept when the group changes for the first time after it.
+ */
 #include "analysis/engine/heap.h"
 
 #include "common/lookup.h"
@@ -45,8 +49,9 @@ static struct heap_group *group_of(struct heap *heap, const struct heap_group_id
     return group;
 }
 
-/* What was allocated when a window began, of which the changes before were not looked at. */
-static void look(const struct heap *heap, struct heap_place *place, int64_t time)
+/* Updates the peak of a place that changed outside of the windows: what was allocated when the next window began
+ * counts. */
+static void update_peak(const struct heap *heap, struct heap_place *place, int64_t time)
 {
     const struct window *window = windows_next(heap->windows, place->changed_at);
     if (!window || window->start > time)
@@ -65,14 +70,15 @@ static void change(struct heap *heap, struct heap_group *group, int64_t by, int6
 {
     struct heap_place *place = &heap->places.items[group->place];
     if (place->unseen)
-        look(heap, place, time);
+        update_peak(heap, place, time);
     if (group->epoch != place->epoch) {
         group->live_then = group->live;
         group->epoch = place->epoch;
     }
     group->live += by;
     place->released = by > 0 ? 0 : sum_of(place->released, bytes);
-    place->bytes = (int64_t)((uint64_t)place->bytes + (uint64_t)(by * bytes)); /* a hostile file may go round */
+    place->bytes =
+        (int64_t)((uint64_t)place->bytes + (uint64_t)(by * bytes)); /* the sum of a damaged file may overflow */
     if (heap->windows && !windows_around(heap->windows, time)) {
         place->unseen = true;
         place->changed_at = time;
@@ -112,7 +118,8 @@ static int allocate(struct heap *heap, struct heap_space *space, const struct he
     uint32_t number = (uint32_t)(group - heap->groups.items);
     lives[index - 1] = (struct heap_live){.group = number, .address = address, .time = time, .used = true};
     uint32_t last = (uint32_t)*place;
-    while (last != 0 && lives[last - 1].next != 0) /* almost never: given out again before its release was seen */
+    while (last != 0 &&
+           lives[last - 1].next != 0) /* rare: the address was allocated again before the event of its release */
         last = lives[last - 1].next;
     if (last == 0)
         *place = index;
@@ -133,8 +140,8 @@ static void note_brief(struct heap_group *group, int64_t lived)
     group->brief.count++;
 }
 
-/* False: it was allocated before the trace begins. */
-static bool give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
+/* Releases the memory at ADDRESS. Returns false if it was allocated before the trace begins. */
+static bool release_memory(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
 {
     uint64_t *place = map_get(&space->oldest, address);
     if (!place)
@@ -175,7 +182,7 @@ static int pass(struct heap *heap, struct heap_space *space)
     return map_each(&space->oldest, keep_live, heap);
 }
 
-/* The addresses of a process, before what happens at TIME. NULL: no memory. */
+/* The addresses of a process before TIME. Returns NULL without memory. */
 static struct heap_space *space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time)
 {
     struct heap_space_id id = {source, process};
@@ -184,7 +191,7 @@ static struct heap_space *space_at(struct heap *heap, enum heap_source source, e
     return passes && pass(heap, space) < 0 ? NULL : space;
 }
 
-/* --- from instants, ours and PyTorch's, to changes of the heap --- */
+/* --- from instants of gputrace and PyTorch to changes of the heap --- */
 
 #define PYTORCH_MEMORY "[memory]"
 
@@ -232,7 +239,7 @@ static int own_event(struct heap *heap, const struct event_fields *event)
         return 0;
     if (allocation)
         return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)memory->address, event->start, outside) : 0;
-    give_back(heap, space, (uint64_t)memory->address, event->start, outside);
+    release_memory(heap, space, (uint64_t)memory->address, event->start, outside);
     return 0;
 }
 
@@ -273,7 +280,7 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
 
 ORDER_BY(by_time, struct heap_step, time, order)
 
-/* What a place has from before the trace. NULL: no memory. */
+/* The group of what a place had before the trace. Returns NULL without memory. */
 static struct heap_group *group_before(struct heap *heap, const struct heap_step *step)
 {
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, 1);
@@ -281,7 +288,7 @@ static struct heap_group *group_before(struct heap *heap, const struct heap_step
     return group_of(heap, &id);
 }
 
-/* The first step of a place says how much was allocated before. */
+/* Adds what was allocated before the trace, which the first step of a place shows. */
 static int start_place(struct heap *heap, const struct heap_step *step)
 {
     size_t places = heap->places.count;
@@ -304,7 +311,7 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
         return -1;
     if (step->bytes > 0)
         return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;
-    if (!give_back(heap, space, step->address, step->time, step->outside)) {
+    if (!release_memory(heap, space, step->address, step->time, step->outside)) {
         struct heap_group *before = group_before(heap, step);
         if (before)
             change(heap, before, step->bytes < -before->live ? -before->live : step->bytes, 1, step->time);
@@ -344,7 +351,7 @@ int heap_finish(struct heap *heap)
     array_release(&heap->steps);
     for (size_t i = 0; i < heap->places.count; i++)
         if (heap->places.items[i].unseen)
-            look(heap, &heap->places.items[i], INT64_MAX);
+            update_peak(heap, &heap->places.items[i], INT64_MAX);
     for (size_t i = 0; i < heap->spaces.count && heap->asked_at != FIELD_ABSENT; i++)
         if (!heap->spaces.items[i].passed && pass(heap, &heap->spaces.items[i]) < 0)
             return -1;

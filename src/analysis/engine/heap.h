@@ -1,9 +1,10 @@
 /*
- * What is allocated while a trace goes by, by its instants of category "memory", or by PyTorch's "[memory]".
+ * The memory that is allocated during a trace, by its instants of category "memory", or by PyTorch's "[memory]".
  *
- * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Kept are what is live and
- * the groups, however many come and go. gputrace writes the instants of a process in their order; PyTorch's come thread
- * by thread, so these are collected, sorted by time and applied at the end.
+ * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Memory is
+ * needed for the groups and for what is live, however many allocations there are. gputrace writes the instants of a
+ * process in their order; PyTorch's come thread by thread, so these are collected, sorted by time and applied at the
+ * end.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HEAP_H
 #define GPUTRACE_ANALYSIS_ENGINE_HEAP_H
@@ -20,11 +21,10 @@
 /* No memory is larger than an address space: greater sizes are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)
 
-/* Allocations that live for less are short-lived. */
+/* Allocations are short-lived if they live for less than this. */
 #define HEAP_BRIEF_NS INT64_C(1000000)
 
-/* The phase of an instant outside of what the report is about (filter.h): it changes what is allocated, and counts in
- * nothing else. */
+/* The phase of an instant outside of the filter (filter.h): it only changes what is allocated. */
 #define HEAP_OUTSIDE '-'
 
 enum heap_source { HEAP_OF_GPUTRACE, HEAP_OF_PYTORCH };
@@ -41,17 +41,17 @@ struct heap_group_id {
 
 struct heap_group {
     uint32_t place;
-    int64_t allocations; /* all there were */
-    int64_t live;        /* of them */
-    int64_t live_asked;  /* of what was allocated before the trace: at the time of --snapshot */
-    int64_t live_then;   /* at the peak of its place, once it changed since */
-    uint64_t epoch;      /* of its place, when that was */
+    int64_t allocations; /* in all */
+    int64_t live;        /* number that is live */
+    int64_t live_asked;  /* live at the time of --snapshot, of memory from before the trace */
+    int64_t live_then;   /* live at the peak of its place, if it changed since then */
+    uint64_t epoch;      /* epoch of its place at that peak */
     struct {
-        int64_t count, time, shortest, longest; /* times that they lived, ns */
-    } brief;                                    /* the short-lived ones */
+        int64_t count, time, shortest, longest; /* lifetimes, ns */
+    } brief;                                    /* of short-lived allocations */
 };
 
-/* Where memory is: what has a peak of its own. */
+/* A place of memory, which has a peak of its own. */
 struct heap_place_id {
     int64_t source;
     event_id process;
@@ -62,13 +62,13 @@ struct heap_place {
     int64_t bytes, peak, peak_at;
     int64_t released;   /* bytes, since the last allocation */
     uint64_t epoch;     /* counts the peaks so far */
-    bool unseen;        /* it changed outside since the peak was looked at, … */
-    int64_t changed_at; /* … last at this time */
+    bool unseen;        /* it changed outside of the windows since the peak was updated */
+    int64_t changed_at; /* the last time at which that happened */
 };
 
 struct heap_live {
     uint32_t group;
-    uint32_t next; /* index + 1 of the next younger one of its address, or of the next free entry */
+    uint32_t next; /* index + 1 of the next younger allocation at its address, or of the next free entry */
     uint64_t address;
     int64_t time;
     bool used;
@@ -77,7 +77,7 @@ struct heap_live {
 /* The addresses of one process. */
 struct heap_space {
     struct map oldest; /* address -> index + 1 of the oldest live allocation there */
-    bool passed;       /* the time of --snapshot */
+    bool passed;       /* the time of --snapshot is over */
 };
 
 struct heap_failure {
@@ -97,8 +97,8 @@ struct heap_step {
 
 struct heap {
     const struct interner *strings;
-    const struct windows *windows; /* what the report is about, the caller's; NULL: all time */
-    int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; FIELD_ABSENT: there is none */
+    const struct windows *windows; /* the time of the report; owned by the caller; NULL: all time */
+    int64_t asked_at;              /* the time of --snapshot; FIELD_ABSENT: there is none */
     struct dense_map group_ids;
     ARRAY(struct heap_group) groups;
     struct dense_map place_ids;
@@ -107,18 +107,18 @@ struct heap {
     ARRAY(struct heap_space) spaces;
     ARRAY(struct heap_live) lives;
     uint32_t free;                /* index + 1 of the first free entry */
-    ARRAY(struct heap_live) then; /* what was live at `asked_at` */
+    ARRAY(struct heap_live) then; /* allocations that were live at `asked_at` */
     ARRAY(struct heap_step) steps;
     ARRAY(struct heap_failure) failures; /* once finished: by time */
 };
 
-/* Texts of events are of STRINGS. */
+/* STRINGS has the texts of events. */
 void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
 /* Adds an instant. Returns 0, or -1: no memory. */
 int heap_event(struct heap *heap, const struct event_fields *event);
-/* After the last. Returns 0, or -1: no memory. */
+/* Applies what was collected, after the last instant. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
 
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
@@ -137,13 +137,13 @@ static inline int64_t heap_group_bytes(const struct heap_group_id *id, int64_t c
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
 #define HEAP_PYTORCH_FAILURE "[OutOfMemory]"
-/* Whether an event is one of PyTorch's caching allocator, which records nothing else. */
+/* Whether an event is of PyTorch's caching allocator. */
 bool heap_is_pytorch(const struct interner *strings, const struct event_fields *event);
 
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0
 
-/* What its allocator of memory of a device type is called. */
+/* The name of PyTorch's allocator for a device type. */
 static inline const char *heap_pytorch_name(uint64_t type)
 {
     return type == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";

@@ -1,9 +1,13 @@
+/*
+ * Sorts samples and states by thread and time into file vectors, and estimates the sampling period by the times between
+ * samples.
+ */
 #include "analysis/engine/host_samples.h"
 
 #include "common/lookup.h"
 #include "common/memory.h"
 
-/* Records that are written before their memory is given back. */
+/* Pages are given back to the kernel after so many records. */
 #define EVICT_AFTER (1 << 20)
 
 struct unsorted_sample {
@@ -54,11 +58,11 @@ int host_samples_add_state(struct host_samples *samples, uint32_t thread, const 
 
 /* --- the end --- */
 
-/* Where that cannot be seen; ns. */
+/* The period if it cannot be estimated; ns. */
 #define USUAL_PERIOD 1000000
 #define PERIOD_MOST (INT64_C(1) << 40) /* 18 minutes */
 
-/* How many times between samples are so long: four counts for each power of two. */
+/* A histogram of times between samples, with four bins for each power of two. */
 struct spacing {
     uint64_t counts[64 * 4], all;
 };
@@ -73,7 +77,7 @@ static void count_spacing(struct spacing *spacing, int64_t ns)
     spacing->all++;
 }
 
-/* A quarter of the times between samples of a thread are shorter: threads do not run all the time. */
+/* The lower quartile of the times between samples of a thread, which does not run all the time. */
 static int64_t quartile(const struct spacing *spacing)
 {
     uint64_t below = 0;
@@ -85,7 +89,7 @@ static int64_t quartile(const struct spacing *spacing)
     return USUAL_PERIOD;
 }
 
-static int keep_samples(struct host_samples *samples)
+static int store_samples(struct host_samples *samples)
 {
     struct spacing spacing = {0};
     struct sorter_walk walk;
@@ -114,8 +118,8 @@ static int keep_samples(struct host_samples *samples)
     return sorter_walk_end(&walk) ?: status;
 }
 
-/* A state that begins within the one before it begins where that ends. */
-static int keep_states(struct host_samples *samples)
+/* Cuts the beginning of a state that overlaps the one before it. */
+static int store_states(struct host_samples *samples)
 {
     struct sorter_walk walk;
     const struct unsorted_state *one;
@@ -145,14 +149,14 @@ static int keep_states(struct host_samples *samples)
 
 int host_samples_finish(struct host_samples *samples)
 {
-    int status = keep_samples(samples) ?: keep_states(samples);
+    int status = store_samples(samples) ?: store_states(samples);
     sorter_release(&samples->unsorted_samples);
     sorter_release(&samples->unsorted_states);
     host_samples_evict(samples);
     return status;
 }
 
-/* --- looking --- */
+/* --- reading --- */
 
 struct host_thread host_samples_thread(const struct host_samples *samples, uint32_t thread)
 {

@@ -1,7 +1,7 @@
 /*
- * What threads of the host did, as far as it was sampled: samples of call stacks while they ran, and times in which
- * they were off the processor. They are kept by thread and time, so that any part of any thread's time can be looked
- * at. Samples with the same stack and name are of one site; what sites mean is in host_sites.h.
+ * CPU samples of threads of the host, and states: times in which they were off the processor. They are sorted by thread
+ * and time, so that any time of any thread can be read. Samples with the same stack and name are of one site;
+ * host_sites.h describes sites.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
 #define GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
@@ -47,9 +47,9 @@ struct host_samples {
     struct sorter unsorted_samples, unsorted_states; /* until host_samples_finish() */
     struct dense_map sites;                          /* struct host_site */
     FILE_VECTOR(struct host_sample) samples;         /* by thread and time */
-    FILE_VECTOR(struct host_state) states;           /* likewise; those of a thread do not overlap */
+    FILE_VECTOR(struct host_state) states;           /* by thread and time; those of a thread do not overlap */
     ARRAY(struct host_thread) threads;               /* by index in trace.threads; it may end early */
-    int64_t period; /* ns between samples of a thread that runs, as far as can be seen */
+    int64_t period;                                  /* estimated ns between samples of a thread that runs */
 };
 
 void host_samples_init(struct host_samples *samples, struct sorter_space *space);
@@ -57,11 +57,11 @@ void host_samples_release(struct host_samples *samples);
 
 /* THREAD: index in trace.threads. Each returns 0, or -1: no memory. */
 int host_samples_add(struct host_samples *samples, uint32_t thread, int64_t time, const struct host_site *site);
-/* The site of STATE is SITE. */
+/* Adds STATE at SITE. */
 int host_samples_add_state(struct host_samples *samples, uint32_t thread, const struct host_state *state,
                            const struct host_site *site);
 
-/* After the last. Returns 0, or -1: no memory, or after warning(). After that several threads may look. */
+/* Sorts all, after the last. Returns 0, or -1: no memory, or after warning(). Then several threads may read. */
 int host_samples_finish(struct host_samples *samples);
 
 /* Whether there are samples; and whether there are states. */
@@ -74,15 +74,15 @@ static inline bool host_samples_any_states(const struct host_samples *samples)
     return samples->states.count > 0;
 }
 
-/* The samples and states of a thread; none of one that was not sampled. */
+/* The samples and states of a thread; none if it was not sampled. */
 struct host_thread host_samples_thread(const struct host_samples *samples, uint32_t thread);
 
-/* The index of the first sample of the thread at or after TIME; and of the first state that ends after TIME. The index
- * behind the thread's last: there is none. */
+/* The index of the first sample of the thread at or after TIME, and of its first state that ends after TIME; if there
+ * is none, the index behind its last. */
 size_t host_samples_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
 size_t host_samples_state_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
 
-/* Gives back the memory of what was looked at. */
+/* Gives the pages that were read back to the kernel. */
 void host_samples_evict(const struct host_samples *samples);
 
 #endif

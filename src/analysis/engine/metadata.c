@@ -14,6 +14,8 @@
 #include "common/text.h"
 #include "analysis/base/table.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 #include "trace/cut.h"
 
 static const cJSON *member_of(const cJSON *object, const char *key)

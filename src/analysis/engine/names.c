@@ -1,3 +1,6 @@
+/*
+ * Shortens names in one pass over the brackets that name_scan.h paired.
+ */
 #include "analysis/engine/names.h"
 
 #include <stdbool.h>
@@ -22,7 +25,7 @@ static void copy(struct shortener *s, size_t count)
     s->at += count;
 }
 
-/* Copies what stands at `at`, or passes over it. False: it is the parameters of the function, which end the name. */
+/* Copies or skips what is at `at`. Returns false at the parameters of the function, which end the name. */
 static bool step(struct shortener *s)
 {
     static const char unnamed[] = "(anonymous namespace)";
@@ -72,7 +75,7 @@ size_t name_shorten(const char *name, size_t length, char *short_name)
     return s.length;
 }
 
-/* --- names of kernels as the user wants to see them --- */
+/* --- --names --- */
 
 static uint32_t shorten(struct trace *trace, uint32_t name)
 {

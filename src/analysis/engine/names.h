@@ -1,5 +1,5 @@
 /*
- * Names of kernels as the user wants to see them (--names).
+ * Names of kernels in the form that --names selects.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_NAMES_H
 #define GPUTRACE_ANALYSIS_ENGINE_NAMES_H
@@ -22,16 +22,15 @@ struct event_fields;
  */
 size_t name_shorten(const char *name, size_t length, char *short_name);
 
-/* Whether name_change() changes any, so that it must be called. Pretty names are made at the end: see pretty_names.h.
- */
+/* Whether name_change() changes names, and must be called. Pretty names are made at the end (pretty_names.h). */
 bool names_are_changed(const struct report_options *options);
 
 /* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
 int name_change(struct trace *trace, struct event_fields *event);
 
-/* Whether a range, an operator or a frame of this name is PyTorch's DataLoader, which gets the next batch. */
+/* Whether a range, operator or frame of this name is PyTorch's DataLoader, which fetches the next batch. */
 bool name_is_data_loader(const char *name);
-/* Whether a range of this name is one of XLA's while it compiles: all but those in which a module runs. */
+/* Whether a range of this name is a compilation of XLA, whose other ranges run a module. */
 bool name_is_compiling(const char *name);
 
 #endif

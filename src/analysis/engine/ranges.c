@@ -1,3 +1,7 @@
+/*
+ * Sorts ranges by thread and start. A walk keeps the open ranges in a stack, in which each links to the range around
+ * it, and removes ended ones when there are many.
+ */
 #include "analysis/engine/ranges.h"
 
 #include "common/lookup.h"
@@ -32,7 +36,7 @@ static struct range range_of(struct ranges *ranges, const struct event_fields *e
                           .shapes = event_operator(event)->shapes};
 }
 
-/* --- those that are started and ended --- */
+/* --- ranges by start and end --- */
 
 void range_starts_release(struct range_starts *starts)
 {
@@ -40,7 +44,7 @@ void range_starts_release(struct range_starts *starts)
     map_release(&starts->last_by_id);
 }
 
-/* The index + 1 of a place; 0: no memory. */
+/* Returns index + 1 of a free entry, or 0 without memory. */
 static uint32_t find_place(struct range_starts *starts)
 {
     uint32_t place = starts->unused;
@@ -63,7 +67,7 @@ struct range *range_starts_push(struct range_starts *starts, uint64_t id)
     return &start->range;
 }
 
-#define DEPTH_MOST 64 /* of ranges of one id among which that of an end's name is looked for */
+#define DEPTH_MOST 64 /* the name of an end is searched among so many ranges of its id */
 
 bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range)
 {
@@ -191,7 +195,7 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
         walk->open.count = 0;
     close_ended(walk, next->start);
     if (walk->open.count >= walk->crowded) {
-        /* Once for as many as are left, so that it costs each range the same however many stay open. */
+        /* The limit doubles with the ranges that stay open, so that the cost of each range does not depend on them. */
         size_t kept = 0;
         for (size_t i = 0; i < walk->open.count; i++)
             if (walk->open.items[i].range.end >= next->start) {

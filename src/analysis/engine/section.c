@@ -1,3 +1,7 @@
+/*
+ * Fills cells of rows from their fields; passes events, operations and the end of the trace on to the wanted sections,
+ * with the sections that these need.
+ */
 #include "analysis/engine/section.h"
 
 #include <stdlib.h>
@@ -7,6 +11,9 @@
 #include "common/threads.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/errors.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_reader.h"
+#include "analysis/engine/trace_stacks.h"
 
 /* --- rows --- */
 
@@ -37,7 +44,7 @@ void section_row(struct report_row *row, const void *key, const void *item)
 
 void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
-    /* The sum of the totals that a column of shares is about. */
+    /* The sum of the totals, which a column of shares refers to. */
     int64_t whole = 0;
     for (size_t i = 0; i < row->table->column_count; i++)
         for (size_t k = 0; row->table->columns[i].fill == fill_share && k < count; k++)
@@ -182,15 +189,15 @@ struct cell fill_cell(struct report_row *row, const struct column *column)
     return *(const struct cell *)row_field(row, column);
 }
 
-struct cell row_said(const struct report_row *row, const char *text)
+struct cell row_phrase(const struct report_row *row, const char *text)
 {
-    return table_text(row->table, trace_said(row->trace, text).text);
+    return table_text(row->table, trace_phrase(row->trace, text).text);
 }
 
-/* For fewer calls and GPU operations, starting threads takes longer than the work. */
+/* With fewer calls and GPU operations, starting threads takes longer than the work. */
 #define SMALL 20000
 
-#define TASK_THREADS 8 /* there are no more long tasks than this */
+#define TASK_THREADS 8 /* the number of long tasks */
 
 const struct section_entry section_list[] = {
 #define SECTION(constant, name, word, title, question) {word, title, &section_##name, REPORT_##constant, question},
@@ -200,7 +207,7 @@ const struct section_entry section_list[] = {
 #undef PART
 };
 
-_Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may take events");
+_Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may read events");
 
 const struct section *section_wanted(const struct report_options *options, unsigned number)
 {
@@ -236,7 +243,7 @@ static int add_to_section(void *context, const struct event_fields *events, size
     const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
     for (size_t i = 0; i < count; i++) {
         const struct event_fields *event = &events[i];
-        /* Sections about slices see slices alone; in the others an event's phase says what it is. */
+        /* Of categories that are slices, other phases are left out. */
         if (category_in(event->category, one->section->categories) &&
             (event->phase == 'X' || !category_in(event->category, sliced)) &&
             one->section->event(one->state, one->trace, event) < 0)
@@ -245,7 +252,7 @@ static int add_to_section(void *context, const struct event_fields *events, size
     return 0;
 }
 
-/* Those that sections in WANTED need, and these themselves. */
+/* The sections in WANTED with all sections that they need. */
 static uint64_t with_needed(uint64_t wanted)
 {
     uint64_t all = wanted;
@@ -267,7 +274,7 @@ static int add_section(struct sections *sections, unsigned number)
     section = one->section;
     struct trace_wanted *wanted = &trace->wanted;
     for (size_t i = 0; i < sizeof(*wanted); i++)
-        ((bool *)wanted)[i] |= ((const bool *)&section->looks_at)[i];
+        ((bool *)wanted)[i] |= ((const bool *)&section->indexes)[i];
     bool joins = section->gpu_op || wanted->launched_ops || wanted->timeline;
     wanted->gpu_ops |= joins;
     wanted->calls |= joins;
@@ -296,7 +303,7 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
     trace->states = sections->states;
-    if (options->format == REPORT_HTML) /* what a page draws besides tables */
+    if (options->format == REPORT_HTML) /* the charts of a page need more */
         trace->wanted.timeline = trace->wanted.host_calls = trace->wanted.launched_ops = trace->wanted.host_frames =
             trace->wanted.ranges = trace->wanted.gpu_ops = trace->wanted.calls = true;
     uint64_t wanted = 0;
@@ -344,7 +351,7 @@ static int gather(void *context)
     return one->section->gather(one->state, one->trace);
 }
 
-/* The names of kernels that --names=pretty shows, if it does. */
+/* Makes the pretty names of kernels for --names=pretty. */
 static int make_names(struct trace *trace)
 {
     const struct pretty_names *more = &trace->names_in_flight;
@@ -365,7 +372,7 @@ int sections_finish(struct sections *sections)
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0) {
-        /* What the sections, and the trace for them, do on their own. */
+        /* The tasks of the sections, and of the trace for them. */
         struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
         size_t count = trace_last_tasks(&sections->trace, tasks);
         for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {

@@ -1,5 +1,5 @@
 /*
- * A section of the report: it takes the events of some categories, and fills a table at the end.
+ * A section of the report: it reads the events of some categories, and fills a table at the end.
  *
  * Most sections are declared by their columns. An event is added to the item of its key (struct tally), and each column
  * names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and a function that fills the cell:
@@ -46,7 +46,7 @@
 
 #define SECTION_SOURCES 3
 
-/* --- what is added up for each row --- */
+/* --- tallies: sums for each row --- */
 
 /* All zero is empty. */
 struct tally {
@@ -55,7 +55,7 @@ struct tally {
     size_t count, capacity;
 };
 
-/* The item, a TYPE, of the key that KEY points to (common/dense_map.h); zeroed when the key is new. NULL: no memory. */
+/* The item, a TYPE, of *KEY (common/dense_map.h), which is zero if the key is new. Returns NULL without memory. */
 #define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {
@@ -63,7 +63,7 @@ static inline void *tally_item_bytes(void *state, const void *key, size_t key_si
     return dense_map_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
 }
 
-/* A new item without a key. NULL: no memory. */
+/* Adds an item without a key. Returns NULL without memory. */
 #define tally_add(tally, type) ((type *)tally_add_bytes(tally, sizeof(type)))
 static inline void *tally_add_bytes(void *state, size_t size)
 {
@@ -71,20 +71,20 @@ static inline void *tally_add_bytes(void *state, size_t size)
     return array_push_bytes(&tally->items, &tally->count, &tally->capacity, size);
 }
 
-/* The first member of an item: struct series of these names, which are released with the tally. */
+/* The first member of an item: a struct series for each name, released with the tally. */
 /* clang-format off */
 #define TALLY_SERIES(...)                                                                                 \
     union {                                                                                               \
         struct { struct series __VA_ARGS__; };                                                            \
         struct series series[sizeof(struct { struct series __VA_ARGS__; }) / sizeof(struct series)];      \
     }
-/* The number of these series. It does not compile for an item that has none, or has them elsewhere. */
+/* The number of these series. It only compiles for items that begin with TALLY_SERIES(). */
 #define TALLY_SERIES_COUNT(type)                                                                          \
     ((unsigned)(sizeof(((type *)0)->series) / sizeof(struct series)                                       \
                 * sizeof(struct { _Static_assert(offsetof(type, series) == 0, "not first"); char one; })))
 /* clang-format on */
 
-/* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
+/* Releases a tally whose items have SIZE bytes and begin with SERIES struct series. */
 void tally_release(struct tally *tally, size_t size, unsigned series);
 
 /* The key of most rows. */
@@ -92,7 +92,7 @@ struct name_key {
     uint64_t name; /* of trace.strings */
 };
 
-/* --- a row of the table in the making --- */
+/* --- the row that is being filled --- */
 
 struct report_row {
     const struct trace *trace;
@@ -100,55 +100,54 @@ struct report_row {
     void *state;   /* of the section */
     size_t number; /* of the key and the item in the tally */
     const void *key, *item;
-    const struct series *summarised; /* what the summary is of */
+    const struct series *summarised; /* the series that SUMMARY is of */
     struct summary summary;
 };
 
-/* Adds a row to the table, and fills it as its columns say from KEY and ITEM. If there is no memory for it, or for a
- * text of it, the table remembers that. */
+/* Adds a row to the table, and fills its cells by the functions of the columns, from KEY and ITEM. The table records a
+ * lack of memory. */
 void section_row(struct report_row *row, const void *key, const void *item);
-/* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
- */
+/* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS, which may be NULL. */
 void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
-/* The same in the order of COMPARE, of two items; equal ones as they came. */
+/* As section_rows(), in the order of COMPARE, which compares two items. */
 void section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
                           size_t size, int (*compare)(const void *left, const void *right));
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
-/* Which field a column shows. */
+/* The field that a column shows. */
 #define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
-/* The field of ROW that COLUMN shows; and its value when it is an integer of 32 or 64 bits. */
+/* The field of ROW that COLUMN shows, and its value if it is an integer of 32 or 64 bits. */
 const void *row_field(const struct report_row *row, const struct column *column);
 int64_t row_integer(const struct report_row *row, const struct column *column);
 
-/* Fill a cell from a struct series, … */
-struct cell fill_share(struct report_row *row, const struct column *column); /* its total, of the sum of all rows */
+/* These fill a cell from a struct series: */
+struct cell fill_share(struct report_row *row, const struct column *column); /* its total, as a share of all rows */
 struct cell fill_count(struct report_row *row, const struct column *column);
-struct cell fill_total(struct report_row *row, const struct column *column); /* this and the next: empty of no values */
+struct cell fill_total(struct report_row *row, const struct column *column); /* empty without values, as are the next */
 struct cell fill_average(struct report_row *row, const struct column *column);
 struct cell fill_median(struct report_row *row, const struct column *column);
 struct cell fill_min(struct report_row *row, const struct column *column);
 struct cell fill_max(struct report_row *row, const struct column *column);
 struct cell fill_deviation(struct report_row *row, const struct column *column);
-/* … from an integer, … */
+/* These fill a cell from an integer: */
 struct cell fill_number(struct report_row *row, const struct column *column); /* empty for FIELD_ABSENT */
 struct cell fill_some(struct report_row *row, const struct column *column);   /* empty for 0 */
 struct cell fill_time(struct report_row *row,
                       const struct column *column); /* since the start; empty for FIELD_ABSENT */
 struct cell fill_name(struct report_row *row, const struct column *column);    /* a text of trace.strings */
 struct cell fill_gpu(struct report_row *row, const struct column *column);     /* the id of a GPU by its index */
-struct cell fill_process(struct report_row *row, const struct column *column); /* empty where all is of one process */
+struct cell fill_process(struct report_row *row, const struct column *column); /* empty if there is only one process */
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 struct cell fill_place(struct report_row *row, const struct column *column);   /* the place of a call stack */
 struct cell fill_stack(struct report_row *row, const struct column *column);   /* the call stack */
-/* … from a struct errors, or from a struct cell, which is copied. */
+/* These fill a cell from a struct errors, and from a struct cell, which is copied. */
 struct cell fill_errors(struct report_row *row, const struct column *column);
 struct cell fill_cell(struct report_row *row, const struct column *column);
 
-/* TEXT as trace_said() says it. */
-struct cell row_said(const struct report_row *row, const char *text);
+/* A cell with TEXT in the words for the trace: trace_phrase(). */
+struct cell row_phrase(const struct report_row *row, const char *text);
 
 /* Columns of the struct series FIELD of an item. */
 #define COLUMN_SHARE(item, field) {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_share, FROM_ITEM(item, field)}
@@ -172,11 +171,11 @@ struct cell row_said(const struct report_row *row, const char *text);
  */
 struct comparable {
     const char *noun;    /* "kernel": for sentences and --fail-on; NULL: the section is not compared */
-    const char *keys[4]; /* rows of two traces with the same values in these columns are one */
-    const char *total;   /* what a row took in all: time or bytes; NULL: nothing but its count */
+    const char *keys[4]; /* rows of two traces are the same if these columns are equal */
+    const char *total;   /* the time or bytes of a row in all; NULL: only its count */
     const char *count;   /* how often it occurred; NULL: not counted */
-    const char *each;    /* a column that shows a struct series: what one occurrence took; NULL: not known */
-    enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* what its totals add up to */
+    const char *each;    /* a column that shows a struct series of single occurrences; NULL: none */
+    enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* the sum of its totals */
     /* How far two runs of one program may differ; diff_values.h has the figures. */
     enum comparable_floor { FLOOR_SIZE, FLOOR_GPU, FLOOR_COPY, FLOOR_OPERATOR, FLOOR_HOST, FLOOR_COUNT } floor;
 };
@@ -184,43 +183,42 @@ struct comparable {
 struct section {
     const struct column *columns;
     size_t column_count;
-    const char *sort; /* its own order: the word of a column; NULL: as rows come */
+    const char *sort; /* the word of the column that rows are sorted by; NULL: not sorted */
     size_t usual;     /* rows that are shown without -r; 0: it is not shown then */
     bool listing;     /* see struct table */
-    bool headed;      /* likewise */
-    bool paragraphs;  /* likewise */
-    const char *none; /* what people read in place of rows; NULL: the usual */
+    bool headed;      /* see struct table */
+    bool paragraphs;  /* see struct table */
+    const char *none; /* text in place of rows; NULL: the usual one */
     struct comparable comparable;
-    unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
+    unsigned categories; /* CATEGORY_BIT() of the events that event() reads */
     /*
-     * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
-     * that are not 0, were left out by --trace. A part that was left out is named below its rows, if it has any.
+     * What the section shows, as bits of enum trace_bits. It counts as not recorded if --trace left out all bits of one
+     * of the SOURCES that is not 0. PARTS that were left out are named below its rows.
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
-    /* If item_size is not 0, the state begins with a struct tally, whose items have so many bytes and begin with so
-     * many struct series. */
+    /* If item_size is not 0, the state begins with a struct tally, whose items have item_size bytes and begin with
+     * SERIES struct series. */
     size_t item_size;
     unsigned series;
-    struct trace_wanted looks_at;
-    /* Sections whose states finish() looks at, by section_state(): REPORT_BIT() of each. They are gathered, and not
-     * shown unless they are wanted. */
+    struct trace_wanted indexes; /* members of struct trace that it reads */
+    /* REPORT_BIT() of the sections whose states finish() reads by section_state(). They are gathered, but only shown if
+     * they are wanted. */
     uint64_t needs;
-    void (*init)(void *state, const struct trace *trace); /* before the first event; NULL: zeros will do */
-    /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
-     * 0, or -1: no memory. NULL: the section needs no operations. */
+    void (*init)(void *state, const struct trace *trace); /* called before the first event; may be NULL */
+    /* Called for every GPU operation after trace_finish(), with the call that started it or NULL. Returns 0, or -1: no
+     * memory. May be NULL. */
     int (*gpu_op)(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call);
-    /* For long computations after trace_finish(); those of several sections run at once. A section has this or
-     * gpu_op(), not both. Returns 0, or -1: no memory, or after error(). May be NULL. */
+    /* Called after trace_finish(), for several sections in parallel. A section has gather() or gpu_op(), not both.
+     * Returns 0, or -1: no memory, or after error(). May be NULL. */
     int (*gather)(void *state, const struct trace *trace);
-    /* Called for every event of the categories, while other threads add to the trace: it may look only at the
-     * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
-     * memory. NULL: the section looks at the trace alone. */
+    /* Called for every event of the categories, while other threads add to the trace: it may only use the trace's
+     * options, the texts of the event and trace.space. Returns 0, or -1: no memory. May be NULL. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* Adds the table's rows after trace_finish(). ROW has the trace, the table, which remembers that there was no
-     * memory, and the state. NULL: a row for each item of the tally. */
+    /* Adds the rows of the table after trace_finish(). ROW has the trace, the state, and the table, which records a
+     * lack of memory. NULL: there is a row for each item of the tally. */
     void (*finish)(struct report_row *row);
-    void (*release)(void *state); /* all but the tally; NULL: nothing */
+    void (*release)(void *state); /* releases all but the tally; may be NULL */
 };
 
 #define SECTION_COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof(*(list))
@@ -234,31 +232,30 @@ struct section {
 #define SECTION(constant, name, ...) extern const struct section section_##name;
 REPORT_SECTIONS(SECTION, SECTION)
 #undef SECTION
-extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
+extern const struct section section_memory_snapshot; /* replaces section_memory if --snapshot has a time */
 
 /* By enum report_section. */
 extern const struct section_entry {
     const char *word, *title; /* for programs; for people */
     const struct section *section;
-    enum report_section part_of; /* itself: it is a word of -r */
-    const char *question;        /* NULL: it is a part of another one */
+    enum report_section part_of; /* the section itself if it is a word of -r */
+    const char *question;        /* NULL: it is a part of another section */
 } section_list[];
 
-/* Section NUMBER, as it is with these options; NULL: it is not wanted. */
+/* Section NUMBER with these OPTIONS, or NULL if it is not wanted. */
 const struct section *section_wanted(const struct report_options *options, unsigned number);
 
-/* In finish(): the state of section NUMBER, which the section needs. NULL: that one has none. */
+/* The state of section NUMBER, or NULL if it has none; for finish() of sections that need it. */
 static inline const void *section_state(const struct trace *trace, enum report_section number)
 {
     return trace->states[number];
 }
 
-/* --- one trace, and its wanted sections: they get its events after the trace itself, and then its GPU operations ---
- */
+/* --- a trace and its wanted sections, which receive events after the trace itself, and then GPU operations --- */
 
 struct sections {
     struct trace trace;
-    struct heap heap; /* the trace's, where a section looks at it */
+    struct heap heap; /* of the trace, if a section reads it */
     struct dispatcher dispatcher;
     const void *states[REPORT_SECTION_COUNT];
     struct sections_one {
@@ -273,8 +270,8 @@ struct sections {
 int sections_init(struct sections *sections, const struct report_options *options);
 void sections_release(struct sections *sections);
 
-/* After the last event: finishes the trace, and brings the sections to where they can fill their tables. Returns 0, or
- * -1 after error(). */
+/* Finishes the trace after the last event, so that the sections can fill their tables. Returns 0, or -1 after error().
+ */
 int sections_finish(struct sections *sections);
 /* Fills TABLE with the rows of section NUMBER. Returns 0, or -1: no memory. */
 int sections_fill(struct sections *sections, unsigned number, struct table *table);

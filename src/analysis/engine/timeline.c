@@ -1,3 +1,6 @@
+/*
+ * Joins operations with their calls and sorts them by device and time; sorts calls by thread and time.
+ */
 #include "analysis/engine/timeline.h"
 
 #include "common/lookup.h"
@@ -12,13 +15,13 @@ void timeline_init(struct sorter *timeline, struct sorter_space *space)
 
 struct gathering {
     struct sorter *timeline;
-    const struct timeline_parts *parts;
+    const struct timeline_sources *parts;
 };
 
 static int add_op(void *context, const struct gpu_op *op, const struct call *call)
 {
     struct gathering *gathering = context;
-    const struct timeline_parts *parts = gathering->parts;
+    const struct timeline_sources *parts = gathering->parts;
     struct timeline_op one = {
         .start = op->start,
         .end = op->start + op->duration,
@@ -38,7 +41,7 @@ static int add_op(void *context, const struct gpu_op *op, const struct call *cal
     return sorter_add(gathering->timeline, &one);
 }
 
-int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts)
+int timeline_gather(struct sorter *timeline, const struct timeline_sources *parts)
 {
     struct gathering gathering = {timeline, parts};
     int status = gpu_ops_each(parts->gpu_ops, parts->calls, parts->owners, add_op, &gathering);

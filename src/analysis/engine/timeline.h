@@ -1,7 +1,7 @@
 /*
  * The GPU operations of a trace by device and time, each with the call that started it, and all API calls by thread and
- * time: for the sections that look at what happened between two operations. They are collected only where such a
- * section is wanted, sorted in bounded memory, and read in walks. After trace_finish() several threads may walk.
+ * time. They are collected only if a section needs them, sorted in bounded memory, and read in walks. After
+ * trace_finish() several threads may walk over them.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
 #define GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
@@ -32,8 +32,8 @@ struct timeline_op {
 /* By device, start and end. */
 void timeline_init(struct sorter *timeline, struct sorter_space *space);
 
-/* What it is made of, of one trace. */
-struct timeline_parts {
+/* What a timeline is made of. */
+struct timeline_sources {
     const struct sorter *gpu_ops, *calls; /* ready */
     const struct stream_owners *owners;
     struct call_kinds *kinds;
@@ -41,7 +41,7 @@ struct timeline_parts {
 };
 
 /* Fills TIMELINE. Returns 0, or -1: no memory, or after error(). */
-int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts);
+int timeline_gather(struct sorter *timeline, const struct timeline_sources *parts);
 
 /* --- API calls --- */
 
@@ -56,16 +56,16 @@ struct host_call {
 /* By thread and start; a call comes before those that it made itself, such as the driver's within the runtime's. */
 void host_calls_init(struct sorter *host_calls, struct sorter_space *space);
 
-/* A walk over the outermost calls alone. */
+/* A walk over the outermost calls. */
 struct host_calls_walk {
     struct sorter_walk walk;
     uint32_t thread; /* of the last call */
-    int64_t end;     /* where it ended */
+    int64_t end;     /* of the last call */
     bool any;
 };
 
 void host_calls_walk_begin(struct host_calls_walk *walk, const struct sorter *host_calls);
-/* Valid until the next call. NULL: there is none. */
+/* Returns the next call, valid until the next one, or NULL. */
 const struct host_call *host_calls_next(struct host_calls_walk *walk);
 /* Returns 0, or -1: no memory, or after warning(). */
 static inline int host_calls_walk_end(struct host_calls_walk *walk)

@@ -1,12 +1,65 @@
-/* What is known of a trace, samples of processors and states of threads, and cells that name its things as people do.
+/*
+ * Looks things up in the maps of struct trace. trace_phrase() replaces words for traces of other profilers.
  */
+#include "analysis/engine/trace_known.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/base/table.h"
 #include "common/lookup.h"
-#include "analysis/engine/trace.h"
+/* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
+#define GPU_ROW_PID INT64_C(0x40000000)
+#define GPU_ROW_DEVICES 1024
+
+int64_t trace_event_device(const struct event_fields *event)
+{
+    if (event->device != FIELD_ABSENT)
+        return event->device;
+    if (event_id_is_text(event->process))
+        return FIELD_ABSENT;
+    int64_t pid = event_id_value(event->process);
+    return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
+}
+
+int64_t trace_event_stream(const struct event_fields *event)
+{
+    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
+        return event_gpu(event)->stream;
+    return event_id_value(event->thread);
+}
+
+struct trace_process *trace_process_new(struct trace *trace, event_id id)
+{
+    size_t before = trace->processes.count;
+    struct trace_process *process = dense_map_item(&trace->process_ids, &id, &trace->processes);
+    if (process && trace->processes.count > before)
+        process->name = process->label = EVENT_NO_TEXT;
+    return process;
+}
+
+struct trace_thread *trace_thread(struct trace *trace, event_id process_id, event_id thread_id)
+{
+    const struct trace_thread_id id = {process_id, thread_id};
+    struct trace_process *process = trace_process_new(trace, process_id);
+    size_t before = trace->threads.count;
+    struct trace_thread *thread = process ? dense_map_item(&trace->thread_ids, &id, &trace->threads) : NULL;
+    if (thread && trace->threads.count > before) {
+        thread->name = EVENT_NO_TEXT;
+        thread->process = (uint32_t)(process - trace->processes.items);
+    }
+    return thread;
+}
+
+struct trace_device *trace_device(struct trace *trace, int64_t id)
+{
+    size_t before = trace->devices.count;
+    struct trace_device *device = dense_map_item(&trace->device_ids, &id, &trace->devices);
+    if (device && trace->devices.count > before)
+        device->name = EVENT_NO_TEXT;
+    return device;
+}
 
 struct trace_rank *trace_add_rank(struct trace *trace, event_id process)
 {
@@ -42,14 +95,14 @@ const struct trace_rank *trace_rank_of(const struct trace *trace, event_id proce
                ?: FIND_ITEM(&trace->ranks, &trace->rank_numbers, EVENT_NO_ID);
 }
 
-/* The index of the process ID; CALLS_ANY_PROCESS: no event is about it. */
+/* The index of the process ID, or CALLS_ANY_PROCESS if no event is about it. */
 static uint32_t process_index(const struct trace *trace, event_id id)
 {
     uint32_t index = dense_map_lookup(&trace->process_ids, &id, sizeof(id));
     return index == DENSE_MAP_NONE ? CALLS_ANY_PROCESS : index;
 }
 
-int trace_own_streams(struct trace *trace)
+int trace_set_stream_owners(struct trace *trace)
 {
     for (size_t i = 0; i < trace->streams.count; i++) {
         const struct trace_gpu_row *row = trace_gpu_row(trace, trace_stream_id(trace, i)->process);
@@ -72,7 +125,7 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
     return index == DENSE_MAP_NONE ? FIELD_ABSENT : (int64_t)index;
 }
 
-/* What gputrace calls the states, and perf the same ones. */
+/* The state by its name, which is the same in gputrace and perf. */
 static enum host_state_kind state_kind(const struct trace *trace, const struct event_fields *event)
 {
     const char *name = trace_text(trace, event->name);
@@ -128,12 +181,12 @@ const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t
     return open ? open + 1 : name;
 }
 
-/* Which traces are said in other words, in the order in which the words are looked for. */
+/* Words that are replaced in some kinds of traces, in the order in which they are searched. */
 enum { FOREIGN = 1, PYTORCH = 2, NOT_CUDA = 4, HIP = 8 };
 static const struct {
     unsigned of;
     const char *from, *to;
-} sayings[] = {
+} phrases[] = {
     {FOREIGN, " (--cpu=samples or NVTX ranges show it)", ""},
     {FOREIGN, "--cpu=switches, NVTX ranges", "ranges"},
     {FOREIGN, " To record later steps only, use --delay or --capture-range=cudaProfilerApi.", ""},
@@ -161,26 +214,26 @@ static unsigned kind_of(const struct trace *trace)
            (strncmp(call, "hip", 3) == 0 ? HIP : 0);
 }
 
-struct trace_said trace_said(const struct trace *trace, const char *text)
+struct trace_phrase trace_phrase(const struct trace *trace, const char *text)
 {
-    struct trace_said said = {""};
+    struct trace_phrase phrase = {""};
     unsigned kind = kind_of(trace);
     size_t length = 0;
-    for (const char *at = text; *at && length + 1 < sizeof(said.text);) {
-        size_t i = 0, count = sizeof(sayings) / sizeof(*sayings);
-        while (i < count && !(sayings[i].of & kind && strncmp(at, sayings[i].from, strlen(sayings[i].from)) == 0))
+    for (const char *at = text; *at && length + 1 < sizeof(phrase.text);) {
+        size_t i = 0, count = sizeof(phrases) / sizeof(*phrases);
+        while (i < count && !(phrases[i].of & kind && strncmp(at, phrases[i].from, strlen(phrases[i].from)) == 0))
             i++;
         if (i == count) {
-            said.text[length++] = *at++;
+            phrase.text[length++] = *at++;
             continue;
         }
-        snprintf(said.text + length, sizeof(said.text) - length, "%s", sayings[i].to);
-        length += strlen(said.text + length);
-        at += strlen(sayings[i].from);
+        snprintf(phrase.text + length, sizeof(phrase.text) - length, "%s", phrases[i].to);
+        length += strlen(phrase.text + length);
+        at += strlen(phrases[i].from);
         if (length == 0 && *at >= 'a' && *at <= 'z')
-            said.text[length++] = (char)(*at++ - 'a' + 'A');
+            phrase.text[length++] = (char)(*at++ - 'a' + 'A');
     }
-    return said;
+    return phrase;
 }
 
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)

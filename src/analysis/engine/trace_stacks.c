@@ -1,14 +1,15 @@
 /*
- * The call stacks of a trace: a tree of frames, in which a stack is the innermost of its frames and those that called
- * it. It is read from "stackFrames", the trace-event format's form of it, or from the two lists that gputrace wrote
- * before: frames, and stacks that refer to them. Nothing of it is believed: what is not as expected is passed over.
+ * The tree of frames is read from "stackFrames", as in the trace-event format, or from two lists that gputrace wrote
+ * before: frames, and stacks that refer to them. Values of unexpected types or ranges are skipped.
  */
+#include "analysis/engine/trace_stacks.h"
+
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/table.h"
-#include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 #include "common/buffer.h"
 #include "trace/frames.h"
 
@@ -23,7 +24,7 @@ static uint64_t hex_of(const cJSON *object, const char *key)
     return text ? strtoull(text, NULL, 0) : 0;
 }
 
-/* A frame of gputrace's own lists, whose texts stay the object's. */
+/* A frame of gputrace's own lists. OBJECT owns its texts. */
 static struct stack_frame frame_of(const cJSON *object)
 {
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(object, "line");
@@ -39,7 +40,7 @@ static struct stack_frame frame_of(const cJSON *object)
     };
 }
 
-/* The same of a member of "stackFrames", which has a name even where the function is not known. */
+/* A frame of "stackFrames", which has a name even if the function is not known. */
 static struct stack_frame frame_of_tree(const cJSON *object)
 {
     struct stack_frame frame = frame_of(object), unnamed;
@@ -57,8 +58,8 @@ static struct stack_frame frame_of_tree(const cJSON *object)
     return frame;
 }
 
-/* "main (/src/leak.cu:42)", or as frame_put_place() where the file is not known. */
-static void put_words(struct buffer *out, const struct stack_frame *frame)
+/* Writes "main (/src/leak.cu:42)", or as frame_put_place() if the file is not known. */
+static void write_words(struct buffer *out, const struct stack_frame *frame)
 {
     if (!frame->file) {
         frame_put_place(out, frame);
@@ -73,21 +74,21 @@ static const cJSON *first_of(const cJSON *list)
     return cJSON_IsArray(list) || cJSON_IsObject(list) ? list->child : NULL;
 }
 
-/* With the calls that the compiler inlined before it: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
-static void put_calls(struct buffer *out, const cJSON *object)
+/* Writes a frame behind the calls that the compiler inlined in it: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
+static void write_calls(struct buffer *out, const cJSON *object)
 {
     const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(object, "inlined"));
     for (; inlined; inlined = inlined->next) {
         struct stack_frame call = frame_of(inlined);
-        put_words(out, &call);
+        write_words(out, &call);
         buffer_text(out, " < ");
     }
     struct stack_frame frame = frame_of(object);
-    put_words(out, &frame);
+    write_words(out, &frame);
 }
 
-/* The text in BUFFER becomes one of the trace's, and BUFFER is empty again. */
-static int take_text(struct trace *trace, struct buffer *buffer, uint32_t *number)
+/* Adds the text in BUFFER to the trace's texts, and empties BUFFER. */
+static int intern_buffer(struct trace *trace, struct buffer *buffer, uint32_t *number)
 {
     *number = buffer->failure ? INTERN_NO_MEMORY : intern(&trace->strings, buffer->data, buffer->length);
     buffer->length = 0;
@@ -100,9 +101,9 @@ int trace_read_frame_list(struct trace *trace, const cJSON *frames, uint32_t *te
     buffer_init_memory(&words);
     for (const cJSON *frame = first_of(frames); frame; frame = frame->next) {
         buffer_text(&words, frame == first_of(frames) ? "" : " < ");
-        put_calls(&words, frame);
+        write_calls(&words, frame);
     }
-    int status = take_text(trace, &words, text);
+    int status = intern_buffer(trace, &words, text);
     buffer_release(&words);
     return status;
 }
@@ -113,28 +114,28 @@ static int set_texts(struct trace *trace, struct trace_frame *added, const struc
 {
     struct buffer text;
     buffer_init_memory(&text);
-    put_words(&text, frame);
-    int status = take_text(trace, &text, &added->words);
+    write_words(&text, frame);
+    int status = intern_buffer(trace, &text, &added->words);
     frame_put_place(&text, frame);
-    status |= take_text(trace, &text, &added->place);
+    status |= intern_buffer(trace, &text, &added->place);
     frame_put_name(&text, frame);
-    status |= take_text(trace, &text, &added->name);
+    status |= intern_buffer(trace, &text, &added->name);
     added->function = frame->function ? added->name : EVENT_NO_TEXT;
     added->file = added->module = EVENT_NO_TEXT;
     if (frame->file) {
         buffer_text(&text, frame->file);
-        status |= take_text(trace, &text, &added->file);
+        status |= intern_buffer(trace, &text, &added->file);
     }
     if (frame->module) {
         buffer_text(&text, frame->module);
-        status |= take_text(trace, &text, &added->module);
+        status |= intern_buffer(trace, &text, &added->module);
     }
     added->owner = (uint8_t)frame_owner(frame);
     buffer_release(&text);
     return status;
 }
 
-/* Numbers of other tools may be any text: their stacks have other forms of arguments, too. */
+/* Whether TEXT is a number. Numbers of stacks of other tools may be any text. */
 static bool is_number(const char *text, uint64_t *number)
 {
     char *end;
@@ -192,10 +193,10 @@ int trace_read_frames(struct trace *trace, const cJSON *frames)
 
 /* --- the two lists --- */
 
-/* Frames of the list, and the tree that is made of the stacks. */
+/* The frames of the list, while the tree is made of the stacks. */
 struct reading {
     ARRAY(struct trace_frame) frames;
-    struct map known; /* frame of the list and of the tree that it is below -> index + 1 in the tree */
+    struct map known; /* a frame of the list and its parent in the tree -> index + 1 in the tree */
 };
 
 static int read_stack(struct trace *trace, struct reading *reading, const cJSON *stack)
@@ -243,8 +244,8 @@ int trace_read_stacks(struct trace *trace, const cJSON *frames, const cJSON *sta
         if (status != 0)
             break;
         added->owner = (uint8_t)frame_owner(&frame);
-        put_calls(&words, member);
-        status = take_text(trace, &words, &added->words);
+        write_calls(&words, member);
+        status = intern_buffer(trace, &words, &added->words);
     }
     buffer_release(&words);
     for (const cJSON *stack = first_of(stacks); stack && status == 0; stack = stack->next)
@@ -254,7 +255,7 @@ int trace_read_stacks(struct trace *trace, const cJSON *frames, const cJSON *sta
     return status;
 }
 
-/* --- what is shown --- */
+/* --- stacks and their cells --- */
 
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
@@ -277,7 +278,7 @@ const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t n
     return count > 0 ? frames[frames_place(owner_of, frames, count)] : NULL;
 }
 
-int trace_note_operator(struct trace *trace, const struct event_fields *event)
+int trace_add_stack_operator(struct trace *trace, const struct event_fields *event)
 {
     if (!trace->wanted.stacks || event_launch(event)->in_operator == EVENT_NO_TEXT || event->stack == FIELD_ABSENT)
         return 0;
@@ -321,7 +322,7 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
     return words_of(trace, table, frames, trace_stack(trace, number, frames, TRACE_STACK_FRAMES));
 }
 
-#define STUB_FRAMES 4 /* of nvcc, around a launch */
+#define STUB_FRAMES 4 /* around a launch, made by nvcc */
 
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
@@ -339,7 +340,7 @@ size_t trace_program_frames(const struct trace *trace, int64_t number, const str
     return kept;
 }
 
-#define LIBRARY_CALLERS 3 /* are shown where no function is the program's */
+#define LIBRARY_CALLERS 3 /* frames that are shown if no function is the program's */
 
 static bool is_of_program(const struct trace_frame *frame)
 {

@@ -8,6 +8,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 
 /* --- kernels, by grid and block too when asked. Launches of whole graphs, where their nodes were not recorded, are
  * listed with them --- */

@@ -178,7 +178,7 @@ const struct section section_queue = {
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .sort = "max",
-    .looks_at = {.timeline = true},
+    .indexes = {.timeline = true},
     .gather = gather,
     .finish = finish,
     .release = release,

@@ -12,6 +12,8 @@
 
 #include "common/buffer.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 
 void hang_facts_release(struct hang_facts *facts)
 {

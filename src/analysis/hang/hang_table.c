@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "analysis/comm/collectives.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/hang/hang_words.h"
 #include "common/buffer.h"
 

@@ -13,6 +13,7 @@
 #include "analysis/engine/heap.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/selection/filter.h"
 #include "analysis/hang/hang_words.h"
 #include "analysis/hang/hang_table.h"
@@ -172,7 +173,7 @@ static int failed_find(void *state, struct findings *findings)
         snprintf(text + at, sizeof(text) - at, "%s%s() %s%s with %.64s", at > 0 ? ", " : "",
                  finding_name(findings->trace, (uint32_t)key->name).text,
                  once ? "once" : amount_count(failure->count).text, once ? "" : " times",
-                 error ? trace_said(findings->trace, error).text : code);
+                 error ? trace_phrase(findings->trace, error).text : code);
         shown += failure->count;
     }
     struct finding *finding = count > 0 ? finding_add(findings, 0, 0, count, &place) : NULL;
@@ -216,7 +217,7 @@ static uint32_t find_line(const struct trace *trace, const char *name, const cha
 static int add_line(struct findings *findings, uint32_t line, const char *what)
 {
     struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, FIELD_ABSENT, NULL);
-    return finding_format(finding, "%s: %.300s", trace_said(findings->trace, what).text,
+    return finding_format(finding, "%s: %.300s", trace_phrase(findings->trace, what).text,
                           trace_text(findings->trace, line));
 }
 

@@ -11,6 +11,8 @@
 
 #include "analysis/engine/errors.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 
 /* --- what the section keeps of the events: what each stream did last, the last value of each memory counter, the calls
  * that first returned an error, and the last calls of each thread that failed --- */
@@ -431,7 +433,7 @@ const struct section section_crashes = {
     .headed = true,
     .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,
     .state_size = sizeof(struct crash_index),
-    .looks_at = {.calls = true, .stacks = true},
+    .indexes = {.calls = true, .stacks = true},
     .event = event,
     .finish = finish,
     .release = release,

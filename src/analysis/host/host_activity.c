@@ -11,6 +11,7 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 
 /* A sample stands for what a running thread did up to so many periods before and after it. */
 #define REACH_PERIODS 2

@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_stacks.h"
 #include "trace/frames.h"
 
 struct host_frame_facts {

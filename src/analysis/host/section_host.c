@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/lookup.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 #include "analysis/gpu/gpu_idle.h"
 #include "analysis/engine/section.h"
 #include "trace/frames.h"
@@ -222,7 +224,7 @@ const struct section section_host = {
     SECTION_COLUMNS(columns),
     .none = "no CPU samples were recorded: gputrace run --cpu=samples records them",
     .state_size = sizeof(struct host_groups),
-    .looks_at = {.timeline = true, .samples = true},
+    .indexes = {.timeline = true, .samples = true},
     .gather = gather,
     .finish = finish,
     .release = release,

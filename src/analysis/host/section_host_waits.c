@@ -8,6 +8,7 @@
 #include "common/buffer.h"
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/gpu/gpu_idle.h"
 #include "analysis/host/host_sites.h"
 #include "analysis/engine/section.h"
@@ -190,7 +191,7 @@ const struct section section_host_waits = {
     SECTION_COLUMNS(columns),
     .none = "times off the processor were not recorded: gputrace run --cpu=switches records them",
     .state_size = sizeof(struct thread_waits),
-    .looks_at = {.timeline = true, .samples = true},
+    .indexes = {.timeline = true, .samples = true},
     .gather = gather,
     .finish = finish,
     .release = release,

@@ -12,6 +12,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_stacks.h"
 #include "analysis/names/pretty_name.h"
 
 static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,

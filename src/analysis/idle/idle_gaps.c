@@ -8,6 +8,7 @@
 
 #include "common/lookup.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"
 
 struct thread_phase {

@@ -8,6 +8,7 @@
 
 #include "common/lookup.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 
 struct record {
     struct trace_stream_id stream;

@@ -7,6 +7,7 @@
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/idle/host_findings.h"
 #include "analysis/idle/idle.h"
 #include "analysis/engine/section.h"
@@ -234,7 +235,7 @@ static int gaps_find(void *state, struct findings *findings)
         finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
         amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, amount_word(most.count, "", "s"),
         amount_time(most.largest->end - most.largest->start).text,
-        trace_said(findings->trace, idle_cause_words[idle_main_cause(most.largest)->what.cause].text).text,
+        trace_phrase(findings->trace, idle_cause_words[idle_main_cause(most.largest)->what.cause].text).text,
         most.largest->activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, most.largest->activity).text);
 }
 
@@ -356,7 +357,7 @@ static int use_find(void *state, struct findings *findings)
         "idle time: %s%s%s",
         FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
         amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
-        trace_said(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
+        trace_phrase(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
         host_phrase(idle ? &idle->host : NULL, activity).text);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/buffer.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/engine/section.h"
@@ -99,7 +100,7 @@ static struct line line_of(struct report_row *row, const struct idle *idle, cons
         .of_run = cell_share(sum->total, idle->run),
         .of_idle = cell_share(sum->total, idle->devices.items[what->device].idle),
         .word = table_text(row->table, idle_cause_words[what->cause].word),
-        .why = row_said(row, idle_cause_words[what->cause].text),
+        .why = row_phrase(row, idle_cause_words[what->cause].text),
         .host = activity_cell(row, idle, what->activity),
         .stream = what->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(what->stream),
     };
@@ -175,7 +176,7 @@ const struct section section_idle = {
     .comparable = {.noun = "idle", .keys = {"why"}, .total = "total", .part = PART_OF_IDLE_TIME, .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC) | CATEGORY_BIT(CATEGORY_COMPILATION),
-    .looks_at = {.ranges = true, .operators = true, .timeline = true, .host_calls = true, .samples = true},
+    .indexes = {.ranges = true, .operators = true, .timeline = true, .host_calls = true, .samples = true},
     .init = init,
     .event = event,
     .gather = gather,

@@ -9,6 +9,8 @@
 #include "analysis/base/options.h"
 #include "analysis/comm/collectives.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_reader.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/sorter.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/options.h"
+#include "analysis/engine/trace_reader.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/sources.h"
@@ -61,7 +62,7 @@ static int take_event(void *context, struct event_fields *event)
 {
     struct flight_job *job = context;
     bool fact = category_in(event->category, HANG_FACTS_CATEGORIES);
-    if (trace_take_event(&job->trace, event) < 0)
+    if (trace_receive_event(&job->trace, event) < 0)
         return -1;
     if ((fact && hang_facts_event(&job->facts, &job->trace.strings, event) < 0) ||
         (event_communicates(event) && collectives_event(&job->collectives, &job->trace, event) < 0))
@@ -71,7 +72,7 @@ static int take_event(void *context, struct event_fields *event)
 
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    return trace_take_metadata(&((struct flight_job *)context)->trace, key, value);
+    return trace_receive_metadata(&((struct flight_job *)context)->trace, key, value);
 }
 
 /* --- groups and ranks --- */

@@ -6,6 +6,7 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
+#include "analysis/engine/trace_reader.h"
 #include "analysis/ranks/rank_times.h"
 
 void job_init(struct job_whole *job, const struct report_options *options)

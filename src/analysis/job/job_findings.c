@@ -7,6 +7,7 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/hang/hang_words.h"
+#include "analysis/ranks/stages.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/job.h"
 #include "analysis/ranks/rank_times.h"
@@ -121,7 +122,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
 static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
 {
     struct imbalance imbalance;
-    if (imbalance_find(&imbalance, &job->ranks) < 0)
+    if (stages_find_imbalance(&imbalance, &job->ranks) < 0)
         return -1;
     if (imbalance.cost < job_findings_least(job))
         return 0;
@@ -230,7 +231,7 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
         snprintf(worst, sizeof(worst), "rank %lld%s", (long long)rank_of(job, line->rank),
                  first ? ", which died first" : "");
     if (line->cost < line->finding->cost) {
-        straggler_say_rest(rest, sizeof(rest), &job->ranks.items.items[line->rank], line->cost);
+        straggler_write_rest(rest, sizeof(rest), &job->ranks.items.items[line->rank], line->cost);
         text = rest;
     }
     if (line->cost <= 0)

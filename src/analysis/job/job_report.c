@@ -14,6 +14,7 @@
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/job/job_tables.h"
+#include "analysis/render/page_charts.h"
 #include "analysis/selection/filter.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/render/profile.h"

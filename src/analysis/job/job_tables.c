@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/engine/findings.h"
@@ -14,6 +15,7 @@
 #include "analysis/hang/hang_table.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/render/render.h"
+#include "analysis/render/render_paragraphs.h"
 #include "analysis/report.h"
 
 #define OWN                                                                                                           \

@@ -8,6 +8,7 @@
 #include "common/lookup.h"
 #include "common/memory.h"
 #include "analysis/engine/findings.h"
+#include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/job_part.h"
 #include "analysis/job/part_format.h"
@@ -213,7 +214,7 @@ static int write_part(struct making *making)
 static int make(struct making *making, uint64_t sections, const char *path)
 {
     int status = ranks_of_trace(&making->part.ranks, making->trace);
-    status = status ?: stragglers_say_gaps(&making->part.ranks, making->trace);
+    status = status ?: stragglers_describe_gaps(&making->part.ranks, making->trace);
     if (status < 0)
         return error_no_memory("a part of a job");
     if (making->part.ranks.items.count == 0)

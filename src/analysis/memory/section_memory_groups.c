@@ -10,6 +10,7 @@
 #include "common/lookup.h"
 #include "analysis/engine/heap.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
@@ -74,7 +75,7 @@ static void finish_peak(struct report_row *row)
 }
 
 const struct section section_memory_peak = {
-    SECTION_COLUMNS(peak_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    SECTION_COLUMNS(peak_columns), .sources = {TRACE_MEMORY}, .indexes = {.heap = true}, .sort = "total",
     .finish = finish_peak,
 };
 
@@ -159,12 +160,12 @@ static void finish_at_time(struct report_row *row)
 }
 
 const struct section section_memory_leaks = {
-    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .indexes = {.heap = true}, .sort = "total",
     .finish = finish_at_end,
 };
 
 const struct section section_memory_snapshot = {
-    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "total",
+    SECTION_COLUMNS(live_columns), .sources = {TRACE_MEMORY}, .indexes = {.heap = true}, .sort = "total",
     .finish = finish_at_time,
 };
 
@@ -210,7 +211,7 @@ static void finish_churn(struct report_row *row)
 }
 
 const struct section section_memory_churn = {
-    SECTION_COLUMNS(churn_columns), .sources = {TRACE_MEMORY}, .looks_at = {.heap = true}, .sort = "count",
+    SECTION_COLUMNS(churn_columns), .sources = {TRACE_MEMORY}, .indexes = {.heap = true}, .sort = "count",
     .finish = finish_churn,
 };
 
@@ -239,6 +240,6 @@ static void finish_failures(struct report_row *row)
 const struct section section_memory_failures = {
     SECTION_COLUMNS(failure_columns),
     .sources = {TRACE_MEMORY},
-    .looks_at = {.heap = true},
+    .indexes = {.heap = true},
     .finish = finish_failures,
 };

@@ -1,4 +1,7 @@
-#include "analysis/ranges/range_rows.h"
+/*
+ * Turns the spans of rows into questions, or into rows that are measured from one to the next, and answers them by GPU.
+ */
+#include "analysis/ranges/range_depth.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 #include "common/text.h"
 
 #define NO_THREAD UINT32_MAX
-#define STEPS 4u /* of here, which are shorter, count as one of the limit */
+#define STEPS 4u /* steps of this file are shorter: so many count as one of the limit */
 
 void range_depth_init(struct range_depth *depth, const char *directory)
 {
@@ -34,7 +37,7 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-/* The index of the first that is not called before TIME on THREAD. */
+/* The index of the first operation that THREAD did not call before TIME. */
 static size_t find(const struct range_depth *depth, uint32_t thread, int64_t time)
 {
     const struct cover_operation *operations = depth->operations.items;
@@ -47,7 +50,7 @@ static size_t end_of(const struct range_depth *depth, uint32_t thread, int64_t l
     return last == INT64_MAX ? find(depth, thread + 1, INT64_MIN) : find(depth, thread, last + 1);
 }
 
-/* --- spans become questions, or others --- */
+/* --- spans become questions or other rows --- */
 
 ORDER_BY(by_row, struct range_depth_span, row, thread, first)
 
@@ -73,7 +76,7 @@ static int add_other(struct range_depth *depth, size_t first, size_t count)
     return 0;
 }
 
-static int part_rows(struct range_depth *depth)
+static int divide_rows(struct range_depth *depth)
 {
     const struct range_depth_span *spans = depth->spans.items;
     for (size_t i = 0, end; i < depth->spans.count; i = end) {
@@ -90,13 +93,13 @@ static int part_rows(struct range_depth *depth)
     return 0;
 }
 
-/* --- questions, those about the same threads at a time --- */
+/* --- questions, in groups about the same threads --- */
 
 ORDER_BY(by_threads, struct cover_question, thread, other, last)
 
 ORDER_BY(by_gpu, struct cover_operation, gpu, called, start)
 
-/* Adds up what SORTED, by GPU, has for each GPU. */
+/* Adds the answers for each GPU of the operations in SORTED, which are sorted by GPU. */
 static int answer_group(struct range_busy *busy, const struct cover_operation *sorted, size_t count,
                         struct cover_question *questions, size_t question_count)
 {
@@ -113,8 +116,8 @@ static int answer_group(struct range_busy *busy, const struct cover_operation *s
     return 0;
 }
 
-/* A copy of the operations from FIRST to END and from OTHER to OTHER_END, by GPU, which the caller frees. NULL: no
- * memory. */
+/* Copies the operations from FIRST to END and from OTHER to OTHER_END, sorted by GPU. The caller frees them. Returns
+ * NULL without memory. */
 static struct cover_operation *copy_by_gpu(const struct range_depth *depth, size_t first, size_t end, size_t other,
                                            size_t other_end)
 {
@@ -195,7 +198,8 @@ static int begin_changes(struct change *change)
     return status;
 }
 
-/* The indices of operations at which the spans of a row begin and end, by turns; after them SIZE_MAX. */
+/* The index of the operation at which the spans of a row begin (NUMBER even) or end (odd); SIZE_MAX after the last
+ * span. */
 static size_t border(const struct range_depth *depth, const struct range_depth_row *row, size_t number)
 {
     if (!row || number >= 2 * row->count)
@@ -204,7 +208,7 @@ static size_t border(const struct range_depth *depth, const struct range_depth_r
     return number % 2 ? end_of(depth, span->thread, span->last) : find(depth, span->thread, span->first);
 }
 
-/* Returns how many operations only one of the rows has; where WANTED, they are added or removed. */
+/* Returns how many operations only one of the two rows has. WANTED: adds or removes them. */
 static uint64_t go_to(struct change *change, const struct range_depth_row *to, bool wanted)
 {
     const struct range_depth *depth = change->depth;
@@ -261,36 +265,20 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 
 /* --- */
 
-int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
+int range_depth_measure(struct range_depth *depth, const struct range_rows_limit *limit, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    struct sorter_walk walk;
-    const struct launched_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &rows->trace->launched_ops);
-    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
-        const struct cover_operation operation = {.called = op->called,
-                                                  .start = op->start,
-                                                  .end = op->start + op->duration,
-                                                  .thread = op->thread,
-                                                  .gpu = range_rows_gpu(rows, op)};
-        status = ADD(file_vector_push, &depth->operations, operation) ? 0 : -1;
+    /* Drops the spans in which nothing was launched. */
+    size_t kept = 0;
+    for (size_t i = 0; i < depth->spans.count; i++) {
+        const struct range_depth_span *span = &depth->spans.items[i];
+        if (end_of(depth, span->thread, span->last) > find(depth, span->thread, span->first))
+            depth->spans.items[kept++] = *span;
     }
-    status = sorter_walk_end(&walk) ?: status;
-    if (status == 0) {
-        /* In empty spans nothing was launched. */
-        size_t kept = 0;
-        for (size_t i = 0; i < depth->spans.count; i++) {
-            const struct range_depth_span *span = &depth->spans.items[i];
-            if (end_of(depth, span->thread, span->last) > find(depth, span->thread, span->first))
-                depth->spans.items[kept++] = *span;
-        }
-        depth->spans.count = kept;
-        status = file_vector_sort(&depth->spans, by_row);
-    }
-    depth->steps =
-        STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
-    status = status ?: part_rows(depth);
+    depth->spans.count = kept;
+    int status = file_vector_sort(&depth->spans, by_row);
+    depth->steps = STEPS * (limit->all + limit->each * (uint64_t)(depth->operations.count + depth->spans.count));
+    status = status ?: divide_rows(depth);
     status = status ?: answer_questions(depth, busy, &left_out);
     status = status ?: measure_others(depth, busy, &left_out);
     if (left_out > 0)

@@ -1,9 +1,13 @@
+/*
+ * One walk over ranges and operations by thread and call. It adds each operation to all open rows, until that takes too
+ * many steps; the spans of all rows are recorded, so that range_depth.h can compute the times then.
+ */
 #include "analysis/ranges/range_rows.h"
 
 #include "common/buffer.h"
 #include "analysis/base/table.h"
 
-/* A row of which a range is open on the thread where the walk is, or was lately. */
+/* A row with a range that is, or was lately, open on the thread of the walk. */
 struct open_row {
     uint32_t row;
     size_t span; /* index in depth.spans */
@@ -16,12 +20,12 @@ struct gathering {
     ARRAY(struct open_row) open;
     ARRAY(uint32_t) places; /* by row: index + 1 in open */
     uint32_t thread;
-    int64_t latest; /* end of what is open there */
+    int64_t latest; /* the last end of its ranges so far */
     uint64_t steps; /* that are left */
     bool too_deep;
 };
 
-/* Ranges of one row that overlap are one. */
+/* Opens RANGE in ROW. Overlapping ranges of a row are one. */
 static int open_row(struct gathering *gathering, uint32_t row, const struct range *range)
 {
     if (range->thread != gathering->thread) {
@@ -124,7 +128,7 @@ static int add_rest(void *context, struct range_walk *walk)
     return open_ranges(context, walk, UINT32_MAX, INT64_MAX);
 }
 
-static int write_all(struct range_busy *busy, struct range_busy *from)
+static int add_all(struct range_busy *busy, struct range_busy *from)
 {
     if (range_busy_finish(from) < 0)
         return -1;
@@ -134,6 +138,25 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
             return -1;
     }
     return 0;
+}
+
+/* Computes the times of all rows by their spans, after too many rows were open at once. */
+static int measure_depth(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
+{
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &rows->trace->launched_ops);
+    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
+        const struct cover_operation operation = {.called = op->called,
+                                                  .start = op->start,
+                                                  .end = op->start + op->duration,
+                                                  .thread = op->thread,
+                                                  .gpu = range_rows_gpu(rows, op)};
+        status = ADD(file_vector_push, &depth->operations, operation) ? 0 : -1;
+    }
+    status = sorter_walk_end(&walk) ?: status;
+    return status ?: range_depth_measure(depth, &rows->limit, busy);
 }
 
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
@@ -147,12 +170,12 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     range_busy_init(&gathering.inside, trace->space);
     range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
-    status = status ?: write_all(busy, &gathering.outside);
-    status = status ?: write_all(busy, &gathering.captured);
+    status = status ?: add_all(busy, &gathering.outside);
+    status = status ?: add_all(busy, &gathering.captured);
     if (status == 0 && !gathering.too_deep)
-        status = write_all(busy, &gathering.inside);
+        status = add_all(busy, &gathering.inside);
     else if (status == 0)
-        status = range_depth_measure(&gathering.depth, rows, busy);
+        status = measure_depth(&gathering.depth, rows, busy);
     range_busy_release(&gathering.outside);
     range_busy_release(&gathering.captured);
     if (!gathering.too_deep)
@@ -181,7 +204,7 @@ struct cell fill_range_name(struct report_row *row, const struct column *column)
     return kind->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
 }
 
-#define PATH_NAMES 32u /* at most: recursion makes paths that nobody reads */
+#define PATH_NAMES 32u /* at most: recursion makes very long paths */
 
 void range_forest_release(struct range_forest *forest)
 {
@@ -189,7 +212,7 @@ void range_forest_release(struct range_forest *forest)
     array_release(&forest->nodes);
 }
 
-static struct range_node *write_node(struct range_forest *forest, const struct range *range, uint32_t parent)
+static struct range_node *find_node(struct range_forest *forest, const struct range *range, uint32_t parent)
 {
     struct {
         uint64_t parent, name, domain;
@@ -204,8 +227,8 @@ static struct range_node *write_node(struct range_forest *forest, const struct r
     return node;
 }
 
-/* Inner ones come by their start. */
-static int64_t read_time(struct range_open *parent, const struct range *range)
+/* Returns the part of RANGE that no earlier inner range of PARENT covers. Inner ranges come by their start. */
+static int64_t cover_time(struct range_open *parent, const struct range *range)
 {
     int64_t from = range->start > parent->covered ? range->start : parent->covered;
     if (range->end <= from)
@@ -218,11 +241,11 @@ int range_forest_place(struct range_forest *forest, struct range_walk *walk, int
 {
     struct range_open *last = &walk->open.items[walk->open.count - 1];
     struct range_open *parent = last->outer ? &walk->open.items[last->outer - 1] : NULL;
-    struct range_node *node = write_node(forest, &last->range, parent ? parent->node + 1 : 0);
+    struct range_node *node = find_node(forest, &last->range, parent ? parent->node + 1 : 0);
     if (!node)
         return -1;
     last->node = (uint32_t)(node - forest->nodes.items);
-    *taken = parent ? read_time(parent, &last->range) : 0;
+    *taken = parent ? cover_time(parent, &last->range) : 0;
     return 0;
 }
 

@@ -13,9 +13,9 @@ struct range_key {
 struct range_group {
     TALLY_SERIES(nested, async, gpu); /* push and pop; start and end */
     int64_t marks;
-    int64_t open;        /* starts whose end has not come */
+    int64_t open;        /* starts without an end so far */
     int64_t nested_open; /* pushes without a pop */
-    bool other;          /* one is of another category: what was launched in it is not known */
+    bool other;          /* a range is of another category, whose launches are not known */
 };
 
 struct nvtx {
@@ -104,7 +104,7 @@ static int gather(void *state, const struct trace *trace)
     return busy_row(nvtx, &RANGE_KIND_OUTSIDE) == RANGE_ROW_OUTSIDE ? range_rows_gather(&rows, &nvtx->busy) : -1;
 }
 
-/* Empty where the trace has no GPU operation. */
+/* Empty if the trace has no GPU operation. */
 static struct cell busy_cell(struct nvtx *nvtx, const struct range_kind *kind)
 {
     if (nvtx->busy.totals.count == 0)
@@ -116,7 +116,7 @@ static struct cell busy_cell(struct nvtx *nvtx, const struct range_kind *kind)
 
 /* A row: a kind of range of one name. */
 struct range_row {
-    struct series host; /* the range_group's; none of what takes no time */
+    struct series host; /* of the range_group; empty for what takes no time */
     struct cell total, count, busy, span, spans;
     int64_t open;
 };
@@ -141,7 +141,7 @@ static struct range_row timed_row(const struct series *times, int64_t open, stru
                               .busy = busy};
 }
 
-/* A row for each kind of range of that name. */
+/* Adds a row for each kind of range of a name. */
 static void write_rows(struct report_row *row, const struct range_key *key, const struct range_group *range)
 {
     struct nvtx *nvtx = row->state;
@@ -163,7 +163,7 @@ static void write_rows(struct report_row *row, const struct range_key *key, cons
             section_row(row, &kinds[i], &rows[i]);
 }
 
-/* Rows of what was captured in ranges of one name. */
+/* Adds the rows of operations that were captured in ranges of one name. */
 static void write_captured(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
@@ -210,7 +210,7 @@ const struct section section_nvtx = {
     .sort = "total",
     .categories =
         CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORIES_OTHER,
-    .looks_at = {.ranges = true, .launched_ops = true},
+    .indexes = {.ranges = true, .launched_ops = true},
     .event = event,
     .gather = gather,
     .finish = finish,

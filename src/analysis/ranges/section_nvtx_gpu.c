@@ -1,15 +1,16 @@
 /*
  * What ranges of one name launched on each stream: how long the stream was busy with it, the spans from the first to
- * the last GPU operation of a range, and how many operations and kernels these were. What inner ranges launched counts
- * in their outer ones too. What graphs replay counts, in rows apart, for the ranges that it was captured in. A trace
- * without ranges of the host has its own rows of spans on the GPU, and these count.
+ * the last GPU operation of a range, and how many operations and kernels these were. Operations of inner
+ * ranges count in their outer ones, too. Operations of graphs have rows of their own, by the ranges that they were
+ * captured in. In a trace without ranges of the host, its own rows of spans on the GPU count.
  */
 #include "common/extents.h"
 #include "common/lookup.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"
 
-/* Streams of several processes that have the same numbers are one. */
+/* Streams with equal numbers in several processes are one place. */
 struct place {
     int64_t device, context, stream;
 };
@@ -20,7 +21,7 @@ static struct place place_of(const struct trace *trace, uint32_t stream)
     return (struct place){id->device, id->context, id->stream};
 }
 
-/* Begins with what RANGE_KIND_COLUMNS show. */
+/* Begins with the struct range_kind that RANGE_KIND_COLUMNS show. */
 struct gpu_key {
     struct range_kind kind;
     struct place place;
@@ -32,9 +33,9 @@ struct gpu_group {
     uint32_t kind, place; /* of the busy time */
 };
 
-/* The part of a range that is on one stream. A range that was started on one thread and ended on another has a part
- * for each. */
-struct part {
+/* What one range launched on one stream. A range that was started on one thread and ended on another has a span for
+ * each thread. */
+struct stream_span {
     int64_t start, end;
     uint32_t range; /* its number */
     uint32_t kind;
@@ -50,11 +51,11 @@ struct gpu {
     struct dense_map kinds, places;
     struct extents extents;                /* operations and ranges by thread, while they are gathered */
     FILE_VECTOR(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
-    struct sorter parts;                   /* by range, then stream */
+    struct sorter spans;                   /* by range, then stream */
     struct range_busy busy;                /* by kind and place */
 };
 
-/* A span of the GPU's own row, in a trace that has no ranges of the host. */
+/* Reads a span of a GPU's own row, in a trace without ranges of the host. */
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct gpu *gpu = state;
@@ -68,9 +69,9 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return group ? series_add(&group->spans, event->duration) : -1;
 }
 
-/* --- the parts of ranges --- */
+/* --- the spans of ranges --- */
 
-ORDER_BY(by_range_and_stream, struct part, range, stream, start)
+ORDER_BY(by_range_and_stream, struct stream_span, range, stream, start)
 
 static uint32_t row_of(void *state, struct range_walk *walk)
 {
@@ -101,8 +102,8 @@ static uint32_t captured_row(void *state, uint32_t name)
     return dense_map_number(&gpu->kinds, &kind, sizeof(kind));
 }
 
-/* Counts an operation in the rows of the ranges that it was captured in. They have no spans, for a range was captured
- * once, and its operations run at each launch. */
+/* Counts an operation in the rows of the ranges that it was captured in. These rows have no spans: a range was captured
+ * once, but its operations run at each launch. */
 static int add_captured(struct gpu *gpu, const struct launched_op *op)
 {
     const struct captured *captured = &gpu->trace->captured;
@@ -128,30 +129,30 @@ static int add_operation(void *state, const struct launched_op *op, bool outside
         return -1;
     const struct extent extent = {op->start, op->start + op->duration, 1, op->kernel};
     const struct extents_point point = {.at = op->called, .line = op->thread, .track = op->stream, .extent = extent};
-    const struct part part = {.start = extent.start,
-                              .end = extent.end,
-                              .range = NO_RANGE,
-                              .kind = RANGE_ROW_OUTSIDE,
-                              .stream = op->stream,
-                              .operations = 1,
-                              .kernels = op->kernel};
-    return outside ? sorter_add(&gpu->parts, &part) : extents_add(&gpu->extents, &point);
+    const struct stream_span one = {.start = extent.start,
+                                    .end = extent.end,
+                                    .range = NO_RANGE,
+                                    .kind = RANGE_ROW_OUTSIDE,
+                                    .stream = op->stream,
+                                    .operations = 1,
+                                    .kernels = op->kernel};
+    return outside ? sorter_add(&gpu->spans, &one) : extents_add(&gpu->extents, &point);
 }
 
-static int add_part(void *state, uint32_t range, uint32_t stream, const struct extent *extent)
+static int add_stream_span(void *state, uint32_t range, uint32_t stream, const struct extent *extent)
 {
     struct gpu *gpu = state;
-    const struct part part = {.start = extent->start,
-                              .end = extent->end,
-                              .range = range,
-                              .kind = gpu->kinds_of_ranges.items[range],
-                              .stream = stream,
-                              .operations = extent->count,
-                              .kernels = extent->marked};
-    return sorter_add(&gpu->parts, &part);
+    const struct stream_span one = {.start = extent->start,
+                                    .end = extent->end,
+                                    .range = range,
+                                    .kind = gpu->kinds_of_ranges.items[range],
+                                    .stream = stream,
+                                    .operations = extent->count,
+                                    .kernels = extent->marked};
+    return sorter_add(&gpu->spans, &one);
 }
 
-/* --- spans: what of one range is on one stream --- */
+/* --- spans of a range on a stream --- */
 
 struct span {
     uint32_t range, stream;
@@ -172,37 +173,37 @@ static int end_span(struct gpu *gpu, const struct span *span)
     return series_add(&group_of(gpu, span->row)->spans, span->end - span->start);
 }
 
-static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
+static int begin_span(struct gpu *gpu, const struct trace *trace, const struct stream_span *one, struct span *span)
 {
-    struct gpu_key key = {.kind = *(const struct range_kind *)dense_map_row(&gpu->kinds, part->kind),
-                          .place = place_of(trace, part->stream)};
+    struct gpu_key key = {.kind = *(const struct range_kind *)dense_map_row(&gpu->kinds, one->kind),
+                          .place = place_of(trace, one->stream)};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     if (!group)
         return -1;
-    group->kind = part->kind;
+    group->kind = one->kind;
     group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
-    *span = (struct span){.range = part->range,
-                          .stream = part->stream,
+    *span = (struct span){.range = one->range,
+                          .stream = one->stream,
                           .row = (uint32_t)(group - group_of(gpu, 0)),
-                          .start = part->start,
-                          .end = part->start,
+                          .start = one->start,
+                          .end = one->start,
                           .any = true};
     return 0;
 }
 
-static int join_part(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
+static int join_span(struct gpu *gpu, const struct trace *trace, const struct stream_span *one, struct span *span)
 {
-    bool another = !span->any || part->range != span->range || part->stream != span->stream;
-    if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, part, span) < 0))
+    bool another = !span->any || one->range != span->range || one->stream != span->stream;
+    if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, one, span) < 0))
         return -1;
     struct gpu_group *group = group_of(gpu, span->row);
-    span->end = part->end > span->end ? part->end : span->end;
-    group->operations += part->operations;
-    group->kernels += part->kernels;
+    span->end = one->end > span->end ? one->end : span->end;
+    group->operations += one->operations;
+    group->kernels += one->kernels;
     return 0;
 }
 
-static int gather_parts(struct gpu *gpu, const struct trace *trace)
+static int gather_spans(struct gpu *gpu, const struct trace *trace)
 {
     const struct range_kind outside = RANGE_KIND_OUTSIDE;
     const struct range_rows rows = {.trace = trace,
@@ -215,7 +216,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
     if (dense_map_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
         return -1;
     int status = range_rows_gather(&rows, &gpu->busy);
-    return status ?: extents_each(&gpu->extents, add_part, gpu);
+    return status ?: extents_each(&gpu->extents, add_stream_span, gpu);
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -225,25 +226,25 @@ static int gather(void *state, const struct trace *trace)
         return 0;
     tally_release(&gpu->rows, sizeof(struct gpu_group), TALLY_SERIES_COUNT(struct gpu_group)); /* the trace's own */
     gpu->trace = trace;
-    sorter_init(&gpu->parts, trace->space, sizeof(struct part), by_range_and_stream);
+    sorter_init(&gpu->spans, trace->space, sizeof(struct stream_span), by_range_and_stream);
     extents_init(&gpu->extents, temporary_directory());
     gpu->kinds_of_ranges.memory.directory = temporary_directory();
-    int status = gather_parts(gpu, trace);
+    int status = gather_spans(gpu, trace);
     extents_release(&gpu->extents);
     file_vector_release(&gpu->kinds_of_ranges);
-    status = status ?: sorter_ready(&gpu->parts);
+    status = status ?: sorter_ready(&gpu->spans);
     if (status == 0) {
         struct span span = {0};
-        const struct part *part;
-        status = SORTER_EACH(&gpu->parts, part, join_part(gpu, trace, part, &span)) ?: end_span(gpu, &span);
+        const struct stream_span *one;
+        status = SORTER_EACH(&gpu->spans, one, join_span(gpu, trace, one, &span)) ?: end_span(gpu, &span);
     }
-    sorter_release(&gpu->parts);
+    sorter_release(&gpu->spans);
     return status;
 }
 
 /* --- rows --- */
 
-/* Empty where it is not known, as of the trace's own rows. */
+/* The busy time; empty if it is not known, as for the trace's own rows. */
 static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     struct gpu *gpu = row->state;
@@ -280,7 +281,7 @@ static void release(void *state)
     struct gpu *gpu = state;
     dense_map_release(&gpu->kinds);
     dense_map_release(&gpu->places);
-    sorter_release(&gpu->parts);
+    sorter_release(&gpu->spans);
     range_busy_release(&gpu->busy);
 }
 
@@ -291,7 +292,7 @@ const struct section section_nvtx_gpu = {
     .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
     .categories = CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION),
-    .looks_at = {.ranges = true, .launched_ops = true},
+    .indexes = {.ranges = true, .launched_ops = true},
     .event = event,
     .gather = gather,
     .release = release,

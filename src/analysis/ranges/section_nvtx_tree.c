@@ -1,5 +1,5 @@
 /*
- * Ranges within one another: a row for each path from an outermost range to an inner one, below the row of its parent,
+ * Nested ranges: a row for each path from an outermost range to an inner one, below the row of its parent,
  * with its time, the part of it outside its inner ranges (self), and how long GPUs were busy with what was launched in
  * it. The longest come first.
  */
@@ -11,13 +11,13 @@
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"
 
-/* Blanks before a name, two for each range around it, up to these. */
+/* A name is indented by two blanks for each range around it, up to so many blanks. */
 static const char indentation[] = "                                                                ";
 
 struct branch {
     TALLY_SERIES(durations);
     int64_t self;
-    uint32_t inner, next; /* index + 1 of its first inner one, and of the next one beside it */
+    uint32_t inner, next; /* index + 1 of its first inner range, and of the next range beside it */
 };
 
 struct tree {
@@ -73,7 +73,7 @@ static int shortest_first(const void *a, const void *b)
     return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
 }
 
-/* Inserts the shortest first, each at the front, so that the longest is the first in the end. */
+/* Inserts the nodes at the front, the shortest first, so that the longest becomes the first. */
 static int order(struct tree *tree)
 {
     size_t count = tree->branches.count;
@@ -94,7 +94,7 @@ static int order(struct tree *tree)
     return 0;
 }
 
-/* Empty where the trace has no GPU operation. */
+/* Empty if the trace has no GPU operation. */
 static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     const struct tree *tree = row->state;
@@ -174,17 +174,17 @@ const struct section section_nvtx_tree = {
     .state_size = sizeof(struct tree),
     SECTION_STATE_TALLY(struct branch),
     .sources = {TRACE_NVTX},
-    .looks_at = {.ranges = true, .launched_ops = true},
+    .indexes = {.ranges = true, .launched_ops = true},
     .gather = gather,
     .finish = finish,
     .release = release,
 };
 
 /*
- * Kernels by the range that they were launched in: the path to the innermost range of their call's thread; those that a
- * graph replays by the ranges that they were captured in, if there were any. Launches of whole graphs, where their
- * nodes were not recorded, are listed with them. The sum of durations counts kernels that overlap each on its own; GPU
- * busy time counts them once.
+ * Kernels by the range that they were launched in: the path to the innermost range of their call's thread; kernels of
+ * graphs by the ranges that they were captured in, if there were any. If the nodes of a graph were not recorded, its
+ * launches are listed as kernels. The sum of durations counts each of overlapping kernels; GPU busy time counts them
+ * once.
  */
 
 #define CAPTURED_NODE (UINT64_C(1) << 32)
@@ -289,7 +289,7 @@ const struct section section_nvtx_kernels = {
     SECTION_STATE_TALLY(struct kernel_row),
     .sources = {TRACE_NVTX, TRACE_KERNEL, TRACE_API},
     .sort = "total",
-    .looks_at = {.ranges = true, .launched_ops = true},
+    .indexes = {.ranges = true, .launched_ops = true},
     .gather = gather_kernels,
     .release = release_kernels,
 };

@@ -1,7 +1,12 @@
+/*
+ * Sums collective operations by communicator, operation, size and type, and the columns of their table.
+ */
 #include "analysis/ranks/comm.h"
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
+
 void comm_release(struct comm *comm)
 {
     dense_map_release(&comm->keys);
@@ -70,7 +75,8 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
     }
 }
 
-/* Where ranks have shares of different sizes, the root alone knows all of them. */
+/* Whether ONE is the root of an operation in which ranks may have shares of different sizes: only the root knows the
+ * sum. */
 static bool knows_all(const struct collective *one)
 {
     return (one->kind == COLLECTIVE_GATHER || one->kind == COLLECTIVE_SCATTER) && one->peer != FIELD_ABSENT &&
@@ -136,7 +142,7 @@ static struct cell fill_ranks(struct report_row *row, const struct column *colum
     return cell_integer(item->group_size == FIELD_ABSENT ? item->ranks : item->group_size);
 }
 
-/* What was not waited for. */
+/* The time without the wait. */
 static int64_t transfer_of(const struct comm_row *row)
 {
     return row->total - (row->wait == FIELD_ABSENT ? 0 : row->wait);
@@ -154,7 +160,7 @@ static struct cell fill_mean(struct report_row *row, const struct column *column
     return item->timed ? cell_real((double)item->total / (double)item->timed) : (struct cell){0};
 }
 
-/* GB/s, which is bytes per ns. SHARED bytes are of kernels that do several operations. */
+/* A rate in GB/s, which is bytes per ns. SHARED: bytes of kernels that do several operations. */
 static struct cell rate_cell(const struct report_row *row, double factor, double shared)
 {
     const struct comm_key *key = row->key;

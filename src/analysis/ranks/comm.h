@@ -1,6 +1,6 @@
 /*
- * Communication in sums: a row for each communicator, operation, size and type. The table of section_comm, and of the
- * report of a job.
+ * Sums of communication: a row for each communicator, operation, size and type, for section_comm and for the report of
+ * a job.
  */
 #ifndef GPUTRACE_ANALYSIS_RANKS_COMM_H
 #define GPUTRACE_ANALYSIS_RANKS_COMM_H
@@ -22,16 +22,16 @@ struct comm_key {
 
 /* Sums over all ranks of the trace or job, ns. */
 struct comm_row {
-    int64_t count;          /* operations */
-    int64_t total;          /* of kernels, or of calls where operations have no kernels */
-    int64_t wait;           /* of it before the last rank began; FIELD_ABSENT: no operation has several ranks here */
-    int64_t exposed, shown; /* exposed, of the kernels of which it is known, which took SHOWN */
-    int64_t timed;          /* operations of single ranks that TOTAL is of */
-    int64_t alone;          /* of them, those whose kernel does nothing else */
-    double shared, bus;     /* bytes of the kernels of the others, and those that cross the bus */
-    int64_t unfinished;     /* likewise, without an end */
+    int64_t count; /* operations */
+    int64_t total; /* of kernels, or of calls where operations have no kernels */
+    int64_t wait;  /* of TOTAL, before the last rank began; FIELD_ABSENT: no operation has several ranks here */
+    int64_t exposed, shown; /* exposed time, known for kernels that took SHOWN */
+    int64_t timed;          /* operations of single ranks that are in TOTAL */
+    int64_t alone;          /* of TIMED, those whose kernel does nothing else */
+    double shared, bus;     /* bytes of all other kernels, and those that cross the bus */
+    int64_t unfinished;     /* operations of single ranks without an end */
     int64_t group_size;     /* FIELD_ABSENT: not known */
-    int64_t ranks;          /* that took part in one operation, at most */
+    int64_t ranks;          /* the most ranks that took part in an operation */
 };
 
 /* All zero is empty. */
@@ -42,24 +42,25 @@ struct comm {
 
 void comm_release(struct comm *comm);
 
-/* When an operation began on a rank, and how long it took: its kernel's times, of MPI its call's. False: not known. */
+/* Sets when an operation began on a rank, and how long it took: the times of its kernel, or of its call of MPI. Returns
+ * false if they are not known. */
 bool comm_times(const struct collective *one, int64_t *start, int64_t *duration);
-/* How long that rank waited for the one that began last, at LAST; never longer than the operation took. */
+/* How long a rank waited for the one that began last, at LAST: at most the time of the operation. */
 int64_t comm_wait(const struct collective *one, int64_t last);
-/* When the last of COUNT ranks began; FIELD_ABSENT: the times of fewer than two are known, or a rank ended an operation
- * before the last one began that no rank can end so. Then clocks are wrong, or it is not the same operation: numbers
- * that are counted from the start of a capture need not be equal on all ranks. */
+/* When the last of COUNT ranks began. Returns FIELD_ABSENT if the times of fewer than two ranks are known, or if a rank
+ * ended the operation before the last one began although all must wait: then clocks are wrong, or the operations are
+ * not the same, because numbers counted from the start of a capture may differ between ranks. */
 int64_t comm_last_start(const struct collective *ranks, size_t count);
 
-/* Adds an operation of COUNT ranks, one after another in RANKS, in one clock. Returns 0, or -1: no memory. */
+/* Adds an operation of COUNT ranks, whose times are of one clock. Returns 0, or -1: no memory. */
 int comm_add(struct comm *comm, const struct collective *ranks, size_t count);
-/* Adds all. Returns 0, or -1: no memory, or after error(). */
+/* Adds all operations. Returns 0, or -1: no memory, or after error(). */
 int comm_gather(struct comm *comm, const struct collectives *collectives);
 
 #define COMM_COLUMNS 15
 extern const struct column comm_columns[COMM_COLUMNS];
 #define COMM_SORT "total"
-/* Adds the rows to ROW's table, which has these columns. */
+/* Adds the rows to ROW's table, which has comm_columns. */
 void comm_fill(struct report_row *row, const struct comm *comm);
 
 #endif

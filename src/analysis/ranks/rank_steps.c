@@ -1,3 +1,7 @@
+/*
+ * Merges steps into at most RANK_STEPS_MOST items for each rank, and adds operations and idle time to the item of their
+ * time.
+ */
 #include "analysis/ranks/rank_steps.h"
 
 #include "common/lookup.h"
@@ -29,7 +33,7 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
     return 0;
 }
 
-/* The last item of RANK that began by TIME; NULL: none. */
+/* The last item of RANK that began by TIME, or NULL. */
 static struct rank_step *find(const struct rank_steps *steps, uint32_t rank, int64_t time)
 {
     struct rank_step *items = steps->items;

@@ -1,8 +1,12 @@
+/*
+ * Assigns processes and GPUs to ranks, and walks over the timeline with a lane for each rank.
+ */
 #include "analysis/ranks/rank_times.h"
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_known.h"
 
 void rank_times_release(struct rank_times *times)
 {
@@ -15,7 +19,7 @@ void rank_times_release(struct rank_times *times)
 
 /* --- processes --- */
 
-/* The index of the item of rank KNOWN, made when it is new. RANK_NONE: no memory. */
+/* The index of the item of rank KNOWN, made if it is new. Returns RANK_NONE without memory. */
 static uint32_t find_item(struct rank_times *times, uint32_t known)
 {
     for (uint32_t i = 0; i < times->items.count; i++)
@@ -25,7 +29,7 @@ static uint32_t find_item(struct rank_times *times, uint32_t known)
     return added ? (uint32_t)times->items.count - 1 : RANK_NONE;
 }
 
-/* Each process that is a rank gets an item. */
+/* Finds or makes the item of each process that is a rank. */
 static int find_processes(struct rank_times *times, const struct trace *trace)
 {
     for (size_t i = 0; i < trace->processes.count; i++) {
@@ -55,7 +59,7 @@ struct walk {
     bool any;
 };
 
-/* RANK_NONE: of none. */
+/* The rank whose process launched OP, or RANK_NONE. */
 static uint32_t rank_of_op(const struct walk *walk, const struct timeline_op *op)
 {
     const struct rank_times *times = walk->times;
@@ -79,7 +83,7 @@ static void mark_shared(struct rank_times *times, uint32_t rank)
         times->items.items[rank].shares = true;
 }
 
-/* The first operation of a GPU makes it the rank's, one of another rank nobody's. */
+/* Assigns DEVICE to the rank of its first operation. If another rank uses it, too, it belongs to no rank. */
 static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
 {
     struct rank_times *times = walk->times;

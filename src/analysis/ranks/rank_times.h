@@ -15,10 +15,10 @@ struct trace;
 
 #define RANK_NONE UINT32_MAX
 
-/* A rank of the trace: of trace.ranks, those with a process. */
+/* An item of trace.ranks that has a process. */
 struct rank_times_one {
     uint32_t known;             /* index in trace.ranks */
-    struct temporal_device gpu; /* of all of its GPUs; first and last: over all of them */
+    struct temporal_device gpu; /* sums over all of its GPUs */
     struct temporal_lane lane;  /* while operations are walked */
     bool shares;                /* another rank uses one of its GPUs, too */
 };
@@ -35,8 +35,9 @@ struct rank_kernel {
 /* All zero is empty. */
 struct rank_times {
     ARRAY(struct rank_times_one) items;
-    ARRAY(uint32_t) of_process, of_device; /* indices of items, by index in the trace; RANK_NONE: of none, or several */
-    struct dense_map kernel_keys;          /* struct rank_kernel_key */
+    ARRAY(uint32_t)
+    of_process, of_device;        /* index in items, by index in the trace; RANK_NONE: of no rank, or of several */
+    struct dense_map kernel_keys; /* struct rank_kernel_key */
     ARRAY(struct rank_kernel) kernels;
 };
 

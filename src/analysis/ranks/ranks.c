@@ -1,3 +1,6 @@
+/*
+ * For each operation, compares when the ranks began: how long each waited, who was last, and how late each was.
+ */
 #include "analysis/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -27,8 +30,8 @@ static int compare_times(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-/* A typical rank: a third of the ranks has begun before it, so that two late ones of four do not hide each other. The
- * times of at least two are known. */
+/* The operation of a typical rank: a third of the ranks began before it, so that two late ranks of four do not hide
+ * each other. The times of at least two ranks are known. */
 static const struct collective *typical_of(struct ranks *ranks, const struct collective *operation, size_t count)
 {
     int64_t start, duration;
@@ -47,7 +50,8 @@ static const struct collective *typical_of(struct ranks *ranks, const struct col
     return &operation[0];
 }
 
-/* The first operation of a communicator waits for ranks that start later, which says nothing about the others. */
+/* Whether this is the first operation of its communicator, which waits for ranks that start later, unlike the others.
+ */
 static bool is_first(struct ranks *ranks, const struct collective *one)
 {
     const struct collective *last = &ranks->last;
@@ -58,15 +62,15 @@ static bool is_first(struct ranks *ranks, const struct collective *one)
     return !again;
 }
 
-/* Of an operation that took DURATION and waited for WAIT of it. Where a kernel sends and receives, it waits for several
- * ranks, and only all of its time is known. */
+/* How long an operation that took DURATION waited for its neighbour, computing nothing. A kernel that sends and
+ * receives waits for several ranks, so all of its time counts. */
 static int64_t neighbour_wait(const struct collective *one, int64_t duration, int64_t wait)
 {
     int64_t waited = one->group_call == FIELD_ABSENT ? wait : duration;
     return one->exposed != FIELD_ABSENT && one->exposed < waited ? one->exposed : waited;
 }
 
-/* START: of the operation; TYPICAL: of a typical rank's, which took DURATION. */
+/* Adds an operation that began at START, at TYPICAL on a typical rank, on which it took DURATION. */
 static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t duration)
 {
     int64_t late = start - typical < duration ? start - typical : duration;
@@ -80,7 +84,8 @@ static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t 
     }
 }
 
-/* Who began last, and how late all were. FIRST: it is the first of its communicator. */
+/* Adds what the ranks waited for the last one, and how late each was. FIRST: the first operation of its communicator.
+ */
 static void add_waits(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
                       int64_t last, bool first)
 {
@@ -202,7 +207,7 @@ static struct cell fill_step(struct report_row *row, const struct column *column
     return rank->steps ? cell_real((double)rank->step_total / (double)rank->steps) : (struct cell){0};
 }
 
-/* Empty where no operation was compared with another rank's. */
+/* The number of a column; empty if no operation was compared with another rank. */
 static struct cell fill_compared(struct report_row *row, const struct column *column)
 {
     return ((const struct rank *)row->item)->compared ? fill_number(row, column) : (struct cell){0};

@@ -1,6 +1,6 @@
 /*
- * The ranks of a trace or of a job: what each did, how long it waited for others in communication, and how late it came
- * itself. The table of section_ranks, and of the report of a job.
+ * The ranks of a trace or of a job: what each did, how long it waited for others in communication, and how late it was
+ * itself. They are the table of section_ranks, and of the report of a job.
  */
 #ifndef GPUTRACE_ANALYSIS_RANKS_RANKS_H
 #define GPUTRACE_ANALYSIS_RANKS_RANKS_H
@@ -22,26 +22,26 @@ struct rank {
     int64_t rank;
     uint32_t host;
     int64_t start, end;        /* of its GPU operations; FIELD_ABSENT: it has none */
-    int64_t steps, step_total; /* how many, and how long all of them took */
+    int64_t steps, step_total; /* the number of steps, and their time */
     int64_t compute, communication, exposed, copies;
-    int64_t idle;    /* of its GPUs, from the first to the last operation */
-    int64_t loading; /* of what its GPUs were idle because of late launches: for PyTorch's DataLoader */
-    int64_t causes[IDLE_CAUSE_COUNT];  /* of idle time of its GPUs; where a GPU is another rank's, too, not known */
-    uint32_t mostly[IDLE_CAUSE_COUNT]; /* what most of it was */
-    uint32_t between;                  /* operations or lines that its host is outside CUDA between; stragglers.h */
-    int64_t compared;                  /* operations that began on other ranks, too, so that it is known who waited */
-    int64_t waited;                    /* for ranks that began an operation later */
-    int64_t neighbours;                /* in steps: for the other rank of a send or receive, computing nothing */
-    /* In operations of several ranks, but for the first of each communicator: computing nothing. All ranks of a job
-     * take as long, so that one that works longer than its peers has less of it. */
+    int64_t idle;                      /* of its GPUs, from the first to the last operation */
+    int64_t loading;                   /* of the idle time because of late launches: in PyTorch's DataLoader */
+    int64_t causes[IDLE_CAUSE_COUNT];  /* idle time of its GPUs by cause; 0 if another rank uses a GPU, too */
+    uint32_t mostly[IDLE_CAUSE_COUNT]; /* text: what the host mostly did, by cause */
+    uint32_t between;   /* text: the operations or lines between which its host is outside CUDA; stragglers.h */
+    int64_t compared;   /* operations whose times on other ranks are known, too */
+    int64_t waited;     /* for ranks that began an operation later */
+    int64_t neighbours; /* wait in steps for the other rank of a send or receive, computing nothing */
+    /* Time in operations of several ranks, computing nothing, without the first of each communicator. All ranks of a
+     * job take equally long, so a rank that works longer than its peers is blocked for less time. */
     int64_t blocked;
-    int64_t delayed; /* how long all others together waited for this one, which began last */
-    /* How much later it began operations than a typical rank, as far as that waited. Sends and receives do not count:
-     * of two ranks of a pipeline, one waits for the other. */
+    int64_t delayed; /* the sum of what all others waited for this rank, when it began last */
+    /* How much later it began operations than a typical rank, at most what the typical rank waited. Sends and receives
+     * do not count, because one of two ranks of a pipeline always waits for the other. */
     int64_t late;
     int64_t late_operations;
-    int64_t worst, worst_at; /* the longest that it was late, and when it began; FIELD_ABSENT: never */
-    int64_t device;          /* a GPU of it; FIELD_ABSENT: not known */
+    int64_t worst, worst_at; /* the longest time that it was late, and when; FIELD_ABSENT: never */
+    int64_t device;          /* one of its GPUs; FIELD_ABSENT: not known */
     int64_t shares;          /* 1: another rank of the trace uses one of its GPUs, too */
 };
 
@@ -58,7 +58,7 @@ struct neighbour_key {
 
 struct neighbour_row {
     int64_t count; /* operations */
-    int64_t alone; /* of them: with a kernel of their own, so that no other direction is in it */
+    int64_t alone; /* of them, those with a kernel of their own, which does not also go the other way */
     int64_t first; /* when the first began on the sender, ns */
 };
 
@@ -69,36 +69,31 @@ struct neighbours {
 
 /* All zero is empty. */
 struct ranks {
-    const struct trace *trace; /* whose they are; NULL: of a job */
+    const struct trace *trace; /* the trace of the ranks; NULL: they are of a job */
     struct interner texts;
-    struct pretty_names pretty; /* of names of kernels, where names are shown so */
+    struct pretty_names pretty; /* of kernels, with --names=pretty */
     ARRAY(struct rank) items;
     ARRAY(struct rank_name) names;
     struct rank_steps steps;
     struct transfers transfers;
     struct neighbours neighbours;
-    ARRAY(int64_t) starts;  /* of the operation that is added */
-    struct collective last; /* the last operation's */
+    ARRAY(int64_t) starts;  /* starts of the operation that is being added */
+    struct collective last; /* of the last operation, if ANY was added */
     bool any;
 };
 
 void ranks_release(struct ranks *ranks);
 
-/* Puts in what is known of the ranks of TRACE, which has the states of section_ranks, section_comm, section_steps and
- * section_idle. Returns 0, or -1: no memory, or after warning(). */
-int ranks_of_trace(struct ranks *ranks, const struct trace *trace);
-
-/* An operation of COUNT ranks, in one clock: who waited for whom. INDEX: the index of each in ranks.items. Operations
- * come in their order. Returns 0, or -1: no memory. */
+/* Adds an operation of COUNT ranks, whose times are of one clock: who waited for whom. INDEX: the index of each rank in
+ * ranks.items. Operations come in their order. Returns 0, or -1: no memory. */
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count);
 
-/* What rank FROM sends to rank TO, indices both. NULL: nothing. */
+/* What the rank with index FROM sends to the rank with index TO, or NULL. */
 const struct neighbour_row *neighbours_find(const struct neighbours *neighbours, uint32_t from, uint32_t to);
 
-/* The cause of most of its idle time, but for what comes before its first and after its last operation.
- * IDLE_CAUSE_COUNT: none. */
+/* The cause of most of its idle time between its first and its last operation; IDLE_CAUSE_COUNT if there is none. */
 unsigned rank_main_cause(const struct rank *rank);
-/* Whether it is a cause of late launches. */
+/* Whether CAUSE is one of late launches. */
 bool rank_is_host_cause(unsigned cause);
 /* Idle time because its host launched late, without the DataLoader. */
 int64_t rank_host_idle(const struct rank *rank);
@@ -106,7 +101,7 @@ int64_t rank_host_idle(const struct rank *rank);
 #define RANKS_COLUMNS 15
 extern const struct column ranks_columns[RANKS_COLUMNS];
 #define RANKS_SORT "rank"
-/* The items of RANKS by number, which the caller frees. NULL: no memory. */
+/* The items of RANKS sorted by number, which the caller frees. Returns NULL without memory. */
 const struct rank **ranks_by_number(const struct ranks *ranks);
 
 /* Adds a row for each rank, by number, to ROW's table, which has these columns. Returns 0, or -1: no memory. */

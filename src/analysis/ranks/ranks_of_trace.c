@@ -1,4 +1,8 @@
-/* What a trace says of its ranks: ranks_of_trace(). */
+/*
+ * Copies the times, steps, idle time and operations of each rank, and the words for what its host mostly did.
+ */
+#include "analysis/ranks/ranks_of_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +14,7 @@
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 
-/* The number in ranks.texts; INTERN_NO_MEMORY. */
-static uint32_t keep_text(struct ranks *ranks, const char *text)
+static uint32_t intern_text(struct ranks *ranks, const char *text)
 {
     return intern(&ranks->texts, text, strlen(text));
 }
@@ -25,7 +28,7 @@ static int add_rank(struct ranks *ranks, const struct trace *trace, const struct
     if (!rank)
         return -1;
     *rank = (struct rank){.rank = known->rank,
-                          .host = *host ? keep_text(ranks, host) : EVENT_NO_TEXT,
+                          .host = *host ? intern_text(ranks, host) : EVENT_NO_TEXT,
                           .start = gpu->used ? gpu->first : FIELD_ABSENT,
                           .end = gpu->used ? gpu->last : FIELD_ABSENT,
                           .compute = temporal_any(gpu, TEMPORAL_COMPUTE),
@@ -47,7 +50,7 @@ static int add_names(struct ranks *ranks, const struct trace *trace, const struc
     for (size_t i = 0; i < times->kernels.count; i++) {
         const struct rank_kernel_key *key = dense_map_row(&times->kernel_keys, i);
         const struct rank_kernel *kernel = &times->kernels.items[i];
-        uint32_t name = keep_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name)));
+        uint32_t name = intern_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name)));
         if (name == INTERN_NO_MEMORY ||
             !ADD(array_push, &ranks->names,
                  (struct rank_name){(uint32_t)key->rank, name, kernel->total, kernel->count, kernel->copy}))
@@ -56,7 +59,7 @@ static int add_names(struct ranks *ranks, const struct trace *trace, const struc
     return 0;
 }
 
-/* Items of ranks.steps come by rank, the processes of the steps in any order. */
+/* Adds the steps rank by rank, because ranks.steps is sorted so. */
 static int add_step_items(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
 {
     for (uint32_t rank = 0; steps && rank < ranks->items.count; rank++)
@@ -76,8 +79,8 @@ static uint32_t rank_of_device(const struct rank_times *times, size_t device)
     return device < times->of_device.count ? times->of_device.items[device] : RANK_NONE;
 }
 
-/* Sets *WORDS to what the host did, among TEXTS: "sleep() in load (a.py:9)", or the range, or the call; EVENT_NO_TEXT:
- * not known. Returns 0, or -1: no memory. */
+/* Sets *WORDS to a number in TEXTS for what the host did: "sleep() in load (a.py:9)", or the range, or the call;
+ * EVENT_NO_TEXT if it is not known. Returns 0, or -1: no memory. */
 static int set_words(struct interner *texts, const struct trace *trace, const struct idle *idle,
                      const struct idle_what *what, uint32_t *words)
 {
@@ -177,7 +180,8 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
     return status;
 }
 
-/* What GPUs were idle for before the first step is not why ranks wait for one another in the steps. */
+/* Adds idle time to the steps. Idle time before the first step is taken out of the causes of the rank: it is not why
+ * ranks wait for one another in the steps. */
 static int add_idle_intervals(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
 {
     struct sorter_walk walk;

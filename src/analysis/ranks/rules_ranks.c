@@ -1,7 +1,11 @@
-/* Rules about the ranks of a job. */
+/*
+ * The rules straggler and pipeline-imbalance. Findings of other rules about a late rank become part of its finding.
+ */
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
+#include "analysis/ranks/ranks_of_trace.h"
+#include "analysis/ranks/stages.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
@@ -16,16 +20,16 @@ static struct finding_place place_of(const struct trace *trace, const struct ran
     return place;
 }
 
-/* The findings of a trace of several ranks, while stragglers are added to them. */
+/* The state while stragglers are added to the findings. */
 struct adding {
     struct findings *findings;
     const struct ranks *ranks;
     struct straggler_sum sum;
-    size_t before;    /* findings of other rules */
+    size_t before;    /* number of findings of other rules */
     uint32_t exposed; /* index of the rank whose communication is exposed; RANK_NONE: none */
 };
 
-/* The index of the rank on whose GPU FINDING was seen. RANK_NONE: not known. */
+/* The index of the rank whose GPU FINDING is about, or RANK_NONE. */
 static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
 {
     int64_t device = finding->place.device;
@@ -40,13 +44,13 @@ static bool is_rule(const struct finding *finding, unsigned rule)
     return finding->rule == finding_rules[rule];
 }
 
-/* A finding that says the same of one of these ranks becomes a part of this one: what to do, and where. */
+/* Adds a finding, with the advice and place of an earlier one that explains the same rank, which is dropped. */
 static int add_straggler(void *context, const struct straggler *straggler)
 {
     struct adding *adding = context;
     struct findings *findings = adding->findings;
     struct finding_place place = place_of(findings->trace, straggler->rank);
-    size_t same = SIZE_MAX; /* the last that says the same */
+    size_t same = SIZE_MAX; /* the last finding that explains the same rank */
     straggler_sum_add(&adding->sum, straggler, adding->exposed);
     for (size_t i = 0; i < adding->before; i++) {
         struct finding *one = &findings->items.items[i];
@@ -68,9 +72,9 @@ static int add_straggler(void *context, const struct straggler *straggler)
     return finding_advise(finding, "%s", *one->advice ? one->advice : one->rule->advice);
 }
 
-/* Takes out findings that are a part of others, and from exposed communication what ranks wait for late ones, who come
- * before what is left of it. */
-static void take_out(struct adding *adding)
+/* Removes findings that are part of others, and takes the wait for late ranks out of exposed communication. The late
+ * ranks come before the rest of it. */
+static void remove_explained(struct adding *adding)
 {
     struct findings *findings = adding->findings;
     const struct rank *rank = adding->exposed != RANK_NONE ? &adding->ranks->items.items[adding->exposed] : NULL;
@@ -80,7 +84,7 @@ static void take_out(struct adding *adding)
         struct finding *one = &findings->items.items[i];
         bool exposed = rank && is_rule(one, FINDING_RULE_exposed_communication);
         if (exposed && (rest = straggler_rest(&adding->sum, rank, one->cost)) < one->cost) {
-            straggler_say_rest(one->text, sizeof(one->text), rank, rest);
+            straggler_write_rest(one->text, sizeof(one->text), rank, rest);
             one->cost = one->gain = one->weight = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
         }
         if (is_rule(one, FINDING_RULE_straggler) && one->weight < rest)
@@ -99,10 +103,10 @@ static int straggler_find(void *state, struct findings *findings)
     for (size_t i = 0; i < adding.before; i++)
         if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
             adding.exposed = rank_of(&adding, &findings->items.items[i]);
-    status = status ?: stragglers_say_gaps(&ranks, findings->trace);
+    status = status ?: stragglers_describe_gaps(&ranks, findings->trace);
     if (status == 0)
         status = stragglers_each(&ranks, FINDING_COST_NS, add_straggler, &adding);
-    take_out(&adding);
+    remove_explained(&adding);
     ranks_release(&ranks);
     return status;
 }
@@ -120,7 +124,7 @@ static int imbalance_of_trace(void *state, struct findings *findings)
     struct imbalance imbalance = {0};
     if (findings->trace->options->of_job)
         return 0;
-    int status = ranks_of_trace(&ranks, findings->trace) ?: imbalance_find(&imbalance, &ranks);
+    int status = ranks_of_trace(&ranks, findings->trace) ?: stages_find_imbalance(&imbalance, &ranks);
     if (status == 0 && imbalance.cost > 0) {
         struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
         place.time = FIELD_ABSENT;

@@ -11,10 +11,11 @@
 #include "analysis/hang/hang_table.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
+#include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stages.h"
 
 struct comm_state {
-    struct collectives collectives; /* first: section_state() is one */
+    struct collectives collectives; /* the first member, so that section_state() is a struct collectives */
     struct comm comm;
 };
 
@@ -55,7 +56,7 @@ const struct section section_comm = {
     .parts = TRACE_KERNEL,
     .sort = COMM_SORT,
     .categories = COLLECTIVE_CATEGORIES,
-    .looks_at = {.timeline = true},
+    .indexes = {.timeline = true},
     .init = init_comm,
     .event = event_comm,
     .gather = gather_comm,
@@ -77,7 +78,8 @@ static void finish_ranks(struct report_row *row)
 {
     struct ranks ranks = {0};
     int status = ranks_of_trace(&ranks, row->trace);
-    bool alone = row->trace->options->usual && ranks.items.count < 2; /* the first screen compares it with nobody */
+    bool alone =
+        row->trace->options->usual && ranks.items.count < 2; /* the first screen leaves out a rank without others */
     if (status == 0 && !alone)
         status = ranks_fill(row, &ranks);
     ranks_release(&ranks);
@@ -90,7 +92,7 @@ const struct section section_ranks = {
     .state_size = sizeof(struct rank_times),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .looks_at = {.timeline = true},
+    .indexes = {.timeline = true},
     .needs = REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
     .gather = gather_ranks,
     .finish = finish_ranks,
@@ -109,7 +111,7 @@ const struct section section_stages = {
     SECTION_COLUMNS(stages_columns),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .looks_at = {.timeline = true},
+    .indexes = {.timeline = true},
     .needs = REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
     .finish = finish_stages,
 };
@@ -140,7 +142,7 @@ const struct section section_hang = {
     .paragraphs = true,
     .categories = HANG_FACTS_CATEGORIES,
     .state_size = sizeof(struct hang_state),
-    .looks_at = {.stacks = true},
+    .indexes = {.stacks = true},
     .needs = REPORT_BIT(REPORT_COMM), /* all operations */
     .event = event_hang,
     .finish = finish_hang,

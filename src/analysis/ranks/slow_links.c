@@ -1,3 +1,7 @@
+/*
+ * Compares the transfers of equal operations. A host or rank that is only in slow rows is blamed for them, the one with
+ * most rows first, until no slow row is left.
+ */
 #include "analysis/ranks/slow_links.h"
 
 #include <stdlib.h>
@@ -13,30 +17,30 @@ void slow_links_release(struct slow_links *links)
 
 /* --- which rows are slow --- */
 
-/* A row of ranks.transfers; equal ones lie side by side, the fastest first. */
+/* A row of ranks.transfers. Rows of equal operations are neighbours, the fastest first. */
 struct judged {
     const struct transfer_key *key;
     const struct transfer_row *row;
-    uint32_t hosts; /* of its ranks, how many */
+    uint32_t hosts; /* number of hosts of its ranks */
     double time, typical;
-    int64_t excess;  /* ns that all of its operations took longer than typical ones, without what computation hid */
-    bool slow, open; /* open: slow, and not explained so far */
+    int64_t excess;  /* ns that its operations took longer than typical ones, at most their exposed time */
+    bool slow, open; /* open: slow, and no suspect is blamed yet */
 };
 
-/* What may be to blame: each host, or each rank. */
+/* The hosts, or the ranks, that may be to blame. */
 struct suspects {
     uint32_t *of_rank; /* by index of ranks.items */
     size_t count;
-    uint32_t *rows, *slow; /* that have it, and those of them that are slow */
-    uint32_t *shared;      /* open rows that it has in common with another suspect */
-    uint32_t *seen;        /* number + 1 of the last row that has it */
+    uint32_t *rows, *slow; /* number of rows with the suspect, and of slow ones */
+    uint32_t *shared;      /* number of open rows that it shares with another suspect */
+    uint32_t *counted;     /* number + 1 of the last row that was counted for it */
 };
 
 struct judging {
     const struct ranks *ranks;
     struct slow_links *links;
-    double times;  /* from which on an operation is slow */
-    int64_t least; /* operations of a row */
+    double times;  /* an operation is slow from so many times the typical one on */
+    int64_t least; /* operations of a row that counts */
     struct judged *rows;
     size_t count;
 };
@@ -67,7 +71,7 @@ static size_t kind_end(const struct judging *judging, size_t from)
     return end;
 }
 
-/* Returns what the slow rows of equal ones from FROM to END lose, ns. */
+/* Marks the slow rows among equal ones from FROM to END. Returns what these lose, ns. */
 static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
 {
     double typical = judging->rows[from + (end - from - 1) / 3].time;
@@ -85,7 +89,7 @@ static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
     return excess;
 }
 
-/* --- who is in all of them --- */
+/* --- suspects --- */
 
 static int suspects_init(struct suspects *suspects, const struct ranks *ranks, bool hosts)
 {
@@ -94,14 +98,14 @@ static int suspects_init(struct suspects *suspects, const struct ranks *ranks, b
         most = ranks->items.items[i].host != EVENT_NO_TEXT && ranks->items.items[i].host >= most
                    ? (size_t)ranks->items.items[i].host + 1
                    : most;
-    *suspects = (struct suspects){.count = most + 1}; /* the last: a host without a name */
+    *suspects = (struct suspects){.count = most + 1}; /* the last one is a host without a name */
     suspects->of_rank = calloc(ranks->items.count + 1, sizeof(uint32_t));
     suspects->rows = calloc(suspects->count, 4 * sizeof(uint32_t));
     if (!suspects->of_rank || !suspects->rows)
         return -1;
     suspects->slow = suspects->rows + suspects->count;
     suspects->shared = suspects->slow + suspects->count;
-    suspects->seen = suspects->shared + suspects->count;
+    suspects->counted = suspects->shared + suspects->count;
     for (size_t i = 0; i < ranks->items.count; i++)
         suspects->of_rank[i] = !hosts                                        ? (uint32_t)i
                                : ranks->items.items[i].host == EVENT_NO_TEXT ? (uint32_t)most
@@ -125,28 +129,28 @@ static bool has(const struct judging *judging, const struct judged *row, const s
     return false;
 }
 
-/* Counts ROW, number NUMBER, in COUNTS of each suspect in it. */
+/* Counts row NUMBER once in COUNTS for each suspect in it. */
 static void count_row(const struct judging *judging, size_t number, const struct suspects *suspects, uint32_t *counts)
 {
     const struct judged *row = &judging->rows[number];
     const uint32_t *members = members_of(judging, row);
     for (size_t i = 0; i < row->row->member_count; i++) {
         uint32_t suspect = suspects->of_rank[members[i]];
-        counts[suspect] += suspects->seen[suspect] != number + 1;
-        suspects->seen[suspect] = (uint32_t)number + 1;
+        counts[suspect] += suspects->counted[suspect] != number + 1;
+        suspects->counted[suspect] = (uint32_t)number + 1;
     }
 }
 
-static void forget_seen(const struct suspects *suspects)
+static void clear_counted(const struct suspects *suspects)
 {
-    memset(suspects->seen, 0, suspects->count * sizeof(*suspects->seen));
+    memset(suspects->counted, 0, suspects->count * sizeof(*suspects->counted));
 }
 
-/* Counts open rows of each suspect that SUSPECT, UINT32_MAX: any, is in, too. */
+/* Counts the open rows of each suspect that also have SUSPECT (UINT32_MAX: all open rows). */
 static void count_open(const struct judging *judging, const struct suspects *suspects, uint32_t suspect)
 {
     memset(suspects->shared, 0, suspects->count * sizeof(*suspects->shared));
-    forget_seen(suspects);
+    clear_counted(suspects);
     for (size_t i = 0; i < judging->count; i++)
         if (judging->rows[i].open && (suspect == UINT32_MAX || has(judging, &judging->rows[i], suspects, suspect)))
             count_row(judging, i, suspects, suspects->shared);
@@ -157,8 +161,8 @@ static bool is_suspect(const struct suspects *suspects, size_t number)
     return suspects->rows[number] > 0 && suspects->rows[number] == suspects->slow[number];
 }
 
-/* The one that is in most open rows, all of whose rows are slow; UINT32_MAX: none. Sets *ALONE to whether no other one
- * is in all of these. */
+/* Returns the suspect in most open rows among those whose rows are all slow, or UINT32_MAX. Sets *ALONE to whether no
+ * other one is in all of these rows. */
 static uint32_t find_worst(const struct judging *judging, const struct suspects *suspects, bool *alone)
 {
     uint32_t worst = UINT32_MAX, most = 0;
@@ -176,9 +180,10 @@ static uint32_t find_worst(const struct judging *judging, const struct suspects 
     return worst;
 }
 
-/* --- what is said about it --- */
+/* --- the link to blame --- */
 
-/* The kind of operation of which FOUND's rows, the open ones with SUSPECT, lose most; sets how long equal ones take. */
+/* Sets the kind of operation in FOUND of which the open rows with SUSPECT lose most, and the times with and without
+ * SUSPECT. */
 static void set_evidence(const struct judging *judging, const struct suspects *suspects, uint32_t suspect,
                          struct slow_link *found)
 {
@@ -207,7 +212,7 @@ static void set_evidence(const struct judging *judging, const struct suspects *s
     }
 }
 
-/* Closes the rows of SUSPECT. OWN: by index of ranks.items, what its operations lost; NULL: it does not matter. */
+/* Closes the rows of SUSPECT. Adds what they lost to OWN, by index in ranks.items; OWN may be NULL. */
 static void close_rows(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, int64_t *own)
 {
     for (size_t i = 0; i < judging->count; i++) {
@@ -244,7 +249,7 @@ static int blame(const struct judging *judging, const struct suspects *suspects,
     }
     if (hosts && found->ranks > 1)
         found->host = suspect;
-    judging->links->items.count -= found->ranks == 0; /* computation hid all of it */
+    judging->links->items.count -= found->ranks == 0; /* computation hid the whole loss */
     free(own);
     return 0;
 }
@@ -258,7 +263,7 @@ static int find(const struct judging *judging, bool hosts)
     for (size_t i = 0; i < judging->count && status == 0; i++)
         count_row(judging, i, &suspects, suspects.rows);
     if (status == 0)
-        forget_seen(&suspects);
+        clear_counted(&suspects);
     for (size_t i = 0; i < judging->count && status == 0; i++)
         if (judging->rows[i].slow)
             count_row(judging, i, &suspects, suspects.slow);
@@ -292,13 +297,13 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
                 (struct judged){.key = dense_map_row(&transfers->keys, i), .row = row, .time = transfer_time(row)};
             for (size_t k = 0; k < row->member_count; k++) {
                 uint32_t host = hosts.of_rank[members_of(&judging, judged)[k]];
-                judged->hosts += hosts.seen[host] != judging.count;
-                hosts.seen[host] = (uint32_t)judging.count;
+                judged->hosts += hosts.counted[host] != judging.count;
+                hosts.counted[host] = (uint32_t)judging.count;
             }
         }
         if (judging.count > 1)
             qsort(judging.rows, judging.count, sizeof(*judging.rows), by_kind);
-        /* Leaves the kinds of operations that lose much. */
+        /* Keeps only kinds of operations that lose much. */
         int64_t most = 0;
         size_t kept = 0;
         for (size_t i = 0, end; i < judging.count; i = end) {

@@ -1,5 +1,9 @@
+/*
+ * Follows chains of ranks that send to one another, and averages the steps of the ranks at each place.
+ */
 #include "analysis/ranks/stages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "trace/windows.h"
@@ -15,9 +19,9 @@ void stages_release(struct stages *stages)
 
 /* --- chains --- */
 
-/* With whom a rank exchanges data. */
+/* The ranks with which a rank exchanges data. */
 struct place {
-    uint32_t others[2], count; /* count: of others, 3: more than two */
+    uint32_t others[2], count; /* count: number of others; 3: more than two */
     uint32_t position;         /* in its chain; STAGE_NONE: it is in none */
 };
 
@@ -31,7 +35,7 @@ static void add_other(struct place *place, uint32_t other)
     place->count += place->count < 3;
 }
 
-/* Whether data go from A to B first: the activations. */
+/* Whether data go from A to B first, as activations do. */
 static bool goes_forward(const struct ranks *ranks, uint32_t a, uint32_t b)
 {
     const struct neighbour_row *there = neighbours_find(&ranks->neighbours, a, b);
@@ -39,13 +43,13 @@ static bool goes_forward(const struct ranks *ranks, uint32_t a, uint32_t b)
     return there && there->alone > 0 && (!back || there->first < back->first);
 }
 
-/* The neighbour that is not BEFORE, if there are two. */
+/* The neighbour of a place other than BEFORE; its only neighbour, if it has one. */
 static uint32_t next_of(const struct place *place, uint32_t before)
 {
     return place->count > 1 && place->others[0] == before ? place->others[1] : place->others[0];
 }
 
-/* Follows the chain that begins with FIRST. Returns its length; 0: it is not a pipeline. */
+/* Follows the chain that begins with FIRST. Returns its length, or 0 if it is not a pipeline. */
 static uint32_t follow(const struct ranks *ranks, const struct place *places, uint32_t first)
 {
     uint32_t before = first, at = first;
@@ -64,7 +68,7 @@ static uint32_t follow(const struct ranks *ranks, const struct place *places, ui
     return 0;
 }
 
-/* Sets the positions of ranks in all chains. Returns how many stages these have; 0: there are none, or they differ. */
+/* Sets the positions of ranks in all chains. Returns the number of stages; 0 if there are no chains, or they differ. */
 static uint32_t find_chains(const struct ranks *ranks, struct place *places)
 {
     uint32_t stages = 0;
@@ -109,7 +113,8 @@ static void add_ranks(struct stages *stages, const struct ranks *ranks)
     }
 }
 
-/* A step of M microbatches takes the sum of all stages, and M - 1 times what the slowest one takes for a microbatch. */
+/* Sets the means, the slowest stage and its gain. A step of M microbatches takes the sum of all stages, plus M - 1
+ * times what the slowest stage takes for a microbatch. */
 static void find_gain(struct stages *stages, const struct ranks *ranks)
 {
     int64_t sum = 0;
@@ -124,7 +129,7 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
     }
     struct stage *slowest = &stages->items.items[stages->slowest];
     stages->mean = sum / (int64_t)stages->items.count;
-    /* How often a step goes through the pipeline. */
+    /* The number of microbatches: how often a step goes through the pipeline. */
     int64_t count = 0, steps = 0;
     for (size_t i = 0; i < ranks->neighbours.rows.count; i++) {
         const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
@@ -151,7 +156,7 @@ static void name_stage(struct stages *stages, size_t number, const struct ranks 
     number_list_write(stage->list, sizeof(stage->list), numbers, count);
 }
 
-/* --- all of it --- */
+/* --- stages --- */
 
 int stages_find(struct stages *stages, const struct ranks *ranks)
 {
@@ -212,6 +217,35 @@ int stages_fill(struct report_row *row, const struct ranks *ranks)
     int status = stages_find(&stages, ranks);
     for (size_t i = 0; i < stages.items.count && status == 0; i++)
         section_row(row, NULL, &stages.items.items[i]);
+    stages_release(&stages);
+    return status;
+}
+
+/* --- the finding --- */
+
+const char imbalance_advice[] =
+    "Move layers from this stage to the others until all compute as long (the embedding and the loss count, too). More "
+    "microbatches in a step make the rest of the waiting smaller.";
+
+int stages_find_imbalance(struct imbalance *imbalance, const struct ranks *ranks)
+{
+    struct stages stages = {0};
+    int status = stages_find(&stages, ranks);
+    *imbalance = (struct imbalance){.cost = 0};
+    const struct stage *slowest = stages.items.count ? &stages.items.items[stages.slowest] : NULL;
+    if (status == 0 && slowest && slowest->gain > 0 && slowest->compute >= stages.mean / 100 * FINDING_STAGE_PERCENT) {
+        imbalance->cost = slowest->gain * stages.steps;
+        imbalance->ranks = slowest->ranks;
+        imbalance->steps = stages.steps;
+        while (stages.of_rank[imbalance->index] != stages.slowest)
+            imbalance->index++;
+        snprintf(imbalance->text, sizeof(imbalance->text),
+                 "Stage %lld of the pipeline (%s %s) computes %s in a step, the %s stages %s on average: balanced, a "
+                 "step of %s would be %s shorter",
+                 (long long)slowest->number, slowest->ranks == 1 ? "rank" : "ranks", slowest->list,
+                 amount_time(slowest->compute).text, amount_count((int64_t)stages.items.count).text,
+                 amount_time(stages.mean).text, amount_time(slowest->step).text, amount_time(slowest->gain).text);
+    }
     stages_release(&stages);
     return status;
 }

@@ -1,7 +1,7 @@
 /*
  * The stages of a pipeline: ranks that send to one another in a chain, each to the next. Several chains, as with data
- * or tensor parallelism, have the same stages. A ring, as of context parallelism or of interleaved stages, is not a
- * pipeline here, and neither are chains of different lengths.
+ * or tensor parallelism, have the same stages. A ring, as with context parallelism or interleaved stages, does not
+ * count as a pipeline, and neither do chains of different lengths.
  */
 #ifndef GPUTRACE_ANALYSIS_RANKS_STAGES_H
 #define GPUTRACE_ANALYSIS_RANKS_STAGES_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "analysis/engine/findings.h"
 #include "analysis/ranks/ranks.h"
 
 /* Times are ns in one step, means over the ranks of the stage. */
@@ -20,15 +21,15 @@ struct stage {
     int64_t step;       /* from its begin to its end */
     int64_t compute;    /* GPU operations that do not communicate */
     int64_t neighbours; /* waiting for the stages before and after: the bubble */
-    int64_t gain; /* of the slowest stage: by how much a step is shorter if all compute as long; else, and where a step
-                   * is one microbatch, FIELD_ABSENT */
+    int64_t gain; /* by how much a step is shorter if all stages compute equally long; only of the slowest stage, and if
+                   * a step has several microbatches; else FIELD_ABSENT */
 };
 
 /* All zero is empty. */
 struct stages {
     ARRAY(struct stage) items; /* empty: the ranks form no pipeline, or have no steps */
-    uint32_t *of_rank;         /* index of items, by index of ranks.items; STAGE_NONE */
-    size_t slowest;            /* that computes longest */
+    uint32_t *of_rank;         /* index in items or STAGE_NONE, by index in ranks.items */
+    size_t slowest;            /* index of the stage that computes longest */
     int64_t mean;              /* compute of a stage, ns in one step */
     int64_t steps;             /* of a rank */
     int64_t microbatches;      /* sends to the next stage in a step */
@@ -38,12 +39,26 @@ struct stages {
 
 void stages_release(struct stages *stages);
 
-/* Returns 0, or -1: no memory. */
+/* Finds the stages of RANKS. Returns 0, or -1: no memory. */
 int stages_find(struct stages *stages, const struct ranks *ranks);
 
 #define STAGES_COLUMNS 8
 extern const struct column stages_columns[STAGES_COLUMNS];
-/* Adds a row for each stage to ROW's table, which has these columns. Returns 0, or -1: no memory. */
+/* Adds a row for each stage to ROW's table, which has stages_columns. Returns 0, or -1: no memory. */
 int stages_fill(struct report_row *row, const struct ranks *ranks);
+
+/* The stage of a pipeline that computes longer than the others. */
+struct imbalance {
+    int64_t cost;   /* ns by which all steps together would be shorter; 0: the stages are balanced, or there are none */
+    int64_t ranks;  /* of the stage */
+    uint32_t index; /* of its first rank, in ranks.items */
+    int64_t steps;
+    char text[FINDING_TEXT]; /* a sentence */
+};
+
+extern const char imbalance_advice[];
+
+/* Finds the imbalance of the pipeline. Returns 0, or -1: no memory. */
+int stages_find_imbalance(struct imbalance *imbalance, const struct ranks *ranks);
 
 #endif

@@ -1,12 +1,15 @@
-/* What is said of ranks that others wait for, of slow links, and of stages of a pipeline. */
+/*
+ * Puts the sentences together: who is late by how much, the reason, and the kernel or call that takes longer.
+ */
+#include "analysis/ranks/straggler_words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/ranks/stragglers.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/ranks/slow_links.h"
-#include "analysis/ranks/stages.h"
 
 static const struct {
     const char *does, *advice; /* does: "its kernels take longer, …" */
@@ -67,7 +70,7 @@ static int add_names(struct named_all *names, const struct ranks *ranks, const s
     return 0;
 }
 
-/* ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often, where that is what differs. */
+/* Writes ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often, if that is what differs. */
 static void write_name(char *text, size_t size, const struct ranks *ranks, const struct named_all *names,
                        int64_t others)
 {
@@ -101,7 +104,7 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
 
 /* --- late ranks --- */
 
-/* ": host outside CUDA, mostly sleep() in load (a.py:9)" */
+/* Writes ": host outside CUDA, mostly sleep() in load (a.py:9)". */
 static void write_host(char *text, size_t size, const struct ranks *ranks, const struct rank *rank)
 {
     unsigned cause = rank_main_cause(rank);
@@ -111,15 +114,15 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
     uint32_t mostly = rank->mostly[cause];
     if (cause == IDLE_OUTSIDE && rank->between != EVENT_NO_TEXT)
         snprintf(text, size, ": %.40s, mostly between %.160s",
-                 trace_said(ranks->trace, idle_cause_words[cause].text).text, interned(&ranks->texts, rank->between));
+                 trace_phrase(ranks->trace, idle_cause_words[cause].text).text, interned(&ranks->texts, rank->between));
     else if (mostly == EVENT_NO_TEXT)
-        snprintf(text, size, ": %.128s", trace_said(ranks->trace, idle_cause_words[cause].text).text);
+        snprintf(text, size, ": %.128s", trace_phrase(ranks->trace, idle_cause_words[cause].text).text);
     else
-        snprintf(text, size, ": %.128s, mostly %s", trace_said(ranks->trace, idle_cause_words[cause].text).text,
+        snprintf(text, size, ": %.128s, mostly %s", trace_phrase(ranks->trace, idle_cause_words[cause].text).text,
                  finding_name_of(interned(&ranks->texts, mostly)).text);
 }
 
-/* "4.0 of 25.0 ms of a step", or of the whole run where there are no steps. */
+/* Writes "4.0 of 25.0 ms of a step", or the time in the whole run if there are no steps. */
 static void write_part(char *text, size_t size, const struct rank *rank, int64_t time)
 {
     struct amount part =
@@ -127,7 +130,7 @@ static void write_part(char *text, size_t size, const struct rank *rank, int64_t
     snprintf(text, size, "%s%s", part.text, rank->steps > 0 ? " of a step" : "");
 }
 
-void straggler_say_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
+void straggler_write_rest(char *text, size_t size, const struct rank *rank, int64_t rest)
 {
     char part[80];
     write_part(part, sizeof(part), rank, rest);
@@ -196,7 +199,7 @@ int straggler_describe(struct straggler *straggler, const struct ranks *ranks)
 
 /* --- slow links --- */
 
-/* "14.7 GB/s" */
+/* Writes "14.7 GB/s". */
 static void write_rate(char *text, size_t size, const struct slow_link *link, double time)
 {
     double factor = collective_bus_factor((enum collective_kind)link->kind, link->group_size);
@@ -230,33 +233,4 @@ void straggler_describe_link(struct straggler *straggler, const struct ranks *ra
              owner, pair ? "send/recv" : collective_words[link->kind], amount_bytes(link->bytes).text, of, own, other,
              amount_count(link->count).text, amount_count(link->other_count).text,
              amount_word(link->other_count, "", "s"));
-}
-
-/* --- stages --- */
-
-const char imbalance_advice[] =
-    "Move layers from this stage to the others until all compute as long (the embedding and the loss count, too). More "
-    "microbatches in a step make the rest of the waiting smaller.";
-
-int imbalance_find(struct imbalance *imbalance, const struct ranks *ranks)
-{
-    struct stages stages = {0};
-    int status = stages_find(&stages, ranks);
-    *imbalance = (struct imbalance){.cost = 0};
-    const struct stage *slowest = stages.items.count ? &stages.items.items[stages.slowest] : NULL;
-    if (status == 0 && slowest && slowest->gain > 0 && slowest->compute >= stages.mean / 100 * FINDING_STAGE_PERCENT) {
-        imbalance->cost = slowest->gain * stages.steps;
-        imbalance->ranks = slowest->ranks;
-        imbalance->steps = stages.steps;
-        while (stages.of_rank[imbalance->index] != stages.slowest)
-            imbalance->index++;
-        snprintf(imbalance->text, sizeof(imbalance->text),
-                 "Stage %lld of the pipeline (%s %s) computes %s in a step, the %s stages %s on average: balanced, a "
-                 "step of %s would be %s shorter",
-                 (long long)slowest->number, slowest->ranks == 1 ? "rank" : "ranks", slowest->list,
-                 amount_time(slowest->compute).text, amount_count((int64_t)stages.items.count).text,
-                 amount_time(stages.mean).text, amount_time(slowest->step).text, amount_time(slowest->gain).text);
-    }
-    stages_release(&stages);
-    return status;
 }

@@ -1,3 +1,7 @@
+/*
+ * Compares each rank with typical ranks of its stage, finds what it does longer, and joins ranks that are late for the
+ * same reason.
+ */
 #include "analysis/ranks/stragglers.h"
 
 #include <stdlib.h>
@@ -17,7 +21,7 @@ static int compare_times(const void *left, const void *right)
 
 /* --- typical ranks --- */
 
-/* What is compared with a typical rank: what it does longer, by reasons; and how late it is, and how long blocked. */
+/* The values of a rank that are compared with those of a typical rank: a time for each reason, and these. */
 enum rank_value { VALUE_LATE = STRAGGLER_UNKNOWN, VALUE_BLOCKED, VALUE_COUNT };
 
 static int64_t value_of(const struct rank *rank, unsigned value)
@@ -32,10 +36,10 @@ static int64_t value_of(const struct rank *rank, unsigned value)
     }
 }
 
-/* What a typical rank is, of all ranks that do the same: those of a stage of a pipeline, else all. */
+/* The values of typical ranks among peers: the ranks of a stage of a pipeline, else all ranks. */
 struct peers {
     struct stages stages;
-    int64_t (*of_stage)[VALUE_COUNT]; /* by stage; then of ranks that are in none, and of all */
+    int64_t (*of_stage)[VALUE_COUNT]; /* by stage; then for ranks in no stage, and for all ranks */
 };
 
 static size_t stage_of(const struct peers *peers, size_t rank)
@@ -44,8 +48,8 @@ static size_t stage_of(const struct peers *peers, size_t rank)
     return stage == STAGE_NONE ? peers->stages.items.count : stage;
 }
 
-/* The value that a third of the ranks of STAGE do not exceed, or, of being blocked, which ranks that are late are
- * least, the one that a third reach. VALUES: space for all. */
+/* The value that a third of the ranks of STAGE do not exceed. For VALUE_BLOCKED, which is least for late ranks, it is
+ * the value that a third reach. VALUES: space for all ranks. */
 static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, unsigned value,
                        int64_t *values)
 {
@@ -75,10 +79,10 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
 
 /* --- reasons --- */
 
-/* What explains at least this part of being late is the reason. */
+/* A reason explains at least this part (a quarter) of the cost. */
 #define REASON_PART 4
 
-/* TYPICALS: of its peers. FIRST: the first reason that there may be. */
+/* Sets the reason that explains most of the cost. TYPICALS: the values of its peers. FIRST: the first reason to try. */
 static void find_reason(struct straggler *straggler, const int64_t *typicals, enum straggler_reason first)
 {
     int64_t most = straggler->cost / REASON_PART;
@@ -94,14 +98,6 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals, en
     }
     if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
         straggler->cost = most;
-}
-
-bool straggler_has(const struct straggler *straggler, uint32_t index)
-{
-    for (int64_t i = 0; i < straggler->ranks && straggler->members; i++)
-        if (straggler->members[i] == index)
-            return true;
-    return false;
 }
 
 #define RULE_BIT(rule) (UINT64_C(1) << FINDING_RULE_##rule)
@@ -140,8 +136,8 @@ static bool is_outside(const struct idle_gap *gap, const struct trace *trace, co
            gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT && !idle_is_loading(trace, what);
 }
 
-/* Of the largest gaps in which the host of RANK was outside CUDA those between the same two operations that take most.
- * Returns one of them; NULL: there are none. */
+/* Among the largest gaps in which the host of RANK was outside CUDA, those between the same two operations that take
+ * most time together. Returns one of them, or NULL. */
 static const struct idle_gap *usual_gap(const struct idle *idle, const struct trace *trace, const struct rank *rank)
 {
     const struct idle_gap *found = NULL;
@@ -160,9 +156,9 @@ static const struct idle_gap *usual_gap(const struct idle *idle, const struct tr
     return found;
 }
 
-int stragglers_say_gaps(struct ranks *ranks, const struct trace *trace)
+int stragglers_describe_gaps(struct ranks *ranks, const struct trace *trace)
 {
-    const struct findings *findings = findings_of(trace); /* gaps before the steps are others */
+    const struct findings *findings = findings_of(trace); /* only gaps in the steps count */
     const struct idle *idle = findings ? findings->idle : NULL;
     for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
         struct rank *rank = &ranks->items.items[i];
@@ -183,12 +179,12 @@ struct late {
     const struct ranks *ranks;
     struct peers peers;
     int64_t least;
-    struct straggler *found; /* by index of ranks.items; a cost of 0: it is not one */
-    uint32_t *members;       /* space for those of a group */
+    struct straggler *found; /* by index in ranks.items; a cost of 0: not a straggler */
+    uint32_t *members;       /* space for the members of a group */
 };
 
-/* How much later than typical ranks INDEX begins operations. In a pipeline delays go on: of each stage that of its
- * latest rank. */
+/* How much later than typical ranks the rank begins operations. In a pipeline delays propagate, so the latest rank of
+ * each stage counts. */
 static int64_t effect_of(const struct late *late, uint32_t index)
 {
     int64_t sum = 0;
@@ -205,8 +201,8 @@ static int64_t effect_of(const struct late *late, uint32_t index)
     return sum;
 }
 
-/* A rank that works longer than its peers is blocked for less time. One that only waits for a late rank, and so makes
- * others wait, is blocked as long as they are. */
+/* Decides whether a rank is a straggler: it works longer than its peers, so that it is blocked for less time. A rank
+ * that only waits for a late rank, and so makes others wait, is blocked as long as its peers. */
 static void judge(struct late *late, uint32_t index)
 {
     const struct rank *rank = &late->ranks->items.items[index];
@@ -217,7 +213,7 @@ static void judge(struct late *late, uint32_t index)
         find_reason(&straggler, typicals, STRAGGLER_KERNELS);
         straggler.gain = effect_of(late, index);
     } else {
-        /* All of a stage may be late. Other stages compute something else, but their hosts do the same. */
+        /* All ranks of a stage may be late. Other stages compute something else, but their hosts do the same. */
         typicals = late->peers.of_stage[late->peers.stages.items.count + 1];
         straggler.cost = straggler.gain = difference_of(typicals[VALUE_BLOCKED], rank->blocked);
         find_reason(&straggler, typicals, STRAGGLER_COPIES);
@@ -232,7 +228,8 @@ static void judge(struct late *late, uint32_t index)
         late->found[index] = straggler;
 }
 
-/* Ranks that are late for the same reason, by at least half as much, are one. Takes the one with the largest cost. */
+/* Removes the straggler with the largest cost, joined with the ranks that are late for the same reason by at least half
+ * as much. Returns false if there is none. */
 static bool next_group(struct late *late, struct straggler *straggler)
 {
     struct straggler *most = &late->found[0];

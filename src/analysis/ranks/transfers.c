@@ -1,3 +1,6 @@
+/*
+ * Keeps the geometric mean of the shortest time that each operation took on a rank.
+ */
 #include "analysis/ranks/transfers.h"
 
 #include <math.h>
@@ -15,7 +18,7 @@ void transfers_release(struct transfers *transfers)
     array_release(&transfers->members);
 }
 
-/* Whether all ranks of the operation are there, each with a time that is of this operation alone. */
+/* Whether all ranks of the operation are known, each with a kernel of its own. */
 static bool is_whole(const struct collective *operation, const uint32_t *index, size_t count, size_t ranks)
 {
     bool pair = operation[0].source >= 0;
@@ -26,7 +29,7 @@ static bool is_whole(const struct collective *operation, const uint32_t *index, 
     return whole;
 }
 
-/* The time of the rank that entered last, which is the shortest; 0: not known. */
+/* The time of the rank that entered last, which is the shortest; 0 if it is not known. */
 static int64_t transfer_of(const struct collective *operation, size_t count)
 {
     int64_t least = INT64_MAX, start, duration;

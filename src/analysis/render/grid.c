@@ -1,3 +1,6 @@
+/*
+ * Writes the texts of all cells column by column, aligned numbers with units included, then measures the columns.
+ */
 #include "analysis/render/grid.h"
 
 #include <stdlib.h>
@@ -35,7 +38,7 @@ static void write_any(struct grid *grid, const struct cell *cell)
         buffer_format(&grid->text, " %s", unit.name);
 }
 
-/* What is written in place of a number. */
+/* Writes a cell that is not a number. Returns false if it is one. */
 static bool write_words(struct grid *grid, size_t row, size_t column, const struct cell *cell)
 {
     const struct table *table = grid->table;
@@ -66,7 +69,7 @@ static void write_exact(struct grid *grid, size_t row, size_t column, const stru
 
 /* --- columns --- */
 
-/* The cells of a column below its head: the rows shown, and the sum. */
+/* The cell of a column in ROW below its head; after the rows shown, the sum. */
 static const struct cell *column_cell(const struct grid *grid, size_t row, size_t column, struct cell *sum)
 {
     size_t index = grid->column[column].index;
@@ -92,7 +95,7 @@ static void widen(size_t *widest, size_t width)
     *widest = width > *widest ? width : *widest;
 }
 
-/* Numbers stand to the right of their part of the column, and units to the left of theirs. */
+/* Writes a column of numbers aligned to the right, followed by units aligned to the left. */
 static void write_suited(struct grid *grid, size_t column)
 {
     size_t widest = 0, widest_unit = 0;
@@ -139,7 +142,7 @@ static void write_column(struct grid *grid, size_t column)
         buffer_text(&grid->text, "total");
         end_cell(grid, grid->rows + 1, column, start);
     }
-    /* Values that say that something went wrong are red. */
+    /* Values that mean that something went wrong are red. */
     bool column_bad = shown->flags & COLUMN_BAD;
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
         const struct cell *cell = column_cell(grid, row, column, &sum);
@@ -174,7 +177,7 @@ int grid_make(struct grid *grid, const struct render *render, const struct table
         bool share = column->type == TYPE_PERCENT && column->flags & COLUMN_SUM;
         bool left = column->type == TYPE_TEXT || column->type == TYPE_ANY;
         grid->column[grid->columns++] = (struct grid_column){.index = index, .left = left, .bar = bars && share};
-        bars &= !share; /* one column has them */
+        bars &= !share; /* only one column has bars */
         sums |= column->flags & COLUMN_SUM;
     }
     grid->sums = sums && table->rows > 1 && !table->listing && !grid->render->options->usual;
@@ -183,7 +186,7 @@ int grid_make(struct grid *grid, const struct render *render, const struct table
         return -1;
     for (size_t column = 0; column < grid->columns; column++)
         write_column(grid, column);
-    /* A text that nothing follows in its row may be wider than its column. */
+    /* The last text of a row may be wider than its column. */
     for (size_t row = 0; row < grid_row_count(grid); row++) {
         size_t last = grid_last(grid, row);
         if (last + 1 < grid->columns && grid->column[last].left && row > GRID_HEAD && last > 0)

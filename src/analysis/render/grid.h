@@ -1,5 +1,5 @@
 /*
- * A table as texts, ready to be laid out: what the formats for people have in common.
+ * A table as texts, ready to be laid out, which the formats for people share.
  */
 #ifndef GPUTRACE_ANALYSIS_RENDER_GRID_H
 #define GPUTRACE_ANALYSIS_RENDER_GRID_H
@@ -21,20 +21,21 @@ struct grid {
     const struct render *render;
     const struct table *table;
     const char *special; /* of render_visible() */
-    bool suited;         /* values have units that suit each; else they are exact, in the unit of their column */
+    bool suited;         /* each value has a unit that suits it; else values are exact, in the unit of their column */
     struct buffer text;  /* all cells' texts, one after another */
     size_t columns, rows;
     struct grid_column {
         size_t index; /* in the table */
         bool left;    /* texts; numbers are aligned to the right */
         bool bar;     /* of shares, with a bar of GRID_BAR characters behind them */
-        size_t width; /* of the widest cell that another one follows, in characters; of the last column, of any */
+        size_t
+            width; /* characters of the widest cell that is not the last of its row; in the last column, of any cell */
     } *column;
     struct grid_cell {
         size_t at, length, width;
         bool bad; /* shown in red */
     } *cells;     /* rows + 2 times columns: the head, the rows shown, the sums */
-    bool sums;    /* the last row is there */
+    bool sums;    /* there is a row of sums */
     bool dropped; /* columns were left out to fit */
 };
 
@@ -43,10 +44,6 @@ struct grid {
 int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special,
               bool suited);
 void grid_release(struct grid *grid);
-
-/* Leaves out the least important columns and shortens texts, so that lines have WIDTH characters at most. Columns that
- * the user chose stay. Returns 0, or -1: no memory. */
-int grid_fit(struct grid *grid, size_t width);
 
 static inline const struct grid_cell *grid_cell(const struct grid *grid, size_t row, size_t column)
 {

@@ -1,4 +1,8 @@
-/* How a grid becomes as narrow as a terminal: columns are left out, then texts are shortened. */
+/*
+ * Leaves out columns of little importance until texts have the width that they want, then shortens texts.
+ */
+#include "analysis/render/grid_fit.h"
+
 #include "analysis/render/grid.h"
 
 #include <stdlib.h>
@@ -6,7 +10,7 @@
 
 #include "analysis/base/shorten.h"
 
-#define IMPORTANCE_OF_BAR 45 /* columns of less are left out before it */
+#define IMPORTANCE_OF_BAR 45 /* less important columns are left out before a bar */
 #define NARROWEST 16         /* no text is cut shorter than this */
 
 static bool has_bad(const struct grid *grid, size_t column)
@@ -17,7 +21,7 @@ static bool has_bad(const struct grid *grid, size_t column)
     return bad;
 }
 
-/* How much a column matters when not all fit; a column may say so itself. */
+/* How important a column is if not all fit: its own number, or by its kind and place. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
     static const unsigned by_type[] = {[TYPE_TEXT] = 65,  [TYPE_COUNT] = 55,   [TYPE_NUMBER] = 58, [TYPE_NS] = 45,
@@ -29,11 +33,11 @@ static unsigned importance_of(const struct grid *grid, size_t column)
     if (shown->type != TYPE_TEXT && shown->type != TYPE_PERCENT)
         importance += (shown->flags & COLUMN_SUM ? 20u : 0) + (shown->flags & COLUMN_APART ? 35u : 0);
     if (shown->of_key)
-        importance = 88; /* what tells rows apart */
+        importance = 88; /* the column distinguishes the rows */
     if (shown->flags & COLUMN_BAD)
         importance = has_bad(grid, column) ? 90 : 25;
     if (column + 1 == grid->columns && grid->column[column].left)
-        importance = 100; /* what the row is about */
+        importance = 100; /* the row is about the first column */
     return importance;
 }
 
@@ -143,7 +147,7 @@ static int shorten_column(struct grid *grid, size_t column, size_t width)
     return status;
 }
 
-/* A text that nothing follows may be as wide as the rest of the line. */
+/* A text that is last in its row may be as wide as the rest of the line. */
 static int shorten_ends(struct grid *grid, size_t width)
 {
     for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++) {

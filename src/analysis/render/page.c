@@ -1,3 +1,6 @@
+/*
+ * Writes the JSON of a chapter into memory, and texts as numbers of a list that comes last.
+ */
 #include "analysis/render/page.h"
 
 #include <errno.h>

@@ -1,17 +1,17 @@
 /*
  * The data of a page of HTML, as JSON in script elements that are not run: render_html.c writes the tables, and
- * page_charts.c what is drawn besides. All that comes from a trace is data for the page's script, never HTML.
+ * page_charts.c the charts. All that comes from a trace is data for the page's script, never HTML.
  *
  * A chapter (a trace, or a comparison) is an object:
  *     trace         the file's name
  *     span          ns
  *     not_recorded  words of --trace
- *     headline      the first line of the report, where the findings were asked for
+ *     headline      the first line of the report, if the findings were asked for
  *     tables        word, title, none, rows (of how many, …), columns [word, title, type, flags], cells [row [cell]],
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
- *     use, windows, kernels, flame, memory: page_charts.c; a job has windows alone
- *     heat          page_ranks.c; of several ranks with steps
+ *     use, windows, kernels, flame, memory: page_charts.c; a job has only windows
+ *     heat          page_ranks.c; if there are several ranks with steps
  *     before, after, lines: of a comparison, instead of all but version, tables and strings: the files, and the
  *                   sentences above the tables (diff_write.c)
  *     strings       texts that the others name by number
@@ -27,14 +27,9 @@
 #include "common/json_out.h"
 #include "common/map.h"
 
-#define PAGE_TABLE_BYTES 450000 /* of all tables: beyond these a table has … */
-#define PAGE_ROWS_LEAST 20      /* … so many rows */
-#define PAGE_NAME_BYTES 1200    /* of a text */
-
-struct profile;
-struct profile_window;
-struct ranks;
-struct trace;
+#define PAGE_TABLE_BYTES 450000 /* of all tables: later tables have only PAGE_ROWS_LEAST rows */
+#define PAGE_ROWS_LEAST 20
+#define PAGE_NAME_BYTES 1200 /* of a text */
 
 /* A chapter that is being written. */
 struct page {
@@ -42,31 +37,21 @@ struct page {
     struct json_out json;
     struct interner strings;
     size_t string_bytes;
-    bool has_tables; /* their array has begun */
+    bool has_tables; /* the array of tables has begun */
 };
 
 void page_init(struct page *page);
 
 /* Writes the number of TEXT in `strings`. */
 void page_text(struct page *page, const char *text);
+/* Writes the key and the number of TEXT. */
 void page_put_text(struct page *page, const char *key, const char *text);
 
 /* Begins the array of tables, unless it has begun. The headline comes before it. */
 void page_begin_tables(struct page *page);
 
-/* Writes `strings`, after all that names them, and a script element with the data to OUT, whose `failure` it sets
- * where the page has one. Releases the page. */
+/* Writes `strings`, which come last, then the data as a script element to OUT, whose `failure` is set if the page has
+ * one. Releases the page. */
 void page_end(struct page *page, struct buffer *out);
-
-/* page_charts.c: writes what is drawn, in two threads where WORKERS is above 1. Returns 0, or -1: no memory, or after
- * error(). */
-int page_charts(struct page *page, const struct trace *trace, unsigned workers);
-
-/* page_charts.c: writes one of `windows`, of PROFILE. */
-void page_window(struct page *page, const struct profile *profile, const struct profile_window *window);
-
-/* page_ranks.c: writes the steps of all RANKS, if there are several, and marks those that are later than a typical one
- * by LEAST ns. Returns 0, or -1: no memory. */
-int page_ranks(struct page *page, const struct ranks *ranks, int64_t least);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a page draws besides tables, as keys of a chapter. Times are ns since the trace's start.
+ * The keys of a chapter for charts. Times are ns since the trace's start.
  *     use      bucket (ns), count, lines [{gpu, name, stream (of a stream alone), busy [computing, communicating too,
  *              copying too], each a list of thousandths, or 0: none}]
  *     windows  of the findings: {from, to, at, until, rows [{name, host, ops [start, length, name, use, count]}]}, null
@@ -7,14 +7,18 @@
  *     flame    nodes, a parent before those below it: [parent's place or -1, kind, name, ns, count]
  *     memory   [{name, peak, points [time, most, last]}]
  */
+#include "analysis/render/page_charts.h"
+
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/memory/section_memory.h"
 #include "analysis/render/page.h"
 
 #include <stdlib.h>
 
 #include "analysis/base/levels.h"
+#include "analysis/base/tasks.h"
 #include "analysis/render/profile.h"
 #include "analysis/engine/section.h"
 #include "analysis/stacks/stacks.h"
@@ -23,7 +27,7 @@
 #define BINS 40
 #define FLAME_NODES 1500
 #define FLAME_DEPTH 60
-#define FLAME_PART 1000 /* nodes with less than this part of the time are left out */
+#define FLAME_PART 1000 /* nodes with less than 1/1000 of the time are left out */
 
 /* --- use over time --- */
 
@@ -57,7 +61,7 @@ static void write_line(struct page *page, const struct profile *profile, const s
 
 /* --- findings --- */
 
-/* THREAD: its name; NULL: the row is a stream's. */
+/* Writes a row of a window. THREAD: the name of its thread; NULL: the row is a stream. */
 static void write_row(struct page *page, const struct profile *profile, const struct profile_window *window,
                       const struct profile_row *row, const char *thread)
 {
@@ -143,7 +147,7 @@ static void write_kernel(struct page *page, const struct trace *trace, const str
     json_end(json);
 }
 
-/* From the tally of section_kernels, whose keys begin with a name. */
+/* Writes the kernels, from the tally of section_kernels, whose keys begin with a name. */
 static int write_kernels(struct page *page, const struct trace *trace)
 {
     const struct tally *tally = section_state(trace, REPORT_KERNELS);
@@ -168,8 +172,8 @@ static int write_kernels(struct page *page, const struct trace *trace)
 
 struct flame {
     const struct gpu_stacks *stacks;
-    int64_t *totals;  /* by a node's index: of it and those below it */
-    int64_t *written; /* likewise: its place on the page; -1: it is left out */
+    int64_t *totals;  /* by index of a node: its time with all nodes below it */
+    int64_t *written; /* by index of a node: its place on the page; -1: it is left out */
     int64_t least;    /* ns: a node of less is left out */
     int64_t count;    /* written so far */
 };

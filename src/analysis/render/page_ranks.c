@@ -8,6 +8,8 @@
  *     figures   [{name, unit, cells}]: cells by row and column, in units of ns, the mean of the steps; of several ranks
  *               that of the rank with most. -1: no rank has such a step
  */
+#include "analysis/render/page_ranks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@
 #define DIGITS 9999 /* the largest number of a figure */
 #define NOTHING (-1)
 
-/* The page shows the first one that there is. */
+/* The page shows the first of these that has values. */
 enum figure { WAITED, STEP, COMPUTE, COMMUNICATION, IDLE, CAUSES, FIGURES = CAUSES + RANK_STEP_CAUSE_COUNT };
 
 static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other ranks",
@@ -33,7 +35,7 @@ static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other 
 #undef CAUSE
 };
 
-#define LEAST_PART 200 /* a cause of idle time that takes less than this part of the longest step is left out */
+#define LEAST_PART 200 /* a cause of idle time that takes less than 1/200 of the longest step is left out */
 
 struct heat {
     const struct ranks *ranks;
@@ -47,7 +49,7 @@ struct sums {
     double of[FIGURES], steps;
 };
 
-/* --- which cells there are --- */
+/* --- cells --- */
 
 static int place_ranks(struct heat *heat)
 {
@@ -90,7 +92,7 @@ static void add_step(struct sums *sums, const struct rank_step *step)
     }
 }
 
-/* Items come by rank. */
+/* Adds the value of an item. Items come by rank. */
 static int fill_cells(struct heat *heat)
 {
     const struct rank_steps *steps = &heat->ranks->steps;

@@ -1,3 +1,7 @@
+/*
+ * One walk over the timeline adds busy time to the buckets of GPUs and streams and operations to the windows around
+ * findings; a walk over calls adds those of the windows' threads.
+ */
 #include "analysis/render/profile.h"
 
 #include <stdlib.h>
@@ -5,12 +9,12 @@
 #include "common/lookup.h"
 #include "analysis/engine/section.h"
 
-/* Around a finding: at least so long on both sides, and a part of its length. */
+/* Margins around a finding: at least so long, and a quarter of its length. */
 #define MARGIN_NS INT64_C(250000)
 #define MARGIN_PART 4
-/* A launch that is further away than so many lengths of the window is not shown. */
+/* A launch that is further away than so many lengths of the window is left out. */
 #define LAUNCH_LENGTHS 3
-/* Of a window: what is shorter than this part of it is drawn with its neighbours, if the gap between is shorter too. */
+/* Operations shorter than 1/180 of the window are joined if the gap between them is shorter than 1/400. */
 #define SHORT_PART 180
 #define GAP_PART 400
 
@@ -57,7 +61,7 @@ static int64_t busy_of(const struct profile *profile, const struct profile_line 
     return profile->trace->streams.items[line->index].busy.total;
 }
 
-/* A stream gets a line of its own, if need be that of one that is busy for less. */
+/* Adds a line for a stream; if there are too many, in place of the stream that is busy for least. */
 static int add_stream(struct profile *profile, uint32_t index)
 {
     struct profile_line *least = profile->streams.items;
@@ -116,7 +120,7 @@ static void place_window(struct profile_window *window, const struct trace *trac
         window->from = launch;
 }
 
-/* Puts what ran from START to END into ROW, with what was there last where both are too short to be seen apart. */
+/* Adds OP to ROW, joined with the last one if both are too short to be seen apart. */
 static int add_op(const struct profile_window *window, struct profile_row *row, const struct profile_op *op)
 {
     struct profile_op *last = row->ops.count > 0 ? &row->ops.items[row->ops.count - 1] : NULL;
@@ -144,7 +148,7 @@ static int add_op(const struct profile_window *window, struct profile_row *row, 
     return 0;
 }
 
-/* The row of STREAM in the window. NULL: there are others already. The finding's own stream always has one. */
+/* The row of STREAM in the window, or NULL if all rows are used. The finding's own stream always has one. */
 static struct profile_row *window_row(struct profile_window *window, uint32_t stream)
 {
     size_t most = PROFILE_ROWS;

@@ -1,5 +1,5 @@
 /*
- * What a page draws of a trace and no table has: what GPUs and streams did over time, and the operations and calls
+ * The data of a page's charts that no table has: what GPUs and streams did over time, and the operations and calls
  * around each finding. Memory does not grow with the trace.
  */
 #ifndef GPUTRACE_ANALYSIS_RENDER_PROFILE_H
@@ -12,13 +12,13 @@
 #include "analysis/engine/findings.h"
 #include "analysis/gpu/temporal.h"
 
-#define PROFILE_BUCKETS 400 /* that the time of the trace is divided into, at most */
-#define PROFILE_GPUS 16     /* the first that are used */
-#define PROFILE_STREAMS 16  /* those that are busy longest */
+#define PROFILE_BUCKETS 400 /* at most; they divide the time of the trace */
+#define PROFILE_GPUS 16     /* the first GPUs that are used */
+#define PROFILE_STREAMS 16  /* the streams that are busy longest */
 #define PROFILE_ROWS 5      /* streams around one finding */
-#define PROFILE_OPS 200     /* operations or calls of one of its rows */
+#define PROFILE_OPS 200     /* operations or calls of a row of a window */
 
-/* What is counted; each includes those before it. */
+/* Uses of a GPU or stream. The time of each includes the uses before it. */
 enum profile_use {
     PROFILE_COMPUTING,     /* kernels and graphs */
     PROFILE_COMMUNICATING, /* kernels of communication */
@@ -33,10 +33,10 @@ struct profile_line {
     int64_t busy[PROFILE_USES][PROFILE_BUCKETS]; /* ns of each bucket */
 };
 
-/* Operations that are too short to be seen are one, with those next to them. */
+/* An operation, or several neighbours that are too short to be seen apart. */
 struct profile_op {
     int64_t start, end; /* ns, cut at the window */
-    uint32_t name;      /* of trace.strings, of the longest */
+    uint32_t name;      /* of the longest, in trace.strings */
     uint32_t count;
     int64_t longest; /* ns */
     uint8_t use;     /* enum profile_use, of the longest */
@@ -51,7 +51,7 @@ struct profile_row {
 struct profile_window {
     bool any;          /* it has a place */
     int64_t from, to;  /* ns */
-    int64_t at, until; /* what the finding is about: UNTIL is AT where it has no length */
+    int64_t at, until; /* the time of the finding: UNTIL is AT if it has no length */
     int64_t device;    /* index in trace.devices; FIELD_ABSENT: all */
     int64_t stream;    /* index in trace.streams, whose row comes first; FIELD_ABSENT: none */
     uint32_t thread;   /* index in trace.threads; LAUNCHED_NO_THREAD: none */
@@ -70,9 +70,9 @@ struct profile {
     struct temporal_names names;
 };
 
-/* After all tables were filled: walks over the timeline and the calls of TRACE. PLACE: the only window; NULL: there is
- * one for each finding, in the order of their rows. Returns 0, or -1: no memory, or after error(). The caller releases
- * PROFILE either way. */
+/* Walks over the timeline and the calls of TRACE, after all tables were filled. PLACE: the place of the only window;
+ * NULL: there is a window for each finding, in the order of their rows. Returns 0, or -1: no memory, or after error().
+ * The caller releases PROFILE in any case. */
 int profile_gather(struct profile *profile, const struct trace *trace, const struct finding_place *place);
 void profile_release(struct profile *profile);
 

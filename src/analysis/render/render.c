@@ -1,4 +1,4 @@
-/* What all formats share, and the formats for programs: csv and json. */
+/* What all formats share, and the formats csv and json, for programs. */
 #include "analysis/render/render.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "analysis/base/table.h"
 
-/* Where a backslash is special, one that we write is escaped as well. */
+/* If a backslash is special, the ones that are added are escaped, too. */
 void render_visible(struct buffer *buffer, const char *text, const char *special)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
@@ -35,7 +35,7 @@ void render_ascii(struct buffer *text, size_t start)
             text->data[to++] = text->data[at++];
             continue;
         }
-        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* none is longer than what it replaces */
+        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* no word is longer than what it replaces */
         to += strlen(words[i][1]);
         at += strlen(words[i][0]);
     }

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "analysis/ranks/ranks_of_trace.h"
+#include "analysis/render/page_charts.h"
+#include "analysis/render/page_ranks.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
 #include "analysis/engine/findings.h"
@@ -26,7 +29,7 @@ FILE_BYTES(html_script_heat, "heat.js");
 FILE_BYTES(html_script_tables, "tables.js");
 FILE_BYTES(html_script_main, "main.js");
 
-/* Lines of page.html in whose place something else comes. */
+/* Lines of page.html that are replaced. */
 #define STYLE_MARK "@STYLE@\n"
 #define DATA_MARK "@DATA@\n"
 #define SCRIPT_MARK "@SCRIPT@\n"
@@ -71,7 +74,7 @@ static void trace_begin(struct render *render, const char *path, const char *mis
     json_put_i64(&page->json, "span", trace_span(render->trace));
 }
 
-/* "count", as JSON has a column's type. */
+/* The name of a column's type in the page's JSON: "count". */
 static const char *type_word(enum column_type type)
 {
     static const char *const words[] = {[TYPE_MEAN] = "count",      [TYPE_TEXT] = "text", [TYPE_COUNT] = "count",
@@ -80,7 +83,7 @@ static const char *type_word(enum column_type type)
     return words[type];
 }
 
-/* What programs alone are to see is there for the findings, which are not drawn as a table. */
+/* Columns for programs are only written for findings, which the page does not draw as a table. */
 static bool is_shown(const struct table *table, size_t column)
 {
     unsigned flags = table->columns[column].flags;
@@ -89,7 +92,7 @@ static bool is_shown(const struct table *table, size_t column)
     return !(flags & COLUMN_OPTIONAL) || !table_column_empty(table, column);
 }
 
-/* Large numbers have no digits behind the point, other than per cent. */
+/* Large numbers have no decimals, except percentages. */
 static void write_number(struct json_out *json, const struct cell *cell, enum column_type type)
 {
     bool precise = type == TYPE_PERCENT || (cell->real < 100 && cell->real > -100);
@@ -176,7 +179,7 @@ static void write_table(struct render *render, const struct table *table)
     json_end(json);
 }
 
-/* The ranks of a trace, where it is read for them. */
+/* Writes the ranks of a trace, if its sections include them. */
 static int write_ranks(struct page *page, const struct trace *trace)
 {
     struct ranks ranks = {0};

@@ -1,8 +1,10 @@
 /*
- * A table whose rows are paragraphs for people: the first column is a heading with the row's number, each other one a
- * line of its own behind its title, broken between words where the terminal ends. Tags are at the right end of lines:
- * one before the heading's column of the heading, another one of the last line.
+ * A table whose rows are paragraphs for people: the first column is a heading with the row's number, each other column
+ * a line of its own behind its title, wrapped between words. Tags are at the right end of lines: one in the line of the
+ * heading, another one in the last line.
  */
+#include "analysis/render/render_paragraphs.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
 
-#define WIDTH_UNKNOWN 100 /* of a file or pipe: longer lines are hard to read */
+#define WIDTH_UNKNOWN 100 /* for files and pipes: longer lines are hard to read */
 #define WIDTH_LEAST 40
 
 struct paragraphs {
@@ -20,7 +22,9 @@ struct paragraphs {
     bool markdown, ascii;
 };
 
-size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
+/* Writes TEXT from column AT on, and lines after the first behind INDENT blanks. Returns where the last line ends,
+ * which is not ended. */
+static size_t write_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
 {
     bool first = true;
     while (*text) {
@@ -90,20 +94,20 @@ static void write_row(struct paragraphs *to, size_t row)
             end_line(to, row, -1, "", at);
         if (heading) {
             buffer_format(to->out, "%s%zu. ", to->markdown ? "" : "  ", row + 1);
-            at = render_wrapped(to->out, text, indent, indent, width);
+            at = write_wrapped(to->out, text, indent, indent, width);
             end_line(to, row, tag, "", at);
             at = 0;
             const char *detail = text_of(to, row, (int)i, true);
             if (detail) {
                 buffer_text(to->out, to->markdown ? "   - " : indent == 5 ? "     " : "      ");
-                at = render_wrapped(to->out, detail, indent, indent, width);
+                at = write_wrapped(to->out, detail, indent, indent, width);
             }
             tag = -1;
             heading = false;
             continue;
         }
         buffer_format(to->out, "%s%s: ", to->markdown ? "   - " : indent == 5 ? "     " : "      ", title);
-        at = render_wrapped(to->out, text, indent + 2, indent + strlen(title) + 2, width);
+        at = write_wrapped(to->out, text, indent + 2, indent + strlen(title) + 2, width);
     }
     if (at > 0)
         end_line(to, row, tag, "more: -r ", at);
@@ -131,7 +135,7 @@ void render_line(struct render *render, const char *text)
     if (!shown.failure) {
         size_t blanks = strspn(shown.data, " ");
         buffer_format(render->out, "%*s", (int)blanks, "");
-        render_wrapped(render->out, shown.data + blanks, blanks + 2, blanks, markdown ? SIZE_MAX : width_of(render));
+        write_wrapped(render->out, shown.data + blanks, blanks + 2, blanks, markdown ? SIZE_MAX : width_of(render));
         buffer_char(render->out, '\n');
         render->lines += 1 + render_width(shown.data, strlen(shown.data)) / width_of(render);
     }

@@ -8,8 +8,10 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "analysis/render/grid.h"
+#include "analysis/render/grid_fit.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
+#include "analysis/render/render_paragraphs.h"
 
 /* Aligned text for a terminal. */
 
@@ -35,7 +37,7 @@ static void write_bar(struct buffer *out, const struct grid *grid, size_t row, s
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     bool data = row >= GRID_FIRST_ROW && row <= grid->rows, ascii = grid->render->options->ascii;
     const struct cell *cell = data ? table_cell(grid->table, row - GRID_FIRST_ROW, grid->column[column].index) : NULL;
-    /* The greatest share of a column, which has the whole bar. */
+    /* The greatest share of a column has a full bar. */
     double most = 0;
     for (size_t i = 0; i < grid->rows; i++) {
         const struct cell *one = table_cell(grid->table, i, grid->column[column].index);
@@ -76,7 +78,7 @@ static void write_cell(struct buffer *out, const struct grid *grid, size_t row, 
 
 static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
 {
-    size_t last = grid_last(grid, row); /* blanks at the end of a line help nobody */
+    size_t last = grid_last(grid, row); /* without blanks at the end of a line */
     for (size_t column = 0; column <= last; column++) {
         repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
         write_cell(out, grid, row, column, column == last);
@@ -151,7 +153,7 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
  * of others that merely have nothing to show. */
 static bool leave_out(struct render *render, const struct table *table)
 {
-    bool says_so = table->none && table->paragraphs; /* that nothing was found */
+    bool says_so = table->none && table->paragraphs; /* its text says that nothing was found */
     if (table->rows > 0 || says_so || (render->options->sections != 0 && !table->part))
         return false;
     if (table->unrecorded)
@@ -238,7 +240,7 @@ static void begin_trace(struct render *render, const char *path, const char *mis
     render->any = true;
 }
 
-/* LABEL and words with commas between them; lines that would be too wide go on below. */
+/* Writes LABEL and a list of words, in several lines if it is too wide. */
 static void write_words(struct render *render, const char *label, const char *words)
 {
     bool markdown = render->format == &renderer_markdown;

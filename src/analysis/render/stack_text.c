@@ -1,3 +1,6 @@
+/*
+ * Cuts the frames that are not the program's from both ends of the stack, and aligns what is left.
+ */
 #include "analysis/render/stack_text.h"
 
 #include <limits.h>
@@ -9,17 +12,17 @@
 #include "common/buffer.h"
 #include "analysis/render/render.h"
 
-#define FRAMES_SHOWN 32   /* of a stack: enough for all but deep recursions */
+#define FRAMES_SHOWN 32   /* enough for all stacks but deep recursions */
 #define FUNCTION_WIDTH 40 /* longer names push their place to the right */
 
-/* What lies between a call of CUDA's and us. The function that the program called is shown. */
+/* Whether FRAME is between a call of CUDA and the agent. The function that the program called is not. */
 static bool is_inside_cuda(const struct stack_frame *frame)
 {
     bool is_called = frame->function && strncmp(frame->function, "cuda", 4) == 0;
     return frame_owner(frame) == FRAME_CUDA && !is_called;
 }
 
-/* How many frames lie within CUDA, or above it. */
+/* The number of innermost frames that are inside CUDA. */
 static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
 {
     size_t first = 0;
@@ -32,7 +35,7 @@ static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
     return first;
 }
 
-/* What is behind main() and the functions of threads. */
+/* Whether FRAME is one of the C library that started main() or a thread. */
 static bool is_beginning(const struct stack_frame *frame)
 {
     const char *module = frame_base_name(frame->module);
@@ -40,7 +43,8 @@ static bool is_beginning(const struct stack_frame *frame)
     return frame_is_start(frame) || (libc && !frame->function);
 }
 
-struct part {
+/* The frames that are shown. */
+struct shown {
     const struct stack_frame *frames;
     size_t count;
 };
@@ -60,7 +64,7 @@ static size_t function_width(const struct stack_frame *frame)
     return width <= FUNCTION_WIDTH ? width : 0;
 }
 
-static void put_frame(struct buffer *out, const struct stack_frame *frame, const char *indent, size_t width)
+static void write_frame(struct buffer *out, const struct stack_frame *frame, const char *indent, size_t width)
 {
     buffer_text(out, indent);
     if (frame->function) {
@@ -87,32 +91,32 @@ void frames_write(struct buffer *out, const struct stack_frame *frames, size_t c
 {
     if (count == 0)
         return;
-    /* The part of the stack that is the program's; all of it when there would be none. */
+    /* The program's own frames; all frames if there would be none. */
     size_t inside = count_inside_cuda(frames, count);
-    struct part part = {frames + inside, count - inside};
-    for (size_t i = 0; i < part.count; i++)
-        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
-            strcmp(part.frames[i].function, "main") == 0)
-            part.count = i + 1;
-    while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
-        part.count--;
-    part = part.count > 0 ? part : (struct part){frames, count};
-    size_t more = part.count > FRAMES_SHOWN ? part.count - FRAMES_SHOWN : 0;
-    part.count -= more;
-    /* The widest function of what is shown, so that places stand below each other. */
+    struct shown shown = {frames + inside, count - inside};
+    for (size_t i = 0; i < shown.count; i++)
+        if (!frame_is_python(&shown.frames[i]) && shown.frames[i].function &&
+            strcmp(shown.frames[i].function, "main") == 0)
+            shown.count = i + 1;
+    while (shown.count > 0 && is_beginning(&shown.frames[shown.count - 1]))
+        shown.count--;
+    shown = shown.count > 0 ? shown : (struct shown){frames, count};
+    size_t more = shown.count > FRAMES_SHOWN ? shown.count - FRAMES_SHOWN : 0;
+    shown.count -= more;
+    /* The widest function, so that places are aligned. */
     size_t width = 0;
-    for (size_t i = 0; i < part.count; i++) {
-        for (size_t k = 0; k < part.frames[i].inlined_count; k++) {
-            size_t inlined = function_width(&part.frames[i].inlined[k]);
+    for (size_t i = 0; i < shown.count; i++) {
+        for (size_t k = 0; k < shown.frames[i].inlined_count; k++) {
+            size_t inlined = function_width(&shown.frames[i].inlined[k]);
             width = inlined > width ? inlined : width;
         }
-        size_t own = function_width(&part.frames[i]);
+        size_t own = function_width(&shown.frames[i]);
         width = own > width ? own : width;
     }
-    for (size_t i = 0; i < part.count; i++) {
-        for (size_t k = 0; k < part.frames[i].inlined_count; k++)
-            put_frame(out, &part.frames[i].inlined[k], indent, width);
-        put_frame(out, &part.frames[i], indent, width);
+    for (size_t i = 0; i < shown.count; i++) {
+        for (size_t k = 0; k < shown.frames[i].inlined_count; k++)
+            write_frame(out, &shown.frames[i].inlined[k], indent, width);
+        write_frame(out, &shown.frames[i], indent, width);
     }
     if (more > 0)
         buffer_format(out, "%s… and %zu more\n", indent, more);

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "analysis/engine/heap.h"
 #include "analysis/engine/ranges.h"
+#include "analysis/engine/trace_known.h"
 
 static bool is_memory(const struct filter *filter, const struct event_fields *event)
 {

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/text.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/selection/filter.h"
 #include "analysis/engine/heap.h"
 #include "analysis/steps/steps.h"

@@ -17,6 +17,7 @@
 #include "common/buffer.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_stacks.h"
 #include "trace/frames.h"
 
 /* What launches have in common that one of them stands for. */
@@ -397,7 +398,7 @@ const struct section section_lines = {
     SECTION_STATE_PLAIN_TALLY(struct line),
     .sort = "cost",
     .categories = CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
-    .looks_at = {.stacks = true, .launched_ops = true, .host_calls = true},
+    .indexes = {.stacks = true, .launched_ops = true, .host_calls = true},
     .event = event,
     .gather = gather,
     .finish = finish,

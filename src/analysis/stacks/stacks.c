@@ -7,6 +7,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_stacks.h"
 #include "common/buffer.h"
 
 void gpu_stacks_release(struct gpu_stacks *stacks)

@@ -10,17 +10,18 @@
 #include "analysis/engine/findings.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/host/host_times.h"
 #include "analysis/steps/steps.h"
 
-/* The part that grew most in the slowest step of process NUMBER; NULL: none. */
-static const struct step_part_key *grown_part(const struct steps *steps, size_t number, int64_t *difference)
+/* The work that grew most in the slowest step of process NUMBER, or NULL. */
+static const struct step_work_key *grown_part(const struct steps *steps, size_t number, int64_t *difference)
 {
-    const struct step_part_key *found = NULL;
+    const struct step_work_key *found = NULL;
     *difference = 0;
-    for (size_t i = 0; i < steps->parts.count; i++) {
-        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
-        int64_t grown = step_part_difference(&steps->processes.items[number], &steps->parts.items[i]);
+    for (size_t i = 0; i < steps->works.count; i++) {
+        const struct step_work_key *key = dense_map_row(&steps->work_keys, i);
+        int64_t grown = step_work_difference(&steps->processes.items[number], &steps->works.items[i]);
         if (key->process == number && grown > *difference) {
             *difference = grown;
             found = key;
@@ -39,7 +40,7 @@ struct outside_walk {
     size_t step; /* the first that has not ended by the time */
 };
 
-/* No call was open from FROM to TO. */
+/* Adds the time from FROM to TO, in which no call was open. */
 static int add_outside(struct outside_walk *walk, int64_t from, int64_t to)
 {
     const struct steps_process *process = walk->process;
@@ -77,7 +78,7 @@ static int add_host(struct host_times *times, const struct trace *trace, const s
 
 /* --- the finding --- */
 
-static void write_grown(const struct findings *findings, const struct step_part_key *key, int64_t difference,
+static void write_grown(const struct findings *findings, const struct step_work_key *key, int64_t difference,
                         char *text, size_t size)
 {
     static const char *const words[] = {
@@ -85,7 +86,7 @@ static void write_grown(const struct findings *findings, const struct step_part_
     *text = '\0';
     if (key)
         snprintf(text, size, "; most of the difference: %.64s%s, %s more",
-                 trace_said(findings->trace, words[key->kind]).text,
+                 trace_phrase(findings->trace, words[key->kind]).text,
                  key->kind == STEP_OUTSIDE ? "" : finding_name(findings->trace, (uint32_t)key->name).text,
                  amount_time(difference).text);
 }
@@ -96,7 +97,7 @@ struct slow_steps {
     size_t worst;                           /* the longest */
 };
 
-/* The first loads code and allocates, and others that warm up are no exceptions either. */
+/* Finds the slow steps without the first, which loads code and allocates, and others of the warm-up. */
 static struct slow_steps slow_of(const struct findings *findings, const struct steps_process *process)
 {
     size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
@@ -114,8 +115,8 @@ static struct slow_steps slow_of(const struct findings *findings, const struct s
     return slow;
 }
 
-static int say_slow(struct findings *findings, const struct steps *steps, size_t number, const struct slow_steps *slow,
-                    struct host_times *host)
+static int format_slow(struct findings *findings, const struct steps *steps, size_t number,
+                       const struct slow_steps *slow, struct host_times *host)
 {
     const struct steps_process *process = &steps->processes.items[number];
     const struct step *slowest = &process->items.items[slow->worst];
@@ -125,8 +126,8 @@ static int say_slow(struct findings *findings, const struct steps *steps, size_t
     int64_t difference = 0;
     if (!finding)
         return 0;
-    bool compared = slow->worst == process->slowest; /* what the steps consist of is known of the slowest */
-    const struct step_part_key *key = compared ? grown_part(steps, number, &difference) : NULL;
+    bool compared = slow->worst == process->slowest; /* the work of steps is only summed for the slowest step */
+    const struct step_work_key *key = compared ? grown_part(steps, number, &difference) : NULL;
     bool outside = key && key->kind == STEP_OUTSIDE;
     if (outside && host_times_known(findings->trace) && add_host(host, findings->trace, process) < 0)
         return -1;
@@ -154,7 +155,7 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
     if (process->items.count < FINDING_STEPS || slow.median < FINDING_STEP_NS || slow.count == 0 ||
         slow.count * 100 > others * FINDING_SLOW_STEPS_PERCENT || slow.excess < FINDING_SLOW_STEPS_NS)
         return 0;
-    int status = say_slow(findings, steps, number, &slow, &host);
+    int status = format_slow(findings, steps, number, &slow, &host);
     host_times_release(&host);
     return status;
 }

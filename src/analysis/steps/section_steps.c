@@ -4,6 +4,7 @@
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/steps/steps.h"
 
 static int gather(void *state, const struct trace *trace)
@@ -71,7 +72,7 @@ static const struct column columns[] = {
 const struct section section_steps = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct steps),
-    .looks_at = {.calls = true, .ranges = true, .launched_ops = true, .host_calls = true},
+    .indexes = {.calls = true, .ranges = true, .launched_ops = true, .host_calls = true},
     .gather = gather,
     .finish = finish,
     .release = release,
@@ -79,28 +80,28 @@ const struct section section_steps = {
 
 /* --- what differs in the slowest --- */
 
-struct part_row {
+struct work_row {
     int64_t difference, average, slowest, average_count, slowest_count;
     struct cell what, name, process;
 };
 
-static void add_part(struct report_row *row, const struct steps *steps, size_t number)
+static void add_work(struct report_row *row, const struct steps *steps, size_t number)
 {
     static const char *const words[] = {
         [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
-    const struct step_part_key *key = dense_map_row(&steps->part_keys, number);
-    const struct step_part *part = &steps->parts.items[number];
+    const struct step_work_key *key = dense_map_row(&steps->work_keys, number);
+    const struct step_work *work = &steps->works.items[number];
     const struct steps_process *process = &steps->processes.items[key->process];
-    int64_t difference = step_part_difference(process, part), others = (int64_t)process->items.count - 1;
+    int64_t difference = step_work_difference(process, work), others = (int64_t)process->items.count - 1;
     if (difference == 0 || others < 1)
         return;
     const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
-    const struct part_row item = {
+    const struct work_row item = {
         .difference = difference,
-        .average = (part->total - part->slowest) / others,
-        .slowest = part->slowest,
-        .average_count = (part->count - part->slowest_count) / others,
-        .slowest_count = key->kind == STEP_OUTSIDE ? 1 : part->slowest_count,
+        .average = (work->total - work->slowest) / others,
+        .slowest = work->slowest,
+        .average_count = (work->count - work->slowest_count) / others,
+        .slowest_count = key->kind == STEP_OUTSIDE ? 1 : work->slowest_count,
         .what = table_text(row->table, words[key->kind]),
         .name = key->kind == STEP_OUTSIDE ? table_text(row->table, "(outside API calls)")
                                           : trace_text_cell(row->trace, row->table, (uint32_t)key->name),
@@ -109,27 +110,27 @@ static void add_part(struct report_row *row, const struct steps *steps, size_t n
     section_row(row, NULL, &item);
 }
 
-static void finish_parts(struct report_row *row)
+static void finish_works(struct report_row *row)
 {
     const struct steps *steps = section_state(row->trace, REPORT_STEPS);
-    for (size_t i = 0; i < steps->parts.count; i++)
-        add_part(row, steps, i);
+    for (size_t i = 0; i < steps->works.count; i++)
+        add_work(row, steps, i);
 }
 
-static const struct column part_columns[] = {
-    {"difference", "Difference", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, difference)},
-    {"slowest", "Slowest", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, slowest)},
-    {"average", "Others avg", TYPE_NS, 0, fill_number, FROM_ITEM(part_row, average)},
-    {"slowest_count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(part_row, slowest_count)},
-    {"average_count", "Others avg", TYPE_COUNT, 0, fill_number, FROM_ITEM(part_row, average_count)},
-    {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part_row, what)},
-    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(part_row, process)},
-    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part_row, name)},
+static const struct column work_columns[] = {
+    {"difference", "Difference", TYPE_NS, 0, fill_number, FROM_ITEM(work_row, difference)},
+    {"slowest", "Slowest", TYPE_NS, 0, fill_number, FROM_ITEM(work_row, slowest)},
+    {"average", "Others avg", TYPE_NS, 0, fill_number, FROM_ITEM(work_row, average)},
+    {"slowest_count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(work_row, slowest_count)},
+    {"average_count", "Others avg", TYPE_COUNT, 0, fill_number, FROM_ITEM(work_row, average_count)},
+    {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(work_row, what)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(work_row, process)},
+    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(work_row, name)},
 };
 
 const struct section section_step_parts = {
-    SECTION_COLUMNS(part_columns),
+    SECTION_COLUMNS(work_columns),
     .sort = "difference",
     .needs = REPORT_BIT(REPORT_STEPS),
-    .finish = finish_parts,
+    .finish = finish_works,
 };

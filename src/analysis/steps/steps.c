@@ -1,52 +1,35 @@
+/*
+ * Gathers the steps of all processes, then sums the operations, calls and other host time in them by name.
+ */
 #include "analysis/steps/steps.h"
 
 #include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
-
-struct steps_process *steps_process(const struct steps *steps, uint32_t process)
-{
-    return FIND_ITEM(&steps->processes, &steps->by_process, process);
-}
-
-struct steps_process *steps_process_new(struct steps *steps, uint32_t process)
-{
-    struct steps_process *found = PUT_ITEM(&steps->processes, &steps->by_process, process);
-    if (found)
-        found->process = process;
-    return found;
-}
-
-int steps_add(struct steps_process *process, const struct step *one)
-{
-    if (process->items.count >= STEPS_MOST)
-        return 0;
-    struct step step = *one;
-    step.number = one->number != FIELD_ABSENT ? one->number : (int64_t)process->items.count + 1;
-    return ADD(array_push, &process->items, step) ? series_add(&process->times, one->end - one->start) : -1;
-}
+#include "analysis/steps/steps_periods.h"
+#include "analysis/steps/steps_ranges.h"
 
 /* --- what is in the steps --- */
 
-/* The step of PROCESS in which the host did something at TIME; its index, or -1. */
+/* The index of the step of PROCESS that TIME of the host is in, or -1. */
 static int64_t step_at(const struct steps_process *process, int64_t time)
 {
     size_t index = COUNT_BEFORE(process->items.count, i, process->items.items[i].to <= time);
     return index < process->items.count && process->items.items[index].from <= time ? (int64_t)index : -1;
 }
 
-static int add_part(struct steps *steps, const struct step_part_key *key, bool slowest, int64_t ns)
+static int add_work(struct steps *steps, const struct step_work_key *key, bool slowest, int64_t ns)
 {
-    struct step_part *part = dense_map_item(&steps->part_keys, key, &steps->parts);
-    if (!part)
+    struct step_work *work = dense_map_item(&steps->work_keys, key, &steps->works);
+    if (!work)
         return -1;
-    sum_add(&part->total, ns);
-    part->count++;
-    sum_add(&part->slowest, slowest ? ns : 0);
-    part->slowest_count += slowest;
+    sum_add(&work->total, ns);
+    work->count++;
+    sum_add(&work->slowest, slowest ? ns : 0);
+    work->slowest_count += slowest;
     return 0;
 }
 
-/* Other threads of the process launch for the step too: PyTorch's backward pass has its own. */
+/* Adds an operation. Other threads of the process launch for the step, too, such as that of PyTorch's backward pass. */
 static int add_op(struct steps *steps, const struct trace *trace, const struct launched_op *op)
 {
     bool called = op->thread != LAUNCHED_NO_THREAD;
@@ -57,14 +40,8 @@ static int add_op(struct steps *steps, const struct trace *trace, const struct l
     sum_add(&process->items.items[index].gpu, op->duration);
     process->items.items[index].launches++;
     uint64_t number = (uint64_t)(process - steps->processes.items);
-    const struct step_part_key key = {number, op->kernel ? STEP_KERNEL : STEP_COPY, op->name};
-    return add_part(steps, &key, (size_t)index == process->slowest, op->duration);
-}
-
-static int add_ops(struct steps *steps, const struct trace *trace, const struct sorter *launched)
-{
-    const struct launched_op *op;
-    return SORTER_EACH(launched, op, add_op(steps, trace, op));
+    const struct step_work_key key = {number, op->kernel ? STEP_KERNEL : STEP_COPY, op->name};
+    return add_work(steps, &key, (size_t)index == process->slowest, op->duration);
 }
 
 static int add_calls(struct steps *steps, const struct trace *trace)
@@ -78,43 +55,43 @@ static int add_calls(struct steps *steps, const struct trace *trace)
         int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
         if (index < 0)
             continue;
-        const struct step_part_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
-        status = add_part(steps, &key, (size_t)index == process->slowest, call->end - call->start);
+        const struct step_work_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
+        status = add_work(steps, &key, (size_t)index == process->slowest, call->end - call->start);
     }
     return host_calls_walk_end(&walk) ?: status;
 }
 
-/* Adds to the part "outside of calls" of each process what its steps took, without the parts that are calls. */
+/* Adds the work "outside of calls" of each process: the time of its steps without their calls. */
 static int add_outside(struct steps *steps)
 {
-    size_t calls = steps->parts.count; /* and operations */
+    size_t calls = steps->works.count; /* the works so far: calls and operations */
     for (size_t number = 0; number < steps->processes.count; number++) {
         const struct steps_process *process = &steps->processes.items[number];
         const struct step *slowest = &process->items.items[process->slowest];
-        const struct step_part_key key = {number, STEP_OUTSIDE, 0};
-        struct step_part *part = dense_map_item(&steps->part_keys, &key, &steps->parts);
-        if (!part)
+        const struct step_work_key key = {number, STEP_OUTSIDE, 0};
+        struct step_work *work = dense_map_item(&steps->work_keys, &key, &steps->works);
+        if (!work)
             return -1;
-        *part = (struct step_part){.slowest = slowest->to - slowest->from, .count = (int64_t)process->items.count};
+        *work = (struct step_work){.slowest = slowest->to - slowest->from, .count = (int64_t)process->items.count};
         for (size_t i = 0; i < process->items.count; i++)
-            sum_add(&part->total, process->items.items[i].to - process->items.items[i].from);
+            sum_add(&work->total, process->items.items[i].to - process->items.items[i].from);
     }
     for (size_t i = 0; i < calls; i++) {
-        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
-        struct step_part *outside = &steps->parts.items[calls + key->process];
-        sum_add(&outside->total, key->kind == STEP_CALL ? -steps->parts.items[i].total : 0);
-        sum_add(&outside->slowest, key->kind == STEP_CALL ? -steps->parts.items[i].slowest : 0);
+        const struct step_work_key *key = dense_map_row(&steps->work_keys, i);
+        struct step_work *outside = &steps->works.items[calls + key->process];
+        sum_add(&outside->total, key->kind == STEP_CALL ? -steps->works.items[i].total : 0);
+        sum_add(&outside->slowest, key->kind == STEP_CALL ? -steps->works.items[i].slowest : 0);
     }
     return 0;
 }
 
-int64_t step_part_difference(const struct steps_process *process, const struct step_part *part)
+int64_t step_work_difference(const struct steps_process *process, const struct step_work *work)
 {
     int64_t others = (int64_t)process->items.count - 1;
-    return others > 0 ? part->slowest - (part->total - part->slowest) / others : 0;
+    return others > 0 ? work->slowest - (work->total - work->slowest) / others : 0;
 }
 
-/* LAUNCHED: by thread and call. */
+/* Sums the work of all steps. LAUNCHED is sorted by thread and call. */
 static int gather(struct steps *steps, const struct trace *trace, const struct sorter *launched)
 {
     int status = 0;
@@ -127,8 +104,9 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
             if (items[k].end - items[k].start > items[process->slowest].end - items[process->slowest].start)
                 process->slowest = k;
     }
+    const struct launched_op *op;
     if (status == 0 && steps->processes.count > 0)
-        status = add_ops(steps, trace, launched) ?: add_calls(steps, trace);
+        status = SORTER_EACH(launched, op, add_op(steps, trace, op)) ?: add_calls(steps, trace);
     return status ?: add_outside(steps);
 }
 
@@ -137,7 +115,7 @@ int steps_gather(struct steps *steps, const struct trace *trace)
     int status = steps_find_ranges(steps, trace);
     if (status < 0 || trace->ranges.count > 0)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
-    struct sorter launched; /* the trace has these only where it has ranges */
+    struct sorter launched; /* the trace has launched_ops only if it has ranges */
     launched_ops_init(&launched, trace->space);
     status = launched_ops_gather(&launched, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
     status = status ?: gather(steps, trace, &launched);
@@ -154,6 +132,6 @@ void steps_release(struct steps *steps)
     array_release(&steps->processes);
     map_release(&steps->by_process);
     interner_release(&steps->names);
-    dense_map_release(&steps->part_keys);
-    array_release(&steps->parts);
+    dense_map_release(&steps->work_keys);
+    array_release(&steps->works);
 }

@@ -1,9 +1,14 @@
-/* Steps by the sequence of GPU operations that a thread launches: the longest periods that repeat regularly. */
-#include "analysis/steps/steps.h"
+/*
+ * A period begins with each launch of one kernel, the anchor: the rarest kernels are tried in turn. The usual period is
+ * the hash of names that more than half of the periods have.
+ */
+#include "analysis/steps/steps_periods.h"
+
+#include "analysis/steps/steps_process.h"
 
 #include "common/lookup.h"
 
-#define SEQUENCE_MOST (1u << 20) /* operations that are looked at */
+#define SEQUENCE_MOST (1u << 20) /* operations that are read */
 #define CANDIDATES 8             /* operations that may begin a period */
 #define PERIOD_LEAST 3           /* operations of a period */
 #define PERIODS_EQUAL 0.8        /* so many of all periods are equal */
@@ -27,14 +32,15 @@ static uint64_t hash_between(const struct launch *first, const struct launch *la
 
 /* Periods that begin with the same name: how many there are, and how many are equal to the usual one. */
 struct periods {
-    uint64_t usual; /* its hash */
-    size_t length;  /* its operations */
+    uint64_t usual; /* hash of the usual period */
+    size_t length;  /* operations of the usual period */
     size_t count, equal;
     int64_t votes;
 };
 
-/* The usual period is the one that more than half of them are equal to, wherever the others are: the first ones load
- * code and allocate, and DistributedDataParallel makes other buckets in the second. A vote finds it in one pass. */
+/* Votes for the usual period, which more than half of the periods are equal to (Boyer and Moore): it is found in one
+ * pass, wherever the others are. The first periods load code and allocate, and DistributedDataParallel changes its
+ * buckets in the second. */
 static void vote(struct periods *periods, uint64_t hash, size_t length)
 {
     if (periods->votes == 0) {
@@ -63,7 +69,7 @@ static void each_period(const struct sequence *sequence, uint32_t name, struct p
     }
 }
 
-/* The kernel that begins the longest periods: the rarest that repeats regularly. EVENT_NO_TEXT: there is none. */
+/* The kernel that begins the longest periods: the rarest one that repeats regularly, or EVENT_NO_TEXT. */
 static uint32_t anchor_of(const struct sequence *sequence)
 {
     uint32_t best = EVENT_NO_TEXT, below = 0;
@@ -77,7 +83,7 @@ static uint32_t anchor_of(const struct sequence *sequence)
         if (rarest == UINT32_MAX)
             return best;
         for (const struct launch *at = sequence->items.items; at < sequence->items.items + sequence->items.count; at++)
-            if (sequence->counts.items[at->name] == rarest) { /* the first of them in the program's order */
+            if (sequence->counts.items[at->name] == rarest) { /* the first such kernel in the program's order */
                 /* How many operations are in the usual periods that begin with this kernel; 0: they are not regular. */
                 struct periods periods = {0};
                 each_period(sequence, at->name, &periods, vote);

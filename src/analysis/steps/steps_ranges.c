@@ -1,10 +1,16 @@
-/* Steps by ranges: those of one thread and depth whose names are equal up to a number. */
+/*
+ * One walk sums ranges by thread, depth and name without its number, with the operations launched in them. For each
+ * process the repetition that fits best is chosen, and a second walk adds its steps.
+ */
+#include "analysis/steps/steps_ranges.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/steps/steps.h"
+#include "analysis/steps/steps_periods.h"
+#include "analysis/steps/steps_process.h"
 
 /* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
  * from one to the next may be the step. So is the time from one range of PyTorch's optimizers to the next. */
@@ -18,13 +24,13 @@ struct repetition_key {
 struct repetition {
     int64_t count, total, first_start, last_end;
     int64_t launches;          /* of GPU operations within */
-    int64_t first_op, last_op; /* the first and last of these, counted on the thread */
+    int64_t first_op, last_op; /* the first and the last of these operations, counted on the thread */
     int64_t optimizers;        /* ranges of PyTorch's optimizers within */
     uint64_t depth;
     enum fitness fitness;
     bool overlaps;
-    uint32_t process; /* index + 1 in steps.processes; 0: these are not the steps of one */
-    struct step last; /* of parts: from the last one to the next; its start is FIELD_ABSENT before the first */
+    uint32_t process; /* index + 1 in steps.processes; 0: these ranges are not steps */
+    struct step last; /* of FIT_PART: from the last range to the next; its start is FIELD_ABSENT before the first */
 };
 
 /* A repetition that may be the steps of a process: the best so far. */
@@ -39,7 +45,7 @@ struct finder {
     const struct trace *trace;
     struct dense_map keys; /* struct repetition_key */
     ARRAY(struct repetition) items;
-    ARRAY(uint32_t) name_of;      /* by the trace's name: the number + 1 in steps.names; 0: not looked at yet */
+    ARRAY(uint32_t) name_of;      /* by number in trace.strings: the number + 1 in steps.names; 0: not read yet */
     ARRAY(struct candidate) best; /* by process */
     int64_t ops;                  /* counted so far */
 };
@@ -65,7 +71,7 @@ static size_t stem_length(const char *name)
     return stem > 0 ? stem : length;
 }
 
-/* The number that stem_length() leaves out; FIELD_ABSENT: there is none, or it is too large. */
+/* The number that stem_length() leaves out. Returns FIELD_ABSENT if there is none, or if it is too large. */
 static int64_t number_in(const char *name)
 {
     const char *digits = name + stem_length(name);
@@ -75,8 +81,8 @@ static int64_t number_in(const char *name)
     return errno ? FIELD_ABSENT : number;
 }
 
-/* What the name of a range alone says: those of PyTorch are known. An operator or a call of a collective operation
- * comes many times in a step. */
+/* How well ranges of this name fit. Names of PyTorch are known. An operator or a call of a collective operation comes
+ * many times in a step. */
 static enum fitness fitness_by_name(const char *name)
 {
     static const struct {
@@ -103,7 +109,7 @@ static enum fitness fitness_by_name(const char *name)
 
 #define NEVER_A_STEP (UINT32_MAX - 1)
 
-/* A number of steps.names; NEVER_A_STEP; INTERN_NO_MEMORY. */
+/* Returns a number of steps.names, NEVER_A_STEP or INTERN_NO_MEMORY. */
 static uint32_t stem_of(struct finder *finder, uint32_t name)
 {
     uint32_t *known = array_at(&finder->name_of, name);
@@ -120,7 +126,7 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
     return *known - 1;
 }
 
-#define DEPTH_MOST 8 /* deeper ranges are not looked at */
+#define DEPTH_MOST 8 /* deeper ranges are ignored */
 
 /* Ranges around the one that the walk opened last. */
 static unsigned depth_of(const struct range_walk *walk, const struct range_open *open)
@@ -131,14 +137,14 @@ static unsigned depth_of(const struct range_walk *walk, const struct range_open 
     return depth;
 }
 
-/* A call of NCCL or MPI is not a step, however often it comes. */
+/* Whether a range is a call of NCCL or MPI, which is never a step. */
 static bool is_communication(const struct trace *trace, const struct range *range)
 {
     const char *domain = range->domain == EVENT_NO_TEXT ? "" : interned(&trace->strings, range->domain);
     return strcmp(domain, "NCCL") == 0 || strcmp(domain, "MPI") == 0;
 }
 
-/* The key of the range that the walk opened last. Returns 0; 1: it is no candidate; -1: no memory. */
+/* Sets the key of the range that the walk opened last. Returns 0; 1 if it is not a candidate; -1: no memory. */
 static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
                   struct repetition_key *key)
 {
@@ -225,7 +231,7 @@ static int count_range(struct finder *finder, const struct range_walk *walk, str
 }
 
 /* A repetition that takes less than this share of the time, and launches less than this share of the operations,
- * between its first range and its last one is a part of the steps. */
+ * between its first and its last range is only a part of a step. */
 #define STEP_SHARE 0.5
 
 static bool is_part(const struct repetition *one, const struct candidate *process)
@@ -235,10 +241,10 @@ static bool is_part(const struct repetition *one, const struct candidate *proces
     return lacks || ((double)one->total < STEP_SHARE * time && (double)one->launches < STEP_SHARE * ops);
 }
 
-/* An outer repetition with at least so much of what an inner one launches is the step. */
+/* An outer repetition is the step if it launches at least so much of what an inner one launches. */
 #define OUTER_SHARE 0.9
 
-/* Where nothing was launched, the time decides. */
+/* Whether A fits better than B. If nothing was launched, the time decides. */
 static bool is_better(const struct repetition *a, const struct repetition *b)
 {
     bool launches = a->launches > 0 || b->launches > 0;
@@ -270,8 +276,8 @@ static int add_process(struct finder *finder, uint32_t number)
     return 0;
 }
 
-/* Adds the processes that have none yet and whose best repetition is at least so fit. Returns how many are left, or
- * -1: no memory. */
+/* Adds the processes without steps whose best repetition fits at least so well. Returns how many are left, or -1: no
+ * memory. */
 static int64_t add_processes(struct finder *finder, enum fitness least)
 {
     int64_t left = 0;
@@ -287,8 +293,8 @@ static int64_t add_processes(struct finder *finder, enum fitness least)
     return left;
 }
 
-static int take_range(struct finder *finder, const struct range_walk *walk, struct range_open *open,
-                      const struct repetition_key *key)
+static int add_step(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                    const struct repetition_key *key)
 {
     const struct range *range = &open->range;
     struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* it is known */
@@ -330,7 +336,7 @@ static int find_in_ranges(struct finder *finder)
         status = steps_find_periods(steps, finder->trace, &finder->trace->launched_ops);
         left = status == 0 ? add_processes(finder, FIT_PART) : status;
     }
-    return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, take_range) : 0;
+    return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, add_step) : 0;
 }
 
 int steps_find_ranges(struct steps *steps, const struct trace *trace)

@@ -8,6 +8,8 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "analysis/base/cost_sum.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 #include "analysis/idle/idle.h"
 #include "analysis/selection/filter.h"
 
@@ -149,7 +151,7 @@ int findings_show(struct report_row *row, const struct findings *findings, const
     }
     cells[COUNT] = cell_integer(finding->count);
     const char *advice = finding->rule->advice ? finding->rule->advice : "";
-    cells[ADVICE] = table_text(table, trace_said(trace, *finding->advice ? finding->advice : advice).text);
+    cells[ADVICE] = table_text(table, trace_phrase(trace, *finding->advice ? finding->advice : advice).text);
     cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
     cells[AT] = cell_integer(place->time == FIELD_ABSENT ? FIELD_ABSENT : place->time - trace->start);
     if (place->device != FIELD_ABSENT)
@@ -269,7 +271,7 @@ static void write_longest(struct buffer *out, const struct trace *trace, const s
         buffer_text(out, "; no calls are recorded, so why it is idle is not known");
     else if (causes[cause].total > 0)
         buffer_format(out, "; idle longest: %s, %s", amount_part(causes[cause].total, trace_span(trace)).text,
-                      trace_said(trace, idle_cause_words[cause].text).text);
+                      trace_phrase(trace, idle_cause_words[cause].text).text);
     if (most && cause == IDLE_OUTSIDE && most->what.range != EVENT_NO_TEXT)
         buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
 }
@@ -284,7 +286,7 @@ static void write_called(struct buffer *text, const struct trace *trace, const s
         sum_add(&total, called->by_name.items[i]);
         most = called->by_name.items[i] > called->by_name.items[most] ? i : most;
     }
-    buffer_format(text, "; threads were in %s for %s", trace_said(trace, "CUDA calls").text, amount_time(total).text);
+    buffer_format(text, "; threads were in %s for %s", trace_phrase(trace, "CUDA calls").text, amount_time(total).text);
     if (total > 0)
         buffer_format(text, ", %s of it in %s()", amount_time(called->by_name.items[most]).text,
                       interned(&trace->strings, (uint32_t)most));

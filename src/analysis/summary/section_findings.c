@@ -326,7 +326,7 @@ const struct section section_findings = {
     .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
     .state_size = sizeof(struct judgement),
     .categories = ~0u,
-    .looks_at = {.stacks = true, .ranges = true, .operators = true, .timeline = true, .host_calls = true},
+    .indexes = {.stacks = true, .ranges = true, .operators = true, .timeline = true, .host_calls = true},
     .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_HANG),
     .init = init,
     .event = event,

@@ -4,6 +4,7 @@
 
 #include "common/buffer.h"
 #include "analysis/engine/errors.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/selection/filter.h"
 #include "analysis/engine/section.h"
 
@@ -47,7 +48,7 @@ static void write_text(struct table *table, const struct trace *trace, const cha
 static void write_count(struct table *table, const struct trace *trace, uint64_t sources, const char *item,
                         uint64_t count, struct cell detail)
 {
-    const struct cell said = table_text(table, trace_said(trace, item).text);
+    const struct cell said = table_text(table, trace_phrase(trace, item).text);
     if (sources && !(sources & ~trace->unrecorded))
         put(table, said, table_text(table, "not recorded"), TYPE_TEXT, none);
     else

@@ -55,7 +55,7 @@ static void add_rows(struct report_row *row, struct part *parts, int64_t steps)
         parts[i].ns /= steps > 0 ? steps : 1;
         parts[i].share = cell_share(parts[i].ns, whole / (steps > 0 ? steps : 1));
         parts[i].word = table_text(row->table, words->word);
-        parts[i].text = row_said(row, words->text);
+        parts[i].text = row_phrase(row, words->text);
         if (parts[i].ns > 0)
             section_row(row, NULL, &parts[i]);
     }
@@ -95,7 +95,7 @@ const struct section section_time = {
     .usual = 5,
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
-    .looks_at = {.timeline = true},
+    .indexes = {.timeline = true},
     .needs = REPORT_BIT(REPORT_FINDINGS),
     .finish = finish,
 };

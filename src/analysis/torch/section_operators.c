@@ -308,7 +308,7 @@ const struct section section_operators = {
     .comparable =
         {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = FLOOR_OPERATOR},
     .sort = "all_gpu",
-    .looks_at = {.calls = true, .operators = true, .host_calls = true, .timeline = true},
+    .indexes = {.calls = true, .operators = true, .host_calls = true, .timeline = true},
     .init = init,
     .gather = gather,
     .finish = finish,

@@ -4,6 +4,7 @@
 #include "analysis/base/options.h"
 #include "analysis/comm/collectives.h"
 #include "analysis/engine/section.h"
+#include "analysis/engine/trace_known.h"
 
 #define PID(rank) (100 + (int64_t)(rank))
 #define NO_SEQUENCE FIELD_ABSENT

@@ -1,5 +1,10 @@
+/*
+ * Sorts the ends of links by their keys, joins them, and walks over links, ranges and operations by thread and time.
+ * Operations that move to another thread are placed in its ranges by a second walk.
+ */
+#include "analysis/engine/autograd.h"
+
 #include "common/lookup.h"
-#include "analysis/engine/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {
@@ -14,7 +19,7 @@ struct link {
     uint32_t thread, forward_thread;
 };
 
-/* A GPU operation whose thread is that of the forward pass already. */
+/* A GPU operation with the thread of the forward pass. */
 struct moved_op {
     struct launched_op op;
     int64_t forward_time;
@@ -60,7 +65,7 @@ int autograd_operator(struct autograd *autograd, const struct event_fields *even
 /* The last operator of the forward pass with a key. */
 struct forward {
     struct end end;
-    bool any, ambiguous; /* ambiguous: several threads count from 0 each, and have had this number */
+    bool any, ambiguous; /* ambiguous: several threads count from 0 on, and had this number */
 };
 
 static int read_end(struct autograd *autograd, struct forward *forward, const struct end *end, bool numbers)
@@ -114,7 +119,7 @@ static bool is_in_range(struct range_walk *ranges, const struct launched_op *op)
     return range_walk_innermost(ranges, op->thread, op->called);
 }
 
-/* Moves what a thread of autograd launched in no range of its own. */
+/* Moves an operation that an autograd thread launched in no range of its own. */
 static int move(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
@@ -133,7 +138,7 @@ static int move(void *context, struct range_walk *ranges, const struct launched_
     return sorter_add(&to->moved, &moved);
 }
 
-/* There it stays in the range that was open then, or goes to that of the operator. */
+/* Places a moved operation: in the range that was open on its new thread then, or in that of the operator. */
 static int place(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
@@ -144,15 +149,6 @@ static int place(void *context, struct range_walk *ranges, const struct launched
     return sorter_add(&to->placed, &placed);
 }
 
-static int move_all(struct autograd *autograd, struct attribution *to, const struct ranges *ranges,
-                    const struct sorter *gpu_ops)
-{
-    sorter_walk_begin(&to->links, &autograd->links);
-    to->next = sorter_next(&to->links);
-    int status = range_walk_ops(ranges, false, gpu_ops, move, NULL, to);
-    return sorter_walk_end(&to->links) ?: status;
-}
-
 int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops)
 {
     struct attribution to = {0};
@@ -161,7 +157,10 @@ int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, s
         return status;
     sorter_init(&to.moved, gpu_ops->space, sizeof(struct moved_op), launched_ops_order);
     sorter_init(&to.placed, gpu_ops->space, sizeof(struct launched_op), launched_ops_order);
-    status = move_all(autograd, &to, ranges, gpu_ops);
+    sorter_walk_begin(&to.links, &autograd->links);
+    to.next = sorter_next(&to.links);
+    status = range_walk_ops(ranges, false, gpu_ops, move, NULL, &to);
+    status = sorter_walk_end(&to.links) ?: status;
     status = status ?: sorter_ready(&to.moved);
     status = status ?: range_walk_ops(ranges, false, &to.moved, place, NULL, &to);
     status = status ?: sorter_ready(&to.placed);

@@ -1,13 +1,15 @@
 /*
- * Call stacks of torch.profiler(with_stack=True): its slices "python_function" nest on their thread, and those around a
- * call are the call's stack. They are kept as ranges, in bounded memory; each stack becomes a part of the trace's tree
- * of frames once, however often a call has it.
+ * The profiler's slices "python_function" nest on their thread, and those around a call are its stack. They are sorted
+ * as ranges, in bounded memory. Each stack is added to the trace's tree of frames once, however often a call has it.
  */
+#include "analysis/engine/python_stacks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
+#include "analysis/engine/trace_stacks.h"
 #include "trace/frames.h"
 
 struct python {
@@ -16,7 +18,7 @@ struct python {
     struct sorter placed;  /* the operations that are launched, with their stacks */
 };
 
-/* Kineto leaves out the folder that a package is in. */
+/* Whether FILE is of a well-known package: Kineto leaves out the folders above it. */
 static bool is_of_package(const char *file)
 {
     static const char *const starts[] = {
@@ -31,8 +33,8 @@ static bool is_of_package(const char *file)
     return false;
 }
 
-/* Adds the frame of "train.py(42): step". A name of another form, "<built-in method mm>" or "nn.Module: Linear_0", is
- * that of a function of a library. */
+/* Adds the frame of "train.py(42): step". A name of another form, such as
+ * "<built-in method mm>" or "nn.Module: Linear_0", is that of a function of a library. */
 static int add_frame(struct trace *trace, uint64_t parent, uint32_t name)
 {
     char *file = strdup(trace_text(trace, name)), *colon = file ? strstr(file, "): ") : NULL, *open = colon;
@@ -55,7 +57,8 @@ static int add_frame(struct trace *trace, uint64_t parent, uint32_t name)
     return added ? 0 : -1;
 }
 
-/* The number of the stack at TIME on THREAD, 0: none, or -1: no memory. It is the number of its innermost frame. */
+/* Returns the number of the stack at TIME on THREAD, which is that of its innermost frame; 0: there is none; -1: no
+ * memory. */
 static int64_t stack_at(struct python *python, struct range_walk *walk, uint32_t thread, int64_t time)
 {
     struct trace *trace = python->trace;
@@ -87,7 +90,8 @@ static int count(struct trace *trace, uint32_t name, int64_t stack, int64_t dura
     return 0;
 }
 
-/* An operation of the backward pass was moved to the operator that caused it, on another thread. */
+/* Sets the stack of an operation. One of the backward pass was moved to the operator that caused it, on another thread.
+ */
 static int place(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct python *python = context;
@@ -122,7 +126,7 @@ int trace_place_python(struct trace *trace)
 {
     struct python python = {.trace = trace};
     if (trace->python.count == 0 || !trace->wanted.launched_ops ||
-        trace->frames.count > 0) /* it has stacks of its own */
+        trace->frames.count > 0) /* the trace has other stacks */
         return 0;
     sorter_init(&python.placed, trace->space, sizeof(struct launched_op), launched_ops_order);
     int status = range_walk_ops(&trace->python, true, &trace->launched_ops, place, NULL, &python)

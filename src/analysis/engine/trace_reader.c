@@ -1,4 +1,8 @@
-#include "analysis/engine/trace.h"
+/*
+ * Sorts what events say into the sorters, maps and sums of struct trace. At the end, sorting and joining are tasks of
+ * several threads.
+ */
+#include "analysis/engine/trace_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,17 +10,17 @@
 #include "analysis/engine/errors.h"
 #include "analysis/engine/heap.h"
 #include "analysis/base/table.h"
+#include "analysis/engine/python_stacks.h"
+#include "analysis/engine/trace_known.h"
+#include "analysis/engine/trace_stacks.h"
 #include "common/log.h"
 
-/* Slices of these are what a thread of the program did. */
+/* Slices of these categories show what a thread did. */
 #define HOST_CATEGORIES                                                                        \
     (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
      CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
-/* Slices of these nest with the ranges of their thread. */
+/* Slices of these categories nest with the ranges of their thread. */
 #define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
-/* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
-#define GPU_ROW_PID INT64_C(0x40000000)
-#define GPU_ROW_DEVICES 1024
 
 void trace_init(struct trace *trace, const struct report_options *options)
 {
@@ -97,54 +101,6 @@ void trace_release(struct trace *trace)
     interner_release(&trace->strings);
 }
 
-int64_t trace_event_device(const struct event_fields *event)
-{
-    if (event->device != FIELD_ABSENT)
-        return event->device;
-    if (event_id_is_text(event->process))
-        return FIELD_ABSENT;
-    int64_t pid = event_id_value(event->process);
-    return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
-}
-
-int64_t trace_event_stream(const struct event_fields *event)
-{
-    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
-        return event_gpu(event)->stream;
-    return event_id_value(event->thread);
-}
-
-static struct trace_process *write_process(struct trace *trace, event_id id)
-{
-    size_t before = trace->processes.count;
-    struct trace_process *process = dense_map_item(&trace->process_ids, &id, &trace->processes);
-    if (process && trace->processes.count > before)
-        process->name = process->label = EVENT_NO_TEXT;
-    return process;
-}
-
-struct trace_thread *trace_thread(struct trace *trace, event_id process_id, event_id thread_id)
-{
-    const struct trace_thread_id id = {process_id, thread_id};
-    struct trace_process *process = write_process(trace, process_id);
-    size_t before = trace->threads.count;
-    struct trace_thread *thread = process ? dense_map_item(&trace->thread_ids, &id, &trace->threads) : NULL;
-    if (thread && trace->threads.count > before) {
-        thread->name = EVENT_NO_TEXT;
-        thread->process = (uint32_t)(process - trace->processes.items);
-    }
-    return thread;
-}
-
-struct trace_device *trace_device(struct trace *trace, int64_t id)
-{
-    size_t before = trace->devices.count;
-    struct trace_device *device = dense_map_item(&trace->device_ids, &id, &trace->devices);
-    if (device && trace->devices.count > before)
-        device->name = EVENT_NO_TEXT;
-    return device;
-}
-
 static int host_event(struct trace *trace, const struct event_fields *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
@@ -160,7 +116,7 @@ static int host_event(struct trace *trace, const struct event_fields *event)
     return 0;
 }
 
-/* The index of the thread of EVENT, the last host event; -1: no memory. */
+/* Returns the index of the thread of EVENT, the last host event, or -1 without memory. */
 static int64_t thread_of(struct trace *trace, const struct event_fields *event)
 {
     event_id own = trace_thread_of(event);
@@ -208,7 +164,7 @@ static int api_call(struct trace *trace, const struct event_fields *event)
     return sorter_add(&trace->calls, &call);
 }
 
-/* A stream is new: something runs on the device ID. */
+/* Records that a new stream is on the device ID, which is used. */
 static int use_device(struct trace *trace, struct trace_stream *stream, int64_t id)
 {
     struct trace_device *device = trace_device(trace, id);
@@ -219,12 +175,12 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
     return 0;
 }
 
-static int keep_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
+static int record_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
     uint32_t captured = 0;
     if (event_launch(event)->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
         captured = captured_add(&trace->captured, event_launch(event)->captured_in);
-    if (trace_note_operator(trace, event) < 0)
+    if (trace_add_stack_operator(trace, event) < 0)
         return -1;
     return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
 }
@@ -247,7 +203,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
         pretty_names_add(&trace->pretty_names, event->name) < 0)
         return -1;
-    return trace->wanted.gpu_ops ? keep_gpu_op(trace, event, number, stream->device) : 0;
+    return trace->wanted.gpu_ops ? record_gpu_op(trace, event, number, stream->device) : 0;
 }
 
 static bool is_gpu_op(const struct event_fields *event)
@@ -269,7 +225,7 @@ static int name_row(struct trace *trace, const struct event_fields *event)
         return 0;
     const char *what = interned(&trace->strings, event->name);
     if (strcmp(what, "process_name") == 0 || strcmp(what, "process_labels") == 0) {
-        struct trace_process *process = write_process(trace, event->process);
+        struct trace_process *process = trace_process_new(trace, event->process);
         if (!process)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
@@ -282,7 +238,7 @@ static int name_row(struct trace *trace, const struct event_fields *event)
     return 0;
 }
 
-/* What the host was in: a range, an operator, a Python function. The event is the last host event. */
+/* Adds a range, an operator or a Python function. EVENT is the last host event. */
 static int frame(struct trace *trace, struct ranges *ranges, const struct event_fields *event)
 {
     if (event->phase == 'X' && event->name == EVENT_NO_TEXT)
@@ -291,7 +247,7 @@ static int frame(struct trace *trace, struct ranges *ranges, const struct event_
     return thread < 0 ? -1 : ranges_add(ranges, event, (uint32_t)thread);
 }
 
-/* A range that nests, or one end of another. */
+/* Reads a range that nests, or one end of another. */
 static int range(struct trace *trace, const struct event_fields *event)
 {
     if (host_event(trace, event) < 0 || (trace->wanted.host_frames && frame(trace, &trace->host_frames, event) < 0))
@@ -299,7 +255,7 @@ static int range(struct trace *trace, const struct event_fields *event)
     return trace->wanted.ranges ? frame(trace, &trace->ranges, event) : 0;
 }
 
-/* An operator of PyTorch. */
+/* Reads an operator of PyTorch. */
 static int operator(struct trace *trace, const struct event_fields *event)
 {
     uint32_t thread = trace->recent_index - 1;
@@ -310,7 +266,7 @@ static int operator(struct trace *trace, const struct event_fields *event)
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
 }
 
-/* An end of a flow from an operator of the forward pass to one of the backward pass. */
+/* Reads an end of a flow from an operator of the forward pass to one of the backward pass. */
 static int flow(struct trace *trace, const struct event_fields *event)
 {
     if (event->category != CATEGORY_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
@@ -392,12 +348,12 @@ int trace_event(struct trace *trace, const struct event_fields *event)
     }
 }
 
-int trace_take_event(void *trace, struct event_fields *event)
+int trace_receive_event(void *trace, struct event_fields *event)
 {
     return trace_event(trace, event) < 0 || trace_gpu_op(trace, event) < 0 ? error_no_memory("the trace's rows") : 0;
 }
 
-int trace_take_metadata(void *trace, const char *key, const struct cJSON *value)
+int trace_receive_metadata(void *trace, const char *key, const struct cJSON *value)
 {
     return trace_metadata(trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
@@ -434,12 +390,12 @@ static int finish_samples(void *context)
 static int gather_timeline(void *context)
 {
     struct trace *trace = context;
-    const struct timeline_parts parts = {&trace->gpu_ops, &trace->calls, &trace->stream_owners, &trace->call_kinds,
-                                         &trace->strings};
+    const struct timeline_sources parts = {&trace->gpu_ops, &trace->calls, &trace->stream_owners, &trace->call_kinds,
+                                           &trace->strings};
     return trace->wanted.timeline ? timeline_gather(&trace->timeline, &parts) : 0;
 }
 
-/* Operations by the calls that launched them, for ranges. */
+/* Sorts operations by the calls that launched them, for ranges. */
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;
@@ -467,9 +423,9 @@ static void sum_times(struct trace *trace)
     trace->any = all.any;
 }
 
-static void add_compiling(void *context, const struct busy_interval *piece)
+static void add_compiling(void *context, const struct busy_interval *interval)
 {
-    busy_sum_add(&((struct trace *)context)->compiled, piece->start, piece->end);
+    busy_sum_add(&((struct trace *)context)->compiled, interval->start, interval->end);
 }
 
 int trace_finish(struct trace *trace, unsigned workers)
@@ -484,7 +440,7 @@ int trace_finish(struct trace *trace, unsigned workers)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
-    if (trace_own_streams(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
+    if (trace_set_stream_owners(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
         captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
     int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
@@ -492,12 +448,12 @@ int trace_finish(struct trace *trace, unsigned workers)
     return status ?: trace_place_python(trace);
 }
 
-static void add_busy(void *context, const struct busy_interval *piece)
+static void add_busy(void *context, const struct busy_interval *interval)
 {
     struct trace *trace = context;
-    struct trace_stream *stream = &trace->streams.items[piece->number];
-    busy_sum_add(&stream->busy, piece->start, piece->end);
-    busy_sum_add(&trace->devices.items[stream->device].busy, piece->start, piece->end);
+    struct trace_stream *stream = &trace->streams.items[interval->number];
+    busy_sum_add(&stream->busy, interval->start, interval->end);
+    busy_sum_add(&trace->devices.items[stream->device].busy, interval->start, interval->end);
 }
 
 static int finish_busy(void *context)

@@ -1,0 +1,36 @@
+/*
+ * Reads the events and the metadata of a trace, and makes calls, operations and ranges ready.
+ */
+#ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
+#define GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
+
+#include <stddef.h>
+
+#include "analysis/base/options.h"
+#include "analysis/base/tasks.h"
+#include "trace/event_fields.h"
+
+struct cJSON;
+struct trace;
+
+void trace_init(struct trace *trace, const struct report_options *options);
+void trace_release(struct trace *trace);
+
+/* Read an event. Both functions receive all events, in one thread each: trace_gpu_op() reads slices of GPU operations,
+ * trace_event() all others. They return 0, or -1: no memory. */
+int trace_event(struct trace *trace, const struct event_fields *event);
+int trace_gpu_op(struct trace *trace, const struct event_fields *event);
+
+/* Functions of a struct fields_receiver whose context is a trace. They return 0, or -1 after error(). */
+int trace_receive_event(void *trace, struct event_fields *event);
+int trace_receive_metadata(void *trace, const char *key, const struct cJSON *value);
+
+/* Sets the start and the end of the trace after the last event, and makes calls, GPU operations and ranges ready in
+ * WORKERS threads. Returns 0, or -1: no memory. */
+int trace_finish(struct trace *trace, unsigned workers);
+
+#define TRACE_LAST_TASKS 2
+/* Lists the tasks that are left after trace_finish(), while others use what is ready. Returns their number. */
+size_t trace_last_tasks(struct trace *trace, struct task tasks[TRACE_LAST_TASKS]);
+
+#endif
