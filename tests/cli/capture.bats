@@ -45,7 +45,7 @@ says() { # SENTENCE
 
 # A delay that ends after CUDA has started, and what is said of it.
 set_delay() {
-    delay=0.5 said_delay='500 ms'
+    delay=3 said_delay='3 s'
     [ -n "${simulated-}" ] || delay=8 said_delay='8 s'
 }
 

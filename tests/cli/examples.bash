@@ -137,7 +137,7 @@ examples_command() { # COMMAND
 
 # Fetches what `gputrace view` serves, as the browser would. The port is one for the whole machine.
 examples_view() { # COMMAND
-    env -u DISPLAY -u WAYLAND_DISPLAY -u SSH_CONNECTION timeout 120 flock /tmp/gputrace-test-port-9001.lock bash -c "
+    env -u DISPLAY -u WAYLAND_DISPLAY -u SSH_CONNECTION timeout 600 flock /tmp/gputrace-test-port-9001.lock bash -c "
         $1 &
         until exec 7<>/dev/tcp/127.0.0.1/9001; do sleep 0.1; done 2>/dev/null
         printf '%s\r\n' 'GET /trace.json HTTP/1.1' 'Host: 127.0.0.1:9001' 'Origin: https://ui.perfetto.dev' '' >&7

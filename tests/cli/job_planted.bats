@@ -57,6 +57,7 @@ findings_of() { # OPTION...
     "$gputrace" report -r findings -f json job/*.pftrace >findings.json
 }
 
+# bats test_tags=long
 @test "job: of 40 planted jobs the first finding names the ranks that are at fault, and why" {
     local count=0 options begins says first
     while IFS='|' read -r options begins says; do

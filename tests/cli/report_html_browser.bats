@@ -9,31 +9,25 @@ before_each() {
     browser=$(command -v chromium || command -v google-chrome) || skip "there is no Chromium here: apt install chromium"
 }
 
-# browse FILE [WIDTH]: writes the page as it is once its script ran, dom.html, and what was said on the console, console. The
+# drawn(THEN): calls THEN once the page has read its data and each chart that can be seen is drawn. It asks every 10 ms of the
+# time that browse() grants, which passes faster than real time: the browser's own work on frames takes many of them.
+drawn='function drawn(then) {
+  const waits = [...document.querySelectorAll("main div")].some((box) => box.clientWidth > 0 && !box.attributes.length && !box.firstChild);
+  if (document.readyState === "complete" && !waits) then();
+  else setTimeout(() => drawn(then), 10);
+}'
+
+# browse FILE [WIDTH]: writes the page as it is once it is drawn, dom.html, and what was said on the console, console. The
 # page's policy forbids all requests, and one that it stops is said there.
 browse() {
-    local file=$1 width=${2-1280}
+    local file=shown-$1 width=${2-1280}
+    { cat "$1" && echo "<script>$drawn drawn(() => {})</script>"; } >"$file"
     HOME=$PWD timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/browser" \
         --disable-background-networking --disable-component-update --no-first-run \
-        --window-size="$width",900 --virtual-time-budget=600000 --enable-logging=stderr \
+        --window-size="$width",900 --virtual-time-budget=86400000 --enable-logging=stderr \
         --dump-dom "file://$PWD/$file" >dom.html 2>log
     grep -E ':CONSOLE|Refused to|Uncaught' log >console || true
 }
-
-# browse_until PATTERN FILE [WIDTH]: Chromium may write the page before its script has drawn all of it, on a busy machine:
-# then once more, five times at most.
-browse_until() {
-    local pattern=$1 tries=5
-    shift
-    while browse "$@" && [ $((tries -= 1)) -gt 0 ] && ! grep -q "$pattern" dom.html; do :; done
-}
-
-# drawn(THEN): calls THEN once the charts are drawn. It asks every 50 ms of the time that browse() grants, which passes faster
-# than real time: a busy machine needs many of them.
-drawn='function drawn(then) {
-  if (["#t0-use svg[tabindex]", "#t0-flame .flame rect", "#t0-findings svg[tabindex]", "svg text.on"].every((part) => document.querySelector(part))) then();
-  else setTimeout(() => drawn(then), 50);
-}'
 
 # probe FILE: FILE with the script of stdin after the page's own, which writes its answer to the title; the answer
 probe() {
@@ -70,7 +64,7 @@ write_trace() {
     write_trace
     page trace.json
     for width in 1280 420; do
-        browse_until '<path class="level"' page.html "$width"
+        browse page.html "$width"
         diff /dev/null console
         for part in findings overview use idle kernels flame api memtime memory streams; do
             grep -q "<section id=\"t0-$part\"" dom.html || fail "no section $part at $width"
@@ -383,7 +377,8 @@ END
     local name=phone.html
     { sed '/^<\/body>$/,$d' page.html && cat <<'END' && echo '</body></html>'; } >"$name"
 <script>
-setTimeout(() => { document.title = document.documentElement.scrollWidth <= window.innerWidth ? "fits" : `${document.documentElement.scrollWidth} of ${window.innerWidth}`; }, 1000);
+const look = () => { document.title = document.documentElement.scrollWidth <= window.innerWidth ? "fits" : `${document.documentElement.scrollWidth} of ${window.innerWidth}`; };
+document.addEventListener("DOMContentLoaded", () => drawn(look));
 </script>
 END
     browse "$name" 500

@@ -116,11 +116,13 @@ PROGRAM
     eventually test -s out
     printf '\003' >&8
     eventually test -s got
-    sleep 0.3
+    printf '\003' >&8
+    twice() { [ "$(wc -l <got)" -ge 2 ]; }
+    eventually twice
     touch end
     ended_with 9
     exec 8>&-
-    assert_equal "$(cat got)" caught
+    assert_equal "$(xargs <got)" 'caught caught'
     jq -e .traceEvents trace.json
 }
 

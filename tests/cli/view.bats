@@ -9,7 +9,7 @@ before_each() {
     unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION
     # The port is one for the whole machine.
     exec 9>>/tmp/gputrace-test-port-9001.lock
-    flock -w 120 9
+    flock -w 600 9
     {
         echo '{"traceEvents": ['
         for ((i = 0; i < 3000; i++)); do
@@ -72,8 +72,8 @@ status() { # LINE...
     exec 7<>/dev/tcp/127.0.0.1/9001
     printf '%s\r\n' 'GET /large.json HTTP/1.1' "$host" "$origin" '' >&7
     head -c 1000 <&7 >/dev/null
-    sleep 0.5
-    kill -0 "$launcher"
+    waits() { [ "$(state_of "$launcher")" = S ]; } # for its reader
+    eventually waits
     cat <&7 >rest
     exec 7>&-
     ended_with 0
@@ -186,8 +186,6 @@ status() { # LINE...
     printf '%s\r\n' 'GET /large.json HTTP/1.1' "$host" "$origin" '' >&7
     head -c 1000 <&7 >/dev/null
     exec 7>&-
-    sleep 0.3
-    kill -0 "$launcher"
     request 'GET /large.json HTTP/1.1' "$host" "$origin" | wc -c >size
     [ "$(<size)" -gt 30000000 ]
     ended_with 0

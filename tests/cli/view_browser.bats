@@ -8,7 +8,7 @@ before_each() {
     browser=$(command -v chromium || command -v google-chrome) || skip "there is no Chromium here: apt install chromium"
     # The port of `gputrace view` is one for the whole machine.
     exec 9>>/tmp/gputrace-test-port-9001.lock
-    flock -w 120 9
+    flock -w 600 9
     {
         echo '{"traceEvents": ['
         seq -f '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%.0f,"dur":1},' 3000

@@ -230,6 +230,7 @@ driver_bore_it() {
     assert_equal "$(ledger traced.json)" ''
 }
 
+# bats test_tags=long
 @test "all descriptors closed again and again while 16 threads record" {
     need_simulated
     unharmed -- "$programs/close_all" later threads
@@ -253,6 +254,7 @@ all_is_there_or_counted() {
     recorded user_annotation $((1600030 - lost / 2))
 }
 
+# bats test_tags=long
 @test "all descriptors closed where a sandbox allows no private descriptor table: lost records are counted" {
     need_simulated
     mkdir spools
@@ -435,23 +437,25 @@ def session(command):
     seen = b""
     def until(text):
         nonlocal seen
-        end = time.time() + 20
+        end = time.time() + 60
         while text not in seen and time.time() < end:
             seen += os.read(fd, 4096)
         assert text in seen, (text, seen)
         seen = seen[seen.index(text) + len(text):]
     os.write(fd, b"PS1=; bind 'set enable-bracketed-paste off' 2>/dev/null; set -m; stty -echo; echo be''gin\n"); until(b"begin")
     os.write(fd, command.encode() + b"\n"); until(b"ready")
-    time.sleep(0.2); os.write(fd, b"\x1a"); until(b"Stopped")
-    os.write(fd, b"fg\n"); time.sleep(0.3)
+    os.write(fd, b"\x1a"); until(b"Stopped")
+    while os.tcgetpgrp(fd) != pid: time.sleep(0.01)
+    os.write(fd, b"fg\n")
+    while os.tcgetpgrp(fd) == pid: time.sleep(0.01)
     os.write(fd, b"a line\n"); until(b"got a line")
     os.write(fd, b"echo sta''tus $?\n"); until(b"status "); until(b"\n")
     os.write(fd, b"exit\n")
     os.waitpid(pid, 0)
 session(sys.argv[1])
 P
-    run -0 timeout 60 python3 terminal.py "./app"
-    run -0 timeout 60 python3 terminal.py "'$gputrace' run ./app"
+    run -0 timeout 100 python3 terminal.py "./app"
+    run -0 timeout 100 python3 terminal.py "'$gputrace' run ./app"
     [ "$(count gpu_memcpy)" -ge 40 ]
 }
 

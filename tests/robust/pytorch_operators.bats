@@ -35,6 +35,7 @@ torch() { # WORD COMMAND [ARG...]
         | ($backward | length) == 35 and ($backward | map([.tid, .ts]) | sort) == ($flows | map([.tid, .ts]) | sort)' torch.json
 }
 
+# bats test_tags=long
 @test "torch.profiler in the program has the same events as without gputrace, and a note says that it ran" {
     /usr/bin/python3 "$app" profile plain
     for word in torch torch-shapes; do
@@ -59,6 +60,7 @@ torch() { # WORD COMMAND [ARG...]
     diff <(jq "$flows" torch-shapes.json) <(jq "$flows" again.json)
 }
 
+# bats test_tags=long
 @test "PyTorch throws an exception when it is asked for shapes: the program goes on, and names alone follow" {
     /usr/bin/python3 -W ignore "$app" nested >plain
     traced -o trace.json --trace=all,torch-shapes /usr/bin/python3 -W ignore "$app" nested >got
@@ -96,6 +98,7 @@ index [[3,4],[]] ["float",""]'
     assert_line --partial '3×4'
 }
 
+# bats test_tags=long
 @test "lists among inputs are shown as torch.profiler of the same version shows them" {
     inputs_of
     library=$(find /usr/lib -name "libtorch_cpu.so.*" -type l)

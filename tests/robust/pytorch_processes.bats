@@ -29,6 +29,7 @@ processes_with() { jq --arg name "$1" '[.traceEvents[] | select(.cat == "cpu_op"
     [ "$(jq '[.traceEvents[] | select(.cat == "cpu_op" and (.name | startswith("autograd::")))] | length' trace.json)" -gt 0 ]
 }
 
+# bats test_tags=long
 @test "operators of workers of a DataLoader, forked and spawned" {
     need_torch
     for how in fork spawn; do
@@ -37,6 +38,7 @@ processes_with() { jq --arg name "$1" '[.traceEvents[] | select(.cat == "cpu_op"
     done
 }
 
+# bats test_tags=long
 @test "operators of workers of a pool that are spawned" {
     need_torch
     trace /usr/bin/python3 "$app" pool
