@@ -45,9 +45,9 @@ void cut_free(struct cut *cut);
 struct sink *cut_looking(struct cut *cut);
 /* After that. Returns 0, -1 after error(), or what filter_missing() does where nothing of the trace is wanted. */
 int cut_looked(struct cut *cut, struct filter_missed *missed);
-/* The same where the trace is one of several, whose events lie between FIRST and LAST: these are what shares of the
- * time are of. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
-int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last);
+/* The same where the trace is one of several, whose events lie in TIMES, those about the program in PROGRAM: these are
+ * what --from and --to count in. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
+int cut_looked_within(struct cut *cut, const struct trace_times *times, const struct trace_times *program);
 /* The sink for the second reading, which gives WHOLE what is in the part. WHOLE stays the caller's. */
 struct sink *cut_writing(struct cut *cut, struct sink *whole);
 /* What is held back until the trace ends: for those that do not finish the sink. */

@@ -20,22 +20,20 @@ static void look_at_gpus(struct cut *cut, const cJSON *process, const cJSON *pid
     cJSON_ArrayForEach(gpu, gpus)
     {
         bool known = cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
-        struct cut_row *row = known ? cut_row_put(cut, (uint32_t)gpu->valueint) : NULL;
-        if (!row)
+        if (!known)
             continue;
-        row->gpu = true;
-        row->device = strtoll(gpu->string, NULL, 10);
-        row->owner = pid->valueint > 0 ? (uint32_t)pid->valueint : 0;
+        selection_add_row(&cut->selection, &(struct trace_gpu_row){.row = event_id_number(gpu->valueint),
+                                                                   .process = event_id_number(pid->valueint),
+                                                                   .device = strtoll(gpu->string, NULL, 10)});
     }
 }
 
-static bool is_wanted_rank(struct cut *cut, const cJSON *told)
+/* TOLD says of PROCESS, or, as EVENT_NO_ID, of the trace, what its rank is. */
+static void look_at_rank_of(struct cut *cut, event_id process, const cJSON *told)
 {
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
-    if (!cut->options->rank.given || !cJSON_IsNumber(rank))
-        return false;
-    cut->no_memory |= filter_found_note(&cut->found, cut->options, FILTER_RANK, (int64_t)rank->valuedouble) < 0;
-    return rank->valuedouble == (double)cut->options->rank.number;
+    if (cJSON_IsNumber(rank))
+        selection_add_rank(&cut->selection, process, (int64_t)rank->valuedouble);
 }
 
 /* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
@@ -46,16 +44,15 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
     cJSON *told = own || ranks ? cJSON_ParseWithLength(value, size) : NULL;
     const cJSON *processes = own ? cJSON_GetObjectItemCaseSensitive(told, "processes") : NULL, *process;
     cut->has_rank |= ranks;
-    cut->is_rank |= ranks && is_wanted_rank(cut, told);
+    if (ranks)
+        look_at_rank_of(cut, EVENT_NO_ID, told);
     cJSON_ArrayForEach(process, processes)
     {
         const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
         if (!cJSON_IsNumber(pid))
             continue;
-        cut_row_put(cut, (uint32_t)pid->valueint);
         look_at_gpus(cut, process, pid);
-        if (is_wanted_rank(cut, process) && !map_put(&cut->of_rank, (uint32_t)pid->valueint, NULL))
-            cut->no_memory = true;
+        look_at_rank_of(cut, event_id_number(pid->valueint), process);
     }
     cJSON_Delete(told);
 }
@@ -94,7 +91,7 @@ static void put_processes(const struct cut *cut, struct json_text list, struct o
     buffer_char(out, '[');
     for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
         bool known = *item.at == '{' && json_find_integer(item.at + 1, item.length - 1, "pid", &pid);
-        if (!known || !cut_selects_process(cut, (uint32_t)pid))
+        if (!known || !selection_has_process(&cut->selection, event_id_number((int64_t)pid)))
             continue;
         look_at_rank(only, item);
         buffer_text(out, any ? "," : "");
@@ -159,7 +156,7 @@ static void put_rank(const struct only_rank *only, struct buffer *out)
 
 static void write_value(struct cut *cut, const char *key, struct buffer *text)
 {
-    cut->no_memory |= text->failure != 0;
+    cut->selection.no_memory |= text->failure != 0;
     if (!text->failure)
         cut->whole->format->metadata(cut->whole, key, text->data, text->length);
     buffer_release(text);

@@ -34,10 +34,10 @@ static void write_begin(struct sink *sink, uint64_t base)
     struct cut *cut = cut_of(sink);
     struct buffer text;
     buffer_init_memory(&text);
-    int64_t first = (int64_t)cut->program_first, last = (int64_t)cut->program_last;
+    int64_t first = cut->program.first, last = cut->program.last;
     cut_describe(cut->options, cut->from > first ? cut->from - first : 0, (cut->to < last ? cut->to : last) - first,
                  (uint64_t)(last - first), &text);
-    cut->no_memory |= text.failure != 0;
+    cut->selection.no_memory |= text.failure != 0;
     if (!text.failure)
         cut->whole->format->metadata(cut->whole, CUT_KEY, text.data, text.length);
     buffer_release(&text);
@@ -45,24 +45,31 @@ static void write_begin(struct sink *sink, uint64_t base)
     cut->whole->format->begin(cut->whole, base);
 }
 
+/* Whether a row has a name in the part: its events decide, or what is said of a row without events. */
+static bool has_name(const struct cut *cut, uint32_t pid)
+{
+    const uint64_t *kept = map_get(&cut->rows, pid);
+    return kept ? *kept : selection_has_row(&cut->selection, selection_id(pid));
+}
+
 static void write_process(struct sink *sink, const struct row_name *process)
 {
     struct sink *whole = cut_of(sink)->whole;
-    if (cut_selects(cut_of(sink), process->row.pid))
+    if (has_name(cut_of(sink), process->row.pid))
         whole->format->process(whole, process);
 }
 
 static void write_thread(struct sink *sink, const struct row_name *thread)
 {
     struct sink *whole = cut_of(sink)->whole;
-    if (cut_selects(cut_of(sink), thread->row.pid))
+    if (has_name(cut_of(sink), thread->row.pid))
         whole->format->thread(whole, thread);
 }
 
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
     struct cut *cut = cut_of(sink);
-    cut->slice_kept = cut_selects_event(cut, slice) && cut_touches(cut, slice->start, slice->end);
+    cut->slice_kept = cut_selects_event(cut, 'X', slice) && cut_touches(cut, slice->start, slice->end);
     if (cut->slice_kept)
         cut->whole->format->slice(cut->whole, slice);
 }
@@ -71,7 +78,7 @@ static void write_instant(struct sink *sink, const struct slice *instant)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
-    if (cut_selects_event(cut, instant) && cut_touches(cut, instant->start, instant->start))
+    if (cut_selects_event(cut, 'i', instant) && cut_touches(cut, instant->start, instant->start))
         cut->whole->format->instant(cut->whole, instant);
 }
 
@@ -79,8 +86,8 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
-    const struct slice begin = {.category = slice->category, .name = slice->name, .row = slice->begin};
-    if (cut_selects_event(cut, &begin) && cut_touches(cut, slice->start, slice->end))
+    const struct slice begin = cut_async_begin(slice);
+    if (cut_selects_event(cut, 'b', &begin) && cut_touches(cut, slice->start, slice->end))
         cut->whole->format->async(cut->whole, slice);
 }
 
@@ -104,7 +111,7 @@ static void keep(struct cut *cut, struct cut_counter *kept, const struct counter
     struct counter_value *values = realloc(kept->values, (counter->value_count + 1) * sizeof(*values));
     kept->values = values ? values : kept->values;
     if (!texts || !values) {
-        cut->no_memory = true;
+        cut->selection.no_memory = true;
         return;
     }
     kept->counter = *counter;
@@ -139,12 +146,12 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
     const struct window *next = windows_next(&cut->windows, (int64_t)counter->time);
-    if (!next || !cut_selects(cut, counter->pid))
+    if (!next || !selection_has_row(&cut->selection, selection_id(counter->pid)))
         return;
     uint64_t key[] = {counter->pid, hash_bytes(counter->name.text, counter->name.length)};
     struct cut_counter *kept = PUT_ITEM(&cut->counters, &cut->counter_of_name, hash_bytes(key, sizeof(key)));
     if (!kept) {
-        cut->no_memory = true;
+        cut->selection.no_memory = true;
         return;
     }
     bool inside = (int64_t)counter->time >= next->start, same = kept->held && window_behind(cut, kept) == next;
@@ -197,5 +204,5 @@ struct sink *cut_writing(struct cut *cut, struct sink *whole)
 
 int cut_written(const struct cut *cut)
 {
-    return cut->no_memory ? error_no_memory("the trace's events") : 0;
+    return cut->selection.no_memory ? error_no_memory("the trace's events") : 0;
 }

@@ -80,6 +80,12 @@ static inline bool category_in(enum category category, unsigned bits)
     return (bits >> category) & 1;
 }
 
+/* Whether a slice of CATEGORY, or an INSTANT, is about the program. */
+static inline bool category_is_program(enum category category, bool instant)
+{
+    return instant ? category_in(category, CATEGORIES_INSTANT) : !category_in(category, CATEGORIES_RECORDING);
+}
+
 /* Of CATEGORY_OTHER it is empty. */
 extern const struct word category_words[CATEGORY_COUNT];
 

@@ -19,6 +19,11 @@
     (CATEGORY_BIT(CATEGORY_OTHER) | CATEGORY_BIT(CATEGORY_CUDA_EVENT) | CATEGORY_BIT(CATEGORY_CAPTURE) | \
      CATEGORY_BIT(CATEGORY_NVTX_MEMORY))
 
+/* Slices of these are what the host does. */
+#define CATEGORIES_HOST                                                                        \
+    (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
+     CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
+
 #define FIELD_ABSENT INT64_MIN
 #define EVENT_NO_TEXT UINT32_MAX
 
@@ -244,6 +249,35 @@ void event_translate(struct event_fields *event, const uint32_t *numbers);
 EVENT_KINDS(KIND)
 #undef KIND
 
+/* Whether it is in a row beyond the first of its thread, which gputrace makes for slices that do not nest. */
+static inline bool trace_in_extra_row(const struct event_fields *event)
+{
+    return !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACKS_EXTRA_TID;
+}
+
+/* The device of the row of a GPU, as trace/tracks.h numbers them. FIELD_ABSENT: of none. */
+static inline int64_t trace_row_device(event_id process)
+{
+    int64_t pid = event_id_value(process);
+    if (event_id_is_text(process))
+        return FIELD_ABSENT;
+    return pid >= TRACKS_GPU_PID ? pid % TRACKS_GPU_DEVICES : pid;
+}
+
+/* The device that an event is of: its argument's, else its row's. FIELD_ABSENT: of none. */
+static inline int64_t trace_event_device(const struct event_fields *event)
+{
+    return event->device != FIELD_ABSENT ? event->device : trace_row_device(event->process);
+}
+
+/* The stream of a GPU's event: its argument's, else its row's number. FIELD_ABSENT: neither is known. */
+static inline int64_t trace_event_stream(const struct event_fields *event)
+{
+    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
+        return event_gpu(event)->stream;
+    return event_id_value(event->thread);
+}
+
 static inline bool event_communicates(const struct event_fields *event)
 {
     return event_communication(event)->collective != EVENT_NO_TEXT;
@@ -259,5 +293,21 @@ int64_t event_signed(int64_t value, int64_t otherwise);
 int64_t event_real(double value, int64_t otherwise);
 /* The number that a text is, "17" or "0x7f00"; OTHERWISE when it is not one. */
 int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise);
+
+/* Sets *NUMBER to what ARG is, unless it is not a number. False: JSON alone says what it means. */
+static inline bool event_take_number(const struct arg *arg, int64_t *number)
+{
+    switch (arg->type) {
+    case ARG_TYPE_U64:
+    case ARG_TYPE_HEX: *number = event_unsigned(arg->u64, *number); return true;
+    case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
+    case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
+    case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
+    case ARG_TYPE_TRUE: *number = 1; return true;
+    case ARG_TYPE_FALSE: *number = 0; return true;
+    case ARG_TYPE_SIZE3: return true;
+    default: return false;
+    }
+}
 
 #endif

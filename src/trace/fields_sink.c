@@ -108,21 +108,6 @@ static void release(struct sink *sink)
 /* --- arguments. False: JSON alone says what the argument means, so that the event must be read as JSON. What is not a
  * number leaves the field as it is. --- */
 
-static inline bool take_number(const struct arg *arg, int64_t *number)
-{
-    switch (arg->type) {
-    case ARG_TYPE_U64:
-    case ARG_TYPE_HEX: *number = event_unsigned(arg->u64, *number); return true;
-    case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
-    case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
-    case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
-    case ARG_TYPE_TRUE: *number = 1; return true;
-    case ARG_TYPE_FALSE: *number = 0; return true;
-    case ARG_TYPE_SIZE3: return true;
-    default: return false;
-    }
-}
-
 static inline bool take_triple(const struct arg *arg, int64_t triple[3])
 {
     for (int i = 0; i < 3 && arg->type == ARG_TYPE_SIZE3; i++)
@@ -187,7 +172,7 @@ static bool take_args(struct fields_writer *writer, const struct arg *args, size
             continue;
         void *place = (char *)event + field->offset;
         switch (field->type) {
-        case FIELD_NUMBER: taken = take_number(arg, place); break;
+        case FIELD_NUMBER: taken = event_take_number(arg, place); break;
         case FIELD_TEXT: taken = take_text(writer, arg, place); break;
         case FIELD_TRIPLE: taken = take_triple(arg, place); break;
         case FIELD_SHAPES: taken = take_shapes(writer, arg, place); break;

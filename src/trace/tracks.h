@@ -101,6 +101,7 @@ uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint3
 
 #define TRACKS_EXTRA_TID UINT32_C(0x20000000)
 #define TRACKS_GPU_PID UINT32_C(0x40000000)
+#define TRACKS_GPU_DEVICES 1024 /* of a process */
 #define TRACKS_PROCESS_PID UINT32_C(0x10000000)
 
 enum track_kind {

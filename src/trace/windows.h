@@ -97,6 +97,19 @@ void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path,
                         struct filter_missed *missed, int64_t start, int64_t end, int64_t times[2]);
 
+/* From the first to the last of some events. All zero: there are none. */
+struct trace_times {
+    int64_t first, last;
+    bool any;
+};
+
+static inline void trace_times_widen(struct trace_times *times, int64_t first, int64_t last)
+{
+    times->first = !times->any || first < times->first ? first : times->first;
+    times->last = !times->any || last > times->last ? last : times->last;
+    times->any = true;
+}
+
 struct window {
     int64_t start, end;
 };

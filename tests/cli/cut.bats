@@ -136,12 +136,14 @@ names() { # TRACE
     run -1 "$gputrace" cut named.json -o none.json --process=1
     run -1 "$gputrace" cut named.json -o none.json --gpu=1
     assert_output "gputrace: no GPU 1 in 'named.json': it has GPU 0"
-    # processes without a name
+    # rows without names: a GPU's work is the process's that launched it
     jq 'del(.gputrace) | .traceEvents |= map(select(.ph != "M"))' trace.json >bare.json
     "$gputrace" cut -q bare.json -o bare-process.json --process=200
-    assert_equal "$(names bare-process.json)" 'else'
-    run -1 "$gputrace" cut bare.json -o none.json --gpu=0
-    assert_output "gputrace: no GPU 0 in 'bare.json': it has no GPUs"
+    assert_equal "$(names bare-process.json)" 'else foreign'
+    "$gputrace" cut -q bare.json -o bare-gpu.json --gpu=1
+    assert_equal "$(names bare-gpu.json)" "$(names gpu.json)"
+    run -1 "$gputrace" cut bare.json -o none.json --gpu=7
+    assert_output "gputrace: no GPU 7 in 'bare.json': it has GPUs 0, 1"
 }
 
 @test "--step is the time of a step, as report finds it" {

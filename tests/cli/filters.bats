@@ -354,6 +354,12 @@ END
     assert_equal "$(memory_row --range=w/1)" '[500,0,100]'
 }
 
+@test "counters of other GPUs do not count, whichever comes first, they or the names of rows" {
+    cp "$root/tests/data/report/small.json" trace.json
+    assert_equal "$(report memory | jq -c 'map(.device) | unique')" '[null,0]'
+    assert_equal "$(report memory --gpu=1 | jq -c 'map(.device) | unique')" '[null]'
+}
+
 @test "memory that was allocated before a window is in it, and does not count as allocated there" {
     cp "$memory" trace.json
     local part=(--from=250us --to=405us)

@@ -17,6 +17,7 @@
 #include "analysis/engine/captured.h"
 #include "analysis/engine/errors.h"
 #include "trace/event_fields.h"
+#include "trace/selection.h"
 #include "analysis/engine/gpu_ops.h"
 #include "analysis/engine/host_samples.h"
 #include "analysis/names/pretty_names.h"
@@ -31,14 +32,6 @@
 #define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
 #define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
-/* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
-#define TRACE_EXTRA_TID INT64_C(0x20000000)
-
-static inline bool trace_in_extra_row(const struct event_fields *event)
-{
-    return !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
-}
-
 /* The thread of EVENT, which an event in an extra row names. */
 static inline event_id trace_thread_of(const struct event_fields *event)
 {
@@ -47,18 +40,6 @@ static inline event_id trace_thread_of(const struct event_fields *event)
 }
 
 #define TRACE_APART 64 /* bytes of a cache line */
-
-struct trace_times {
-    int64_t first, last;
-    bool any;
-};
-
-static inline void trace_times_widen(struct trace_times *times, int64_t first, int64_t last)
-{
-    times->first = !times->any || first < times->first ? first : times->first;
-    times->last = !times->any || last > times->last ? last : times->last;
-    times->any = true;
-}
 
 /* The state of the host's clock when the run began, by its system. FIELD_ABSENT: not known. */
 struct trace_clock {
@@ -203,11 +184,6 @@ struct trace_device {
     /* From the metadata; 0 or less: not known. Threads, registers and shared_bytes are of each multiprocessor. */
     int64_t multiprocessors, threads, registers, shared_bytes;
     int64_t major, minor; /* compute capability */
-};
-
-struct trace_gpu_row {
-    event_id row, process;
-    int64_t device;
 };
 
 struct trace_pool {

@@ -9,26 +9,6 @@
 
 #include "analysis/base/table.h"
 #include "common/lookup.h"
-/* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
-#define GPU_ROW_PID INT64_C(0x40000000)
-#define GPU_ROW_DEVICES 1024
-
-int64_t trace_event_device(const struct event_fields *event)
-{
-    if (event->device != FIELD_ABSENT)
-        return event->device;
-    if (event_id_is_text(event->process))
-        return FIELD_ABSENT;
-    int64_t pid = event_id_value(event->process);
-    return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
-}
-
-int64_t trace_event_stream(const struct event_fields *event)
-{
-    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
-        return event_gpu(event)->stream;
-    return event_id_value(event->thread);
-}
 
 struct trace_process *trace_process_new(struct trace *trace, event_id id)
 {

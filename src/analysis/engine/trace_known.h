@@ -30,10 +30,6 @@ const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t
 
 /* The device of number ID, made if it is new. Returns NULL without memory. */
 struct trace_device *trace_device(struct trace *trace, int64_t id);
-/* The device of an event: its argument, else the number of its process row. FIELD_ABSENT: none. */
-int64_t trace_event_device(const struct event_fields *event);
-/* The stream of a GPU's event: its argument, else the number of its row. FIELD_ABSENT: not known. */
-int64_t trace_event_stream(const struct event_fields *event);
 
 /* Adds a rank. Returns NULL without memory. */
 struct trace_rank *trace_add_rank(struct trace *trace, event_id process);

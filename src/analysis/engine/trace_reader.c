@@ -15,10 +15,6 @@
 #include "analysis/engine/trace_stacks.h"
 #include "common/log.h"
 
-/* Slices of these categories show what a thread did. */
-#define HOST_CATEGORIES                                                                        \
-    (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
-     CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
 /* Slices of these categories nest with the ranges of their thread. */
 #define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
 
@@ -294,7 +290,7 @@ static int slice(struct trace *trace, const struct event_fields *event)
         return -1;
     if (event->category == CATEGORY_THREAD_STATE)
         return trace_sample(trace, event);
-    if (!category_in(event->category, HOST_CATEGORIES))
+    if (!category_in(event->category, CATEGORIES_HOST))
         return 0;
     if (event->category == CATEGORY_USER_ANNOTATION)
         return range(trace, event);

@@ -27,17 +27,8 @@ bool filter_reads_twice(const struct filter_options *options)
 int filter_init(struct filter *filter, const struct filter_options *options, struct trace *trace,
                 int (*give)(void *context, const struct event_fields *event), void *context)
 {
-    *filter = (struct filter){.options = options,
-                              .trace = trace,
-                              .give = give,
-                              .context = context,
-                              .from = INT64_MIN,
-                              .to = INT64_MAX,
-                              .only_process = EVENT_NO_ID};
-    if (options->kernel && filter_compile(options, &filter->kernel) < 0)
-        return -1;
-    filter->has_kernel = options->kernel != NULL;
-    return 0;
+    *filter = (struct filter){.trace = trace, .give = give, .context = context, .from = INT64_MIN, .to = INT64_MAX};
+    return selection_init(&filter->selection, options);
 }
 
 static int free_event(void *context, uint64_t key, uint64_t *value)
@@ -48,19 +39,12 @@ static int free_event(void *context, uint64_t key, uint64_t *value)
 
 void filter_release(struct filter *filter)
 {
-    if (filter->has_kernel)
-        regfree(&filter->kernel);
     if (filter->trace->heap)
         filter->trace->heap->windows = NULL;
     windows_release(&filter->windows);
     windows_release(&filter->times);
-    id_set_release(&filter->known);
-    id_set_release(&filter->kept);
-    array_release(&filter->gpu_rows);
     array_release(&filter->kernels);
-    map_release(&filter->gpu_labels);
-    filter_found_release(&filter->found);
-    map_release(&filter->processes);
+    selection_release(&filter->selection);
     map_release(&filter->open);
     map_each(&filter->early, free_event, NULL);
     map_release(&filter->early);
@@ -68,141 +52,22 @@ void filter_release(struct filter *filter)
     array_release(&filter->counters);
 }
 
-/* --- what an event has --- */
-
-static const struct trace_gpu_row *gpu_row(const struct filter *filter, event_id row)
-{
-    for (size_t i = 0; i < filter->gpu_rows.count; i++)
-        if (filter->gpu_rows.items[i].row == row)
-            return &filter->gpu_rows.items[i];
-    return NULL;
-}
-
-/* Whether PROCESS is the one, or of the rank, that is asked for. */
-static bool selects(const struct filter *filter, event_id process)
-{
-    return !filter->by_process || map_get(&filter->processes, process);
-}
-
-/* Of an event of a GPU whose call is not looked at. */
-static bool is_of_process(const struct filter *filter, const struct event_fields *event)
-{
-    const struct trace_gpu_row *row = gpu_row(filter, event->process);
-    return selects(filter, event->process) || selects(filter, row ? row->process : filter->only_process);
-}
-
-static bool is_on_gpu(const struct filter *filter, int64_t device)
-{
-    return !filter->options->gpu.given || device == filter->options->gpu.number;
-}
-
-static bool is_on_stream(const struct filter *filter, const struct event_fields *event)
-{
-    return !filter->options->stream.given || trace_event_stream(event) == filter->options->stream.number;
-}
-
-/* Whether --gpu, --stream and --kernel hold for an event of a GPU. -1: no memory. */
-static int is_selected_op(struct filter *filter, const struct event_fields *event, uint32_t full_name)
-{
-    if (!is_on_gpu(filter, trace_event_device(event)) || !is_on_stream(filter, event))
-        return 0;
-    if (!filter->has_kernel || !category_in(event->category, CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT)))
-        return 1;
-    if (event->category != CATEGORY_KERNEL && event->category != CATEGORY_GPU_IN_FLIGHT)
-        return 0;
-    /* Whether the name of the kernel matches. */
-    const struct interner *strings = &filter->trace->strings;
-    if (full_name == EVENT_NO_TEXT)
-        return 0;
-    char *known = array_at(&filter->kernels, full_name);
-    if (!known)
-        return -1;
-    if (*known == 0)
-        *known = regexec(&filter->kernel, interned(strings, full_name), 0, NULL, 0) == 0 ||
-                         regexec(&filter->kernel, interned(strings, event->name), 0, NULL, 0) == 0
-                     ? 1
-                     : 2;
-    filter->found.kernel |= *known == 1;
-    return *known == 1;
-}
-
-/* Its thread, where it is of one. */
-static event_id thread_of(const struct event_fields *event)
-{
-    return event->of_thread != FIELD_ABSENT ? event_id_number(event->of_thread) : event->thread;
-}
-
-/* --- what there is, for options that select nothing --- */
-
-static int note(struct filter *filter, enum filter_number what, int64_t number)
-{
-    return filter_found_note(&filter->found, filter->options, what, number);
-}
-
-static int note_process(struct filter *filter, const struct event_fields *event)
-{
-    return event_id_is_text(event->process) ? 0 : note(filter, FILTER_PROCESS, event_id_value(event->process));
-}
-
-static int note_host(struct filter *filter, const struct event_fields *event)
-{
-    if (is_memory(filter, event) && note(filter, FILTER_GPU, event->device) < 0)
-        return -1;
-    if (note_process(filter, event) < 0)
-        return -1;
-    event_id thread = thread_of(event);
-    return event_id_is_text(thread) ? 0 : note(filter, FILTER_THREAD, event_id_value(thread));
-}
-
-static int note_gpu(struct filter *filter, const struct event_fields *event, int64_t device)
-{
-    filter->found.found[FILTER_PROCESS] |= filter->options->process.given && is_of_process(filter, event);
-    return note(filter, FILTER_GPU, device);
-}
-
 /* --- which events count --- */
 
-static bool is_in_windows(const struct filter *filter, int64_t time)
+static enum selection_verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
-    return !filter->ranged || windows_around(&filter->windows, time);
-}
-
-/* Whether an event of a GPU is the selected process's and thread's, and of the selected ranges. */
-static bool is_launched(const struct filter *filter, const struct event_fields *event)
-{
-    bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
-    const struct trace_gpu_row *row = filter->by_process ? gpu_row(filter, event->process) : NULL;
-    if (row && !selects(filter, row->process))
-        return false;
-    if (filter->by_call && correlated && id_set_has(&filter->known, (uint32_t)event->correlation))
-        return id_set_has(&filter->kept, (uint32_t)event->correlation);
-    return !filter->options->thread.given && is_of_process(filter, event) && is_in_windows(filter, event->start);
-}
-
-static bool is_on_thread(const struct filter *filter, const struct event_fields *event)
-{
-    const struct selected_number *thread = &filter->options->thread;
-    return !thread->given || thread_of(event) == event_id_number(thread->number);
-}
-
-enum verdict { VERDICT_NO_MEMORY = -1, DROPPED, OUTSIDE, COUNTS };
-
-/* Without regard to where it is cut. OUTSIDE: of another thread or range. */
-static enum verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
-{
-    if (category_in(event->category, CATEGORIES_ON_GPU)) {
-        bool noted = note_gpu(filter, event, trace_event_device(event)) == 0 &&
-                     note(filter, FILTER_STREAM, trace_event_stream(event)) == 0;
-        int counts = noted ? is_selected_op(filter, event, full_name) : -1;
-        return counts < 0 ? VERDICT_NO_MEMORY : counts && is_launched(filter, event) ? COUNTS : DROPPED;
-    }
-    if (note_host(filter, event) < 0)
-        return VERDICT_NO_MEMORY;
-    if (!selects(filter, event->process))
-        return DROPPED;
-    if (is_memory(filter, event) && event->device >= 0 && !is_on_gpu(filter, event->device))
-        return DROPPED;
-    return is_on_thread(filter, event) && is_in_windows(filter, event->start) ? COUNTS : OUTSIDE;
+    struct selection *selection = &filter->selection;
+    bool kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_IN_FLIGHT;
+    if (!selection->has_kernel || !kernel || full_name == EVENT_NO_TEXT)
+        return selection_judge(selection, event, false);
+    char *known = array_at(&filter->kernels, full_name);
+    const char *full = trace_text(filter->trace, full_name), *name = trace_text(filter->trace, event->name);
+    selection->no_memory |= !known;
+    if (known && *known == 0)
+        *known = selection_matches(selection, full, strlen(full)) || selection_matches(selection, name, strlen(name))
+                     ? 1
+                     : 2;
+    return selection_judge(selection, event, known && *known == 1);
 }
 
 /* --- time --- */
@@ -235,17 +100,6 @@ struct counter_key {
     uint64_t name;
 };
 
-/* -1: no memory. */
-static int is_selected_counter(struct filter *filter, const struct event_fields *event)
-{
-    const struct trace_gpu_row *row = gpu_row(filter, event->process);
-    const uint64_t *label = map_get(&filter->gpu_labels, event->process);
-    if (!row && !label)
-        return note_process(filter, event) < 0 ? -1 : selects(filter, event->process);
-    int64_t device = row ? row->device : (int64_t)*label;
-    return note_gpu(filter, event, device) < 0 ? -1 : is_of_process(filter, event) && is_on_gpu(filter, device);
-}
-
 /* Gives what is held of a counter, at the start of the window behind it. */
 static int give_held(struct filter *filter, struct filter_counter *counter)
 {
@@ -275,9 +129,10 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
 {
     const struct counter_key key = {event->process, event->name};
     size_t before = filter->counters.count;
-    int selected = is_selected_counter(filter, event);
-    if (selected <= 0)
-        return selected < 0 ? error_no_memory("counters") : 0;
+    for (; filter->rows < filter->trace->gpu_rows.count; filter->rows++)
+        selection_add_row(&filter->selection, &filter->trace->gpu_rows.items[filter->rows]);
+    if (!selection_judge_counter(&filter->selection, event->process))
+        return 0;
     if (filter->times.items.count == 0)
         return filter->give(filter->context, event);
     struct filter_counter *counter = dense_map_item(&filter->counter_ids, &key, &filter->counters);
@@ -312,9 +167,9 @@ static int hold_early(struct filter *filter, const struct event_fields *event)
 
 static int begin_range(struct filter *filter, const struct event_fields *event)
 {
-    enum verdict verdict = judge(filter, event, event->name);
-    if (verdict != COUNTS || event->start > filter->to)
-        return verdict == VERDICT_NO_MEMORY ? error_no_memory("names") : 0;
+    enum selection_verdict verdict = judge(filter, event, event->name);
+    if (verdict != SELECTION_COUNTS || event->start > filter->to)
+        return 0;
     if (event->start < filter->from)
         return event->id != EVENT_NO_ID ? hold_early(filter, event) : 0;
     uint64_t *count = map_put(&filter->open, range_key(event), NULL);
@@ -355,28 +210,14 @@ static int end_range(struct filter *filter, struct event_fields *event)
 
 /* --- */
 
-/* Which rows are GPUs', for counters. Kineto labels rows of GPUs that a trace has nothing of, too. */
-static int read_label(struct filter *filter, const struct event_fields *event)
-{
-    const struct trace *trace = filter->trace;
-    if (strcmp(trace_text(trace, event->name), "process_labels") != 0 ||
-        strncmp(trace_text(trace, event->label), "GPU ", strlen("GPU ")) != 0)
-        return 0;
-    uint64_t *device = map_put(&filter->gpu_labels, event->process, NULL);
-    if (!device)
-        return error_no_memory("the trace's rows");
-    *device = strtoull(trace_text(trace, event->label) + strlen("GPU "), NULL, 10);
-    return 0;
-}
-
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name)
 {
     if (filter->nothing && event->phase != 'M')
         return 0;
     switch (event->phase) {
     case 'M':
-        if (read_label(filter, event) < 0)
-            return -1;
+        if (strcmp(trace_text(filter->trace, event->name), "process_labels") == 0)
+            selection_add_label(&filter->selection, event->process, trace_text(filter->trace, event->label));
         return filter->give(filter->context, event);
     case 's':
     case 'f': return filter->give(filter->context, event);
@@ -385,12 +226,10 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     case 'e': return end_range(filter, event);
     default: break;
     }
-    enum verdict verdict = judge(filter, event, full_name);
-    if (verdict == VERDICT_NO_MEMORY)
-        return error_no_memory("names");
-    if (verdict == COUNTS && cut(filter, event))
+    enum selection_verdict verdict = judge(filter, event, full_name);
+    if (verdict == SELECTION_COUNTS && cut(filter, event))
         return filter->give(filter->context, event);
-    if (verdict == DROPPED || !is_memory(filter, event) || !is_before_end(filter, event->start))
+    if (verdict == SELECTION_ELSEWHERE || !is_memory(filter, event) || !is_before_end(filter, event->start))
         return 0;
     event->phase = HEAP_OUTSIDE;
     return filter->give(filter->context, event);
@@ -400,7 +239,10 @@ int filter_finish(struct filter *filter, const char *path)
 {
     if (filter->nothing)
         return 0;
-    if (filter_found_check(&filter->found, filter->options, path, filter->trace->options->missed) < 0)
+    if (filter->selection.no_memory)
+        return error_no_memory("the trace's events");
+    if (filter_found_check(&filter->selection.found, filter->selection.options, path, filter->trace->options->missed) <
+        0)
         return -1;
     for (size_t i = 0; i < filter->counters.count; i++)
         if (give_held(filter, &filter->counters.items[i]) < 0)

@@ -21,8 +21,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
-#include "trace/id_set.h"
-#include "trace/windows.h"
+#include "trace/selection.h"
 #include "common/dense_map.h"
 #include "analysis/base/options.h"
 #include "analysis/engine/trace.h"
@@ -35,29 +34,22 @@ struct filter_counter {
 };
 
 struct filter {
-    const struct filter_options *options;
+    struct selection selection;
     struct trace *trace; /* of the report; the events' texts are its strings */
     int (*give)(void *context, const struct event_fields *event);
     void *context;
-    regex_t kernel;
-    bool has_kernel; /* it is to be freed */
 
     /* After filter_learn() */
-    bool cuts, ranged, by_call, by_process, nothing; /* nothing: no event counts */
-    struct map processes;                            /* those of the rank or process that is asked for */
-    int64_t from, to;                                /* where it cuts */
-    struct windows windows;                          /* of the range or step */
-    struct windows times;                            /* of these what lies between from and to; none: all time */
-    struct id_set known, kept;                       /* correlation ids of calls, and of those that are selected */
-    ARRAY(struct trace_gpu_row) gpu_rows;
-    event_id only_process; /* the one process of the trace; EVENT_NO_ID: there are several */
+    bool cuts, nothing;     /* nothing: no event counts */
+    int64_t from, to;       /* where it cuts */
+    struct windows windows; /* of the range or step */
+    struct windows times;   /* of these what lies between from and to; none: all time */
 
     /* While events go by */
-    ARRAY(char) kernels;   /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
-    struct map gpu_labels; /* rows that are labelled as a GPU's, with its number */
-    struct map open;       /* ranges that were begun and given, by id: how many */
-    struct filter_found found;
-    struct map early; /* those that began before `from`: id -> struct event_fields *, owned here */
+    size_t rows;         /* rows of GPUs that the selection has of the trace at hand */
+    ARRAY(char) kernels; /* by the full name's number: 0 not asked yet, 1 matches, 2 does not */
+    struct map open;     /* ranges that were begun and given, by id: how many */
+    struct map early;    /* those that began before `from`: id -> struct event_fields *, owned here */
     struct dense_map counter_ids;
     ARRAY(struct filter_counter) counters;
 };

@@ -23,34 +23,12 @@ void filter_want(const struct filter_options *options, struct trace *first)
 
 /* --- processes --- */
 
-/* Whether the row is a GPU's, which is not a process. */
-static bool is_gpu_row(const struct trace *first, event_id process)
-{
-    const struct trace_process *row = trace_process(first, process);
-    return row && !row->host && strncmp(trace_text(first, row->label), "GPU ", strlen("GPU ")) == 0;
-}
-
 /* Whether the process of this id in FIRST is wanted. */
 static bool selects(const struct filter_options *options, const struct trace *first, event_id process)
 {
     const struct trace_rank *rank = options->rank.given ? trace_rank_of(first, process) : NULL;
-    return (!options->process.given ||
-            (process == event_id_number(options->process.number) && !is_gpu_row(first, process))) &&
+    return (!options->process.given || process == event_id_number(options->process.number)) &&
            (!options->rank.given || (rank && rank->rank == options->rank.number));
-}
-
-static int find_processes(struct filter *filter, const struct trace *first)
-{
-    const struct filter_options *options = filter->options;
-    int status = 0;
-    for (size_t i = 0; i < first->processes.count && status == 0; i++) {
-        event_id process = *(const event_id *)dense_map_row(&first->process_ids, i);
-        if (selects(options, first, process) && !map_put(&filter->processes, process, NULL))
-            status = -1;
-    }
-    for (size_t i = 0; i < first->ranks.count && status == 0; i++)
-        status = filter_found_note(&filter->found, options, FILTER_RANK, first->ranks.items[i].rank);
-    return status < 0 ? error_no_memory("processes") : 0;
 }
 
 /* --- windows --- */
@@ -188,13 +166,13 @@ int filter_windows(const struct filter_options *options, const struct trace *fir
 /* What of the windows lies between `from` and `to`, which belongs to it. */
 static int find_times(struct filter *filter, const char *path)
 {
-    const struct windows *windows = filter->ranged ? &filter->windows : NULL;
+    const struct windows *windows = filter->selection.windows;
     int64_t to = filter->to < INT64_MAX ? filter->to + 1 : filter->to;
     int status = windows || filter->cuts ? windows_clip(&filter->times, windows, 0, filter->from, to) : 0;
     if (status == 0 && windows && filter->times.items.count == 0) {
         if (windows->items.items[0].start > filter->to)
             return filter_missing(filter->trace->options->missed, "'%s' has the range only after --to=%s", path,
-                                  filter->options->to.text);
+                                  filter->selection.options->to.text);
         status = windows_add(&filter->times, filter->from, filter->from); /* what it launched may still run there */
     }
     return status < 0 ? error_no_memory("ranges") : 0;
@@ -217,58 +195,38 @@ static void set_window(struct filter *filter)
 
 /* --- calls --- */
 
-static bool is_selected(const struct filter *filter, const struct trace *first, const struct call *call)
-{
-    const struct filter_options *options = filter->options;
-    const struct trace_thread_id *thread = dense_map_row(&first->thread_ids, call->thread);
-    if (filter->by_process && !map_get(&filter->processes, thread->process))
-        return false;
-    if (options->thread.given && thread->thread != event_id_number(options->thread.number))
-        return false;
-    return !filter->ranged || windows_around(&filter->windows, call->start);
-}
-
-static int find_calls(struct filter *filter, const struct trace *first)
+static int find_calls(struct selection *selection, const struct trace *first)
 {
     struct calls_walk walk;
     const struct call *call;
-    int status = 0;
     calls_walk_begin(&walk, &first->calls);
-    while (status == 0 && (call = calls_next(&walk))) {
-        status = id_set_add(&filter->known, call->correlation);
-        if (status == 0 && is_selected(filter, first, call))
-            status = id_set_add(&filter->kept, call->correlation);
+    while ((call = calls_next(&walk))) {
+        const struct trace_thread_id *thread = dense_map_row(&first->thread_ids, call->thread);
+        selection_add_call(selection, thread->process, thread->thread, call->correlation, call->start);
     }
-    int ended = sorter_walk_end(&walk.walk);
-    return status < 0 || ended < 0 ? error_no_memory("calls") : 0;
-}
-
-/* --- rows --- */
-
-static int find_rows(struct filter *filter, const struct trace *first)
-{
-    for (size_t i = 0; i < first->gpu_rows.count; i++)
-        if (!ADD(array_push, &filter->gpu_rows, first->gpu_rows.items[i]))
-            return error_no_memory("the trace's rows");
-    for (size_t i = 0; i < first->processes.count && first->host_processes == 1; i++)
-        if (first->processes.items[i].host)
-            filter->only_process = *(const event_id *)dense_map_row(&first->process_ids, i);
-    return 0;
+    return sorter_walk_end(&walk.walk) < 0 || selection->no_memory ? error_no_memory("calls") : 0;
 }
 
 int filter_learn(struct filter *filter, const struct trace *first, const char *path)
 {
-    const struct filter_options *options = filter->options;
+    struct selection *selection = &filter->selection;
+    const struct filter_options *options = selection->options;
     struct filter_missed *missed = filter->trace->options->missed;
     int64_t times[2] = {INT64_MIN, INT64_MAX};
     filter->cuts = first->any && (options->from.text || options->to.text);
-    filter->by_call = first->wanted.calls;
-    filter->by_process = options->rank.given || options->process.given;
-    filter->ranged = options->range || options->step.given;
+    selection->windows = options->range || options->step.given ? &filter->windows : NULL;
     filter->trace->only_rank = &options->rank;
-    if (find_processes(filter, first) < 0)
-        return -1;
-    if (options->rank.given && !filter->found.found[FILTER_RANK]) /* filter_finish() says so */
+    for (size_t i = 0; i < first->ranks.count; i++)
+        selection_add_rank(selection, first->ranks.items[i].process, first->ranks.items[i].rank);
+    for (size_t i = 0; i < first->gpu_rows.count; i++)
+        selection_add_row(selection, &first->gpu_rows.items[i]);
+    for (size_t i = 0; i < first->processes.count; i++) {
+        const event_id process = *(const event_id *)dense_map_row(&first->process_ids, i);
+        selection_add_label(selection, process, trace_text(first, first->processes.items[i].label));
+        if (first->processes.items[i].host)
+            selection_add_host(selection, process);
+    }
+    if (options->rank.given && !selection->found.found[FILTER_RANK]) /* filter_finish() says so */
         return 0;
     int status = filter->cuts
                      ? time_bounds_resolve(&options->from, &options->to, path, missed, first->start, first->end, times)
@@ -276,9 +234,8 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
     filter->from = times[0];
     filter->to = times[1];
     status = status ?: filter_windows(options, first, path, missed, &filter->windows) ?: find_times(filter, path);
-    status = status ?: find_rows(filter, first);
-    if (status == 0 && filter->by_call)
-        status = find_calls(filter, first);
+    if (status == 0 && first->wanted.calls)
+        status = find_calls(selection, first);
     if (status == 0)
         set_window(filter);
     filter->nothing = status > 0;

@@ -179,7 +179,7 @@ static int write_part(const struct merge *merge, const struct merge_trace *trace
     const char *path = trace->input->path;
     struct cut *cut = cut_new(times, NULL, trace->input->name);
     int result = cut ? sources_read(path, merge_rename_to(rename, cut_looking(cut)), &one) : -1;
-    result = result ?: cut_looked_within(cut, merge->first, merge->last);
+    result = result ?: cut_looked_within(cut, &merge->times, &merge->program);
     if (result == 0) {
         result = sources_read(path, merge_rename_to(rename, cut_writing(cut, piece)), &one);
         if (result == 0)

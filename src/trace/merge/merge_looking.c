@@ -208,7 +208,7 @@ static void look_at_thread_row(struct sink *sink, const struct row_name *row)
 
 /* --- events --- */
 
-static struct merge_process *look_at_times(struct sink *sink, uint32_t pid, uint64_t start, uint64_t end)
+static struct merge_process *look_at_times(struct sink *sink, uint32_t pid, uint64_t start, uint64_t end, bool program)
 {
     struct merge_looking *looking = looking_of(sink);
     struct merge_process *process = looking->recent;
@@ -218,15 +218,17 @@ static struct merge_process *look_at_times(struct sink *sink, uint32_t pid, uint
         looking->no_memory = true;
         return NULL;
     }
-    process->first = !process->any || start < process->first ? start : process->first;
-    process->last = !process->any || end > process->last ? end : process->last;
-    process->any = process->has_row = true;
+    trace_times_widen(&process->times, (int64_t)start, (int64_t)end);
+    if (program)
+        trace_times_widen(&process->program, (int64_t)start, (int64_t)end);
+    process->has_row = true;
     return process;
 }
 
 static void look_at_slice(struct sink *sink, const struct slice *slice)
 {
-    struct merge_process *process = look_at_times(sink, slice->row.pid, slice->start, slice->end);
+    bool program = category_is_program(slice->category, false);
+    struct merge_process *process = look_at_times(sink, slice->row.pid, slice->start, slice->end, program);
     if (process && !process->gpu && !slice->other_category && category_in(slice->category, CATEGORIES_GPU_OPS))
         process->gpu = true;
     merge_args_see(looking_of(sink)->trace, slice->args);
@@ -234,27 +236,28 @@ static void look_at_slice(struct sink *sink, const struct slice *slice)
 
 static void look_at_instant(struct sink *sink, const struct slice *instant)
 {
-    look_at_times(sink, instant->row.pid, instant->start, instant->start);
+    bool program = category_is_program(instant->category, true);
+    look_at_times(sink, instant->row.pid, instant->start, instant->start, program);
     merge_args_see(looking_of(sink)->trace, instant->args);
 }
 
 static void look_at_async(struct sink *sink, const struct async_slice *slice)
 {
-    look_at_times(sink, slice->end_row.pid, slice->end, slice->end);
-    look_at_times(sink, slice->begin.pid, slice->start, slice->end);
+    look_at_times(sink, slice->end_row.pid, slice->end, slice->end, true);
+    look_at_times(sink, slice->begin.pid, slice->start, slice->end, true);
     looking_of(sink)->trace->asyncs++;
     merge_args_see(looking_of(sink)->trace, slice->args);
 }
 
 static void look_at_counter(struct sink *sink, const struct counter *counter)
 {
-    look_at_times(sink, counter->pid, counter->time, counter->time);
+    look_at_times(sink, counter->pid, counter->time, counter->time, true);
 }
 
 static void look_at_flow(struct sink *sink, const struct flow *flow)
 {
     struct merge_trace *trace = looking_of(sink)->trace;
-    look_at_times(sink, flow->row.pid, flow->time, flow->time);
+    look_at_times(sink, flow->row.pid, flow->time, flow->time, false);
     merge_ids_see(flow->category == CATEGORY_FWDBWD ? &trace->forward_flows : &trace->flows, flow->id);
 }
 

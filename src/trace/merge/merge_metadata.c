@@ -153,14 +153,13 @@ static int write_part(const struct merge *merge, struct sink *sink)
     char names[2 * PATH_MAX];
     if (!filter_wanted(part))
         return 0;
+    const struct trace_times *whole = &merge->program;
     snprintf(names, sizeof(names), "%s%s%s", inputs->name, last > inputs ? "' to '" : "",
              last > inputs ? last->name : "");
-    if (time_bounds_resolve(&part->from, &part->to, names, NULL, (int64_t)merge->first, (int64_t)merge->last, times) <
-        0)
+    if (time_bounds_resolve(&part->from, &part->to, names, NULL, whole->first, whole->last, times) < 0)
         return -1;
     buffer_init_memory(&text);
-    cut_describe(part, times[0] - (int64_t)merge->first, times[1] - (int64_t)merge->first, merge->last - merge->first,
-                 &text);
+    cut_describe(part, times[0] - whole->first, times[1] - whole->first, (uint64_t)(whole->last - whole->first), &text);
     int failure = text.failure;
     if (!failure)
         sink->format->metadata(sink, CUT_KEY, text.data, text.length);

@@ -11,7 +11,6 @@
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"
 
-#define GPU_ROW_DEVICES 1024 /* as trace/tracks.h has it */
 #define GPU_ROWS_MOST ((JSON_WORD_ROWS - TRACKS_GPU_PID) >> 10)
 
 /* --- ranks and hosts --- */
@@ -147,8 +146,8 @@ static int see_gpu_rows(struct merge_trace *trace)
         struct merge_device *device = merge_device_put(trace, process->device);
         if (!device)
             return error_no_memory("GPUs");
-        process->has_row = process->any;
-        device->used |= process->any;
+        process->has_row = process->times.any;
+        device->used |= process->times.any;
     }
     return 0;
 }
@@ -213,7 +212,7 @@ static int number_gpu_rows(struct merge *merge, struct map *taken)
                 continue;
             if (++rows >= GPU_ROWS_MOST)
                 return error("the traces have more than %u rows of GPUs", GPU_ROWS_MOST);
-            process->new_pid = TRACKS_GPU_PID + (rows << 10) + device % GPU_ROW_DEVICES;
+            process->new_pid = TRACKS_GPU_PID + (rows << 10) + device % TRACKS_GPU_DEVICES;
         }
     return 0;
 }

@@ -60,9 +60,9 @@ struct merge_process {
     char *told_host;                /* its name, as the trace has it; NULL: it has none */
     char *name, *label;             /* NULL: none */
     int64_t sort_index;
-    size_t trace;         /* index of merge.traces */
-    bool any;             /* it has events … */
-    uint64_t first, last; /* … between these times */
+    size_t trace;               /* index of merge.traces */
+    struct trace_times times;   /* of its events */
+    struct trace_times program; /* of those about the program */
 };
 
 struct merge_thread {
@@ -110,7 +110,9 @@ struct merge {
     ARRAY(struct merge_host) hosts;
     ARRAY(struct merge_process *) order; /* processes of all traces that have rows */
     uint32_t device_count;
-    uint64_t base, first, last; /* of the output, ns; once clocks are known */
+    uint64_t base;              /* of the output, ns; this and its times once clocks are known: */
+    struct trace_times times;   /* of its events */
+    struct trace_times program; /* of those about the program, from which --from and --to count */
     int store;                  /* descriptor of a temporary file */
     uint64_t stored;            /* bytes in it */
 };

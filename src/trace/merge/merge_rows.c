@@ -23,19 +23,23 @@ uint64_t merge_time(const struct merge *merge, const struct merge_process *proce
     return shift > 0 && (uint64_t)shift > time ? 0 : time - (uint64_t)shift;
 }
 
+static void widen(const struct merge *merge, struct trace_times *times, const struct merge_process *process,
+                  const struct trace_times *own)
+{
+    if (own->any)
+        trace_times_widen(times, (int64_t)merge_time(merge, process, (uint64_t)own->first),
+                          (int64_t)merge_time(merge, process, (uint64_t)own->last));
+}
+
 void merge_find_times(struct merge *merge)
 {
-    bool any = false;
     for (size_t i = 0; i < merge->order.count; i++) {
         const struct merge_process *process = merge->order.items[i];
-        if (!process->any)
-            continue;
-        uint64_t first = merge_time(merge, process, process->first), last = merge_time(merge, process, process->last);
-        merge->first = !any || first < merge->first ? first : merge->first;
-        merge->last = !any || last > merge->last ? last : merge->last;
-        any = true;
+        widen(merge, &merge->times, process, &process->times);
+        widen(merge, &merge->program, process, &process->program);
     }
-    merge->base = merge->first - merge->first % NS_PER_S;
+    merge->program = merge->program.any ? merge->program : merge->times;
+    merge->base = (uint64_t)merge->times.first / NS_PER_S * NS_PER_S;
 }
 
 /* NAME without what says its rank: "rank 3: " or "rank 3 (node7): ". */

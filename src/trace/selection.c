@@ -1,0 +1,279 @@
+/*
+ * Decides of each event whether --gpu, --stream, --kernel, --thread, --process and --rank select it, and notes which
+ * numbers the trace has, for the message of an option that selects nothing.
+ */
+#include "trace/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/lookup.h"
+
+int selection_init(struct selection *selection, const struct filter_options *options)
+{
+    *selection = (struct selection){.options = options, .only_process = EVENT_NO_ID};
+    if (options->kernel && filter_compile(options, &selection->kernel) < 0)
+        return -1;
+    selection->has_kernel = options->kernel != NULL;
+    return 0;
+}
+
+void selection_release(struct selection *selection)
+{
+    if (selection->has_kernel)
+        regfree(&selection->kernel);
+    id_set_release(&selection->known);
+    id_set_release(&selection->kept);
+    array_release(&selection->rows);
+    map_release(&selection->row_numbers);
+    map_release(&selection->labels);
+    map_release(&selection->hosts);
+    map_release(&selection->ranks);
+    filter_found_release(&selection->found);
+}
+
+static void note(struct selection *selection, enum filter_number what, int64_t number)
+{
+    selection->no_memory |= filter_found_note(&selection->found, selection->options, what, number) < 0;
+}
+
+/* --- what an event has --- */
+
+static const struct trace_gpu_row *gpu_row(const struct selection *selection, event_id row)
+{
+    return FIND_ITEM(&selection->rows, &selection->row_numbers, row);
+}
+
+bool selection_has_process(const struct selection *selection, event_id process)
+{
+    const struct selected_number *wanted = &selection->options->process, *rank = &selection->options->rank;
+    bool gpu = map_get(&selection->labels, process) && !map_get(&selection->hosts, process);
+    if (wanted->given && (gpu || process != event_id_number(wanted->number)))
+        return false;
+    if (!rank->given)
+        return true;
+    const uint64_t *own = map_get(&selection->ranks, process) ?: map_get(&selection->ranks, EVENT_NO_ID);
+    return own && (int64_t)*own == rank->number;
+}
+
+/* Of a row or event of a GPU whose call is not looked at. */
+static bool is_of_process(const struct selection *selection, event_id process)
+{
+    if (selection_has_process(selection, process))
+        return true;
+    const struct trace_gpu_row *row = gpu_row(selection, process);
+    return selection_has_process(selection, row ? row->process : selection->only_process);
+}
+
+static bool is_on_gpu(const struct selection *selection, int64_t device)
+{
+    return !selection->options->gpu.given || device == selection->options->gpu.number;
+}
+
+/* Whether ROW shows a GPU. Sets *DEVICE. */
+static bool is_gpu_row(const struct selection *selection, event_id row, int64_t *device)
+{
+    const struct trace_gpu_row *known = gpu_row(selection, row);
+    const uint64_t *label = map_get(&selection->labels, row);
+    *device = known ? known->device : label ? (int64_t)*label : FIELD_ABSENT;
+    return known || label;
+}
+
+bool selection_has_row(const struct selection *selection, event_id row)
+{
+    int64_t device;
+    if (!is_gpu_row(selection, row, &device))
+        return selection_has_process(selection, row);
+    return is_of_process(selection, row) && is_on_gpu(selection, device);
+}
+
+bool selection_matches(const struct selection *selection, const char *name, size_t length)
+{
+    regmatch_t all = {.rm_eo = (regoff_t)length};
+    return selection->has_kernel && regexec(&selection->kernel, name, 1, &all, REG_STARTEND) == 0;
+}
+
+/* Whether --stream and --kernel hold for an event of the GPU that is asked for. */
+static bool is_selected_op(struct selection *selection, const struct event_fields *event, bool matches)
+{
+    const struct selected_number *stream = &selection->options->stream;
+    if (stream->given && trace_event_stream(event) != stream->number)
+        return false;
+    if (!selection->has_kernel ||
+        !category_in(event->category, CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT)))
+        return true;
+    selection->found.kernel |= matches;
+    return matches;
+}
+
+event_id selection_thread(const struct event_fields *event)
+{
+    return event->of_thread != FIELD_ABSENT ? event_id_number(event->of_thread) : event->thread;
+}
+
+static bool is_on_thread(const struct selection *selection, event_id thread)
+{
+    const struct selected_number *wanted = &selection->options->thread;
+    return !wanted->given || thread == event_id_number(wanted->number);
+}
+
+static bool is_in_windows(const struct selection *selection, int64_t time)
+{
+    return !selection->windows || windows_around(selection->windows, time);
+}
+
+/* Whether an event of a GPU is the selected process's and thread's, and of the selected ranges. */
+static bool is_launched(const struct selection *selection, const struct event_fields *event)
+{
+    bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
+    if (selection->pending)
+        return true;
+    if (correlated && id_set_has(&selection->known, (uint32_t)event->correlation))
+        return id_set_has(&selection->kept, (uint32_t)event->correlation);
+    return !selection->options->thread.given && is_of_process(selection, event->process) &&
+           is_in_windows(selection, event->start);
+}
+
+/* --- which events count --- */
+
+static void note_process(struct selection *selection, event_id process)
+{
+    if (!event_id_is_text(process))
+        note(selection, FILTER_PROCESS, event_id_value(process));
+}
+
+static void note_gpu(struct selection *selection, event_id process, int64_t device)
+{
+    selection->found.found[FILTER_PROCESS] |= selection->options->process.given && is_of_process(selection, process);
+    note(selection, FILTER_GPU, device);
+}
+
+bool selection_judge_counter(struct selection *selection, event_id row)
+{
+    int64_t device;
+    if (is_gpu_row(selection, row, &device))
+        note_gpu(selection, row, device);
+    else
+        note_process(selection, row);
+    return selection_has_row(selection, row);
+}
+
+static enum selection_verdict judge_gpu(struct selection *selection, const struct event_fields *event, bool matches)
+{
+    const struct filter_options *options = selection->options;
+    bool by_process = options->process.given || options->rank.given;
+    int64_t device = trace_event_device(event);
+    note_gpu(selection, event->process, device);
+    note(selection, FILTER_STREAM, trace_event_stream(event));
+    bool here = is_on_gpu(selection, device), selected = here && is_selected_op(selection, event, matches);
+    const struct trace_gpu_row *row = by_process ? gpu_row(selection, event->process) : NULL;
+    if (!here || (row && !selection_has_process(selection, row->process)))
+        return SELECTION_ELSEWHERE;
+    return selected && is_launched(selection, event) ? SELECTION_COUNTS : SELECTION_OUTSIDE;
+}
+
+enum selection_verdict selection_judge(struct selection *selection, const struct event_fields *event, bool matches)
+{
+    if (category_in(event->category, CATEGORIES_ON_GPU))
+        return judge_gpu(selection, event, matches);
+    event_id thread = selection_thread(event);
+    note(selection, FILTER_GPU, event->device); /* memory has one */
+    note_process(selection, event->process);
+    if (!event_id_is_text(thread))
+        note(selection, FILTER_THREAD, event_id_value(thread));
+    if (!selection_has_process(selection, event->process) ||
+        (event->device >= 0 && !is_on_gpu(selection, event->device)))
+        return SELECTION_ELSEWHERE;
+    return is_on_thread(selection, thread) && is_in_windows(selection, event->start) ? SELECTION_COUNTS
+                                                                                     : SELECTION_OUTSIDE;
+}
+
+/* --- what the trace says --- */
+
+void selection_add_rank(struct selection *selection, event_id process, int64_t rank)
+{
+    bool is_new = false;
+    uint64_t *known = map_put(&selection->ranks, process, &is_new);
+    selection->no_memory |= !known;
+    if (known && (is_new || process == EVENT_NO_ID))
+        *known = (uint64_t)rank;
+    note(selection, FILTER_RANK, rank);
+}
+
+void selection_add_row(struct selection *selection, const struct trace_gpu_row *row)
+{
+    size_t known = selection->rows.count;
+    struct trace_gpu_row *added = PUT_ITEM(&selection->rows, &selection->row_numbers, row->row);
+    selection->no_memory |= !added;
+    if (added && selection->rows.count > known)
+        *added = *row;
+}
+
+void selection_add_label(struct selection *selection, event_id process, const char *label)
+{
+    if (strncmp(label, "GPU ", strlen("GPU ")) != 0)
+        return;
+    if (!map_set(&selection->labels, process, strtoull(label + strlen("GPU "), NULL, 10)))
+        selection->no_memory = true;
+}
+
+void selection_add_call(struct selection *selection, event_id process, event_id thread, int64_t correlation,
+                        int64_t start)
+{
+    if (correlation < 0 || correlation > UINT32_MAX)
+        return;
+    selection->no_memory |= id_set_add(&selection->known, (uint32_t)correlation) < 0;
+    if (selection_has_process(selection, process) && is_on_thread(selection, thread) && is_in_windows(selection, start))
+        selection->no_memory |= id_set_add(&selection->kept, (uint32_t)correlation) < 0;
+}
+
+void selection_add_host(struct selection *selection, event_id process)
+{
+    selection->no_memory |= !map_put(&selection->hosts, process, NULL);
+    selection->only_process = map_count(&selection->hosts) == 1 ? process : EVENT_NO_ID;
+}
+
+/* --- the fields of a slice --- */
+
+static void set_number(struct event_fields *event, const struct arg_field *field, int64_t number)
+{
+    memcpy((char *)event + field->offset, &number, sizeof(number));
+}
+
+static void read_members(struct event_fields *event, const struct arg *arg)
+{
+    struct json_text key, value;
+    for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);) {
+        const struct arg_field *field = arg_field_find(key.at, key.length, event->category);
+        bool string = json_is_string(value);
+        if (field && field->type == FIELD_NUMBER)
+            set_number(event, field,
+                       event_number_of_text(value.at + string, value.length - 2 * (size_t)string, FIELD_ABSENT));
+    }
+}
+
+static void read_args(struct event_fields *event, const struct arg *args, size_t count)
+{
+    for (const struct arg *arg = args; arg < args + count; arg++) {
+        const struct arg_field *field = &arg_fields[arg->key];
+        int64_t number = FIELD_ABSENT;
+        if (arg->type == ARG_TYPE_LIST)
+            read_args(event, arg->list->items, arg->list->count);
+        else if (arg->type == ARG_TYPE_MEMBERS)
+            read_members(event, arg);
+        else if (field->type == FIELD_NUMBER && category_in(event->category, field->categories) &&
+                 event_take_number(arg, &number))
+            set_number(event, field, number);
+    }
+}
+
+void selection_read(struct event_fields *event, char phase, const struct slice *slice)
+{
+    event_begin(event, slice->category);
+    event->phase = phase;
+    event->process = selection_id(slice->row.pid);
+    event->thread = selection_id(slice->row.tid);
+    event->start = (int64_t)slice->start;
+    if (slice->args)
+        read_args(event, slice->args->items, slice->args->count);
+}
