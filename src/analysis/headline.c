@@ -1,6 +1,7 @@
-/* The first line of a report. */
-#include "analysis/render/render_paragraphs.h"
-#include "analysis/report.h"
+/*
+ * Writes the program, the GPUs, the time, the steps, the filter and the losses, with dots between.
+ */
+#include "analysis/headline.h"
 
 #include <string.h>
 
@@ -11,15 +12,16 @@
 #include "analysis/selection/filter.h"
 #include "analysis/engine/trace.h"
 #include "analysis/render/render.h"
+#include "analysis/render/render_paragraphs.h"
 #include "analysis/summary/section_findings.h"
 
 #define GAP " · "
-#define PROGRAM_MOST 60 /* of the program's words, so that the line keeps its figures in sight */
+#define PROGRAM_MOST 60 /* bytes of the program's words, so that the figures stay in sight */
 
 static void write_program(struct buffer *out, const struct trace *trace, const char *path)
 {
     const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
-    /* Of "/opt/app/run --fast" the name will do. */
+    /* The name is enough of "/opt/app/run --fast". */
     const char *slash = memrchr(program, '/', strcspn(program, " "));
     if (*program == '/')
         program = slash + 1;
@@ -35,7 +37,7 @@ static void write_program(struct buffer *out, const struct trace *trace, const c
     buffer_text(out, "…");
 }
 
-/* "2 × H100 80GB HBM3"; and how busy they were, on average. */
+/* Writes "2 × H100 80GB HBM3", and how busy they were on average. */
 static void write_gpus(struct buffer *out, const struct trace *trace)
 {
     static const char maker[] = "NVIDIA ";

@@ -1,3 +1,7 @@
+/*
+ * Reads a trace, or twice if a filter or a snapshot needs it, passes its events to the sections, and writes the tables
+ * of the wanted ones.
+ */
 #include "analysis/report.h"
 
 #include <stdlib.h>
@@ -12,6 +16,7 @@
 #include "common/threads.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_reader.h"
+#include "analysis/headline.h"
 #include "analysis/selection/filter.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/heap.h"
@@ -27,7 +32,7 @@ static const struct renderer *const renderers[] = {
     [REPORT_MARKDOWN] = &renderer_markdown, [REPORT_HTML] = &renderer_html,
 };
 
-/* --- what is known only after a trace was read: the time that --snapshot names, and what filters select --- */
+/* --- the first reading of a trace, for the time of --snapshot and for filters --- */
 
 #define TIME_TEXT 32
 
@@ -64,7 +69,7 @@ static bool has_event(const struct trace *first)
     return first->times.any || first->gpu_op_times.any;
 }
 
-static int take_one_event(void *first, struct event_fields *event)
+static int receive_one_event(void *first, struct event_fields *event)
 {
     return trace_receive_event(first, event) < 0 || has_event(first) ? -1 : 0;
 }
@@ -74,7 +79,7 @@ bool report_can_read(const char *path)
     const struct report_options options = {.workers = 1};
     struct trace first;
     trace_init(&first, &options);
-    bool can = read_first(&options, path, &first, take_one_event) == 0 || has_event(&first);
+    bool can = read_first(&options, path, &first, receive_one_event) == 0 || has_event(&first);
     trace_release(&first);
     return can;
 }
@@ -115,8 +120,8 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     return status;
 }
 
-/* FILTER and the trace's heap get what they need of a first reading. */
-static int learn(struct filter *filter, struct sections *sections, const char *path)
+/* Reads the trace a first time, if the filter or the snapshot of the heap needs it. */
+static int scan_first(struct filter *filter, struct sections *sections, const char *path)
 {
     struct trace *trace = &sections->trace, first;
     const struct report_options *options = trace->options;
@@ -134,7 +139,7 @@ static int learn(struct filter *filter, struct sections *sections, const char *p
     return status;
 }
 
-/* "1.5 s" */
+/* Writes "1.5 s". */
 static void write_time(char text[TIME_TEXT], int64_t ns)
 {
     static const struct {
@@ -190,7 +195,7 @@ static int read_batch(void *context, struct event_batch *batch)
     return dispatcher_batch(&((struct reading *)context)->sections->dispatcher, batch);
 }
 
-static int give_event(void *context, const struct event_fields *event)
+static int pass_event(void *context, const struct event_fields *event)
 {
     return dispatcher_event(&((struct sections *)context)->dispatcher, event);
 }
@@ -203,7 +208,7 @@ static int read_metadata(void *context, const char *key, const struct cJSON *val
 
 int report_fill(struct sections *sections, unsigned number, struct table *table)
 {
-    /* Whether --trace left out all of something that the section is made of. */
+    /* Whether --trace left out all of a source of the section. */
     const uint64_t *sources = sections->all[number].section->sources;
     table->unrecorded = false;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
@@ -211,11 +216,11 @@ int report_fill(struct sections *sections, unsigned number, struct table *table)
     return table->unrecorded ? 0 : sections_fill(sections, number, table);
 }
 
-/* The first screen has so many lines, and findings take at most so many of them. */
+/* Lines of the first screen, and lines of findings in it. */
 #define SCREEN_LINES 38 /* with two for the last line */
 #define SCREEN_FINDINGS 21
 
-/* Writes TABLE to TEXT. Returns how many lines that are. */
+/* Writes TABLE to TEXT. Returns the number of lines. */
 static size_t write_lines(struct render *render, const struct table *table, struct buffer *text)
 {
     size_t lines = 0;
@@ -296,11 +301,11 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     const struct section *section = sections->all[number].section;
     char title[160];
     snapshot_title(title, sizeof(title), &sections->trace);
-    const struct trace_phrase said = trace_phrase(&sections->trace, section_list[number].title);
+    const struct trace_phrase title_words = trace_phrase(&sections->trace, section_list[number].title);
     const struct trace_phrase none = trace_phrase(&sections->trace, section->none ? section->none : "");
     struct table table = {
         .word = section_list[number].word,
-        .title = section == &section_memory_snapshot ? title : said.text,
+        .title = section == &section_memory_snapshot ? title : title_words.text,
         .columns = section->columns,
         .column_count = section->column_count,
         .listing = section->listing,
@@ -310,10 +315,10 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .none = section->none ? none.text : NULL,
     };
     int status = report_fill(sections, number, &table);
-    uint64_t looked_at = table.rows > 0 ? section->parts : 0;
+    uint64_t sources_shown = table.rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
-        looked_at |= section->sources[i];
-    trace_bit_words(looked_at & sections->trace.unrecorded, table.missing, sizeof(table.missing));
+        sources_shown |= section->sources[i];
+    trace_bit_words(sources_shown & sections->trace.unrecorded, table.missing, sizeof(table.missing));
     status =
         status < 0 ? error_no_memory(table.word) : report_write_table(render, &table, section->sort, section->usual);
     table_release(&table);
@@ -341,7 +346,7 @@ static int write_report(struct sections *sections, const char *path, struct rend
     return status;
 }
 
-/* Gives the sections the events of the trace, all or those that the filters select. */
+/* Passes the events of the trace to the sections, all or those that the filters select. */
 static int read_events(struct sections *sections, const char *path)
 {
     struct trace *trace = &sections->trace;
@@ -355,8 +360,8 @@ static int read_events(struct sections *sections, const char *path)
                                              .batches = &sections->dispatcher.pool,
                                              .metadata = read_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
-    int status = filter_init(&reading.filter, &options->filter, trace, give_event, sections)
-                     ?: learn(&reading.filter, sections, path)
+    int status = filter_init(&reading.filter, &options->filter, trace, pass_event, sections)
+                     ?: scan_first(&reading.filter, sections, path)
                      ?: sources_read_fields(path, &trace->strings, &receiver, &source);
     if (status == 0 && reading.filtered)
         status = filter_finish(&reading.filter, path);
@@ -388,7 +393,7 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = report_read(&sections, options, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown &&
         options->snapshot > trace_span(&sections.trace)) {
-        char time[TIME_TEXT], end[TIME_TEXT]; /* which the title says, where the format has one */
+        char time[TIME_TEXT], end[TIME_TEXT]; /* a format with titles also says it there */
         write_time(time, options->snapshot);
         write_time(end, trace_span(&sections.trace));
         warning("%s'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end",
@@ -401,7 +406,7 @@ static int report_file(const struct report_options *options, const char *path, s
     return status;
 }
 
-/* LIST has the names there are, with commas between; WHAT the column was asked for. */
+/* Prints an error. LIST: the columns that exist; WHAT: what the column was wanted for. */
 static int error_no_column(const char *given, const char *what, const char *list)
 {
     char words[1024];
@@ -415,7 +420,7 @@ static int error_no_column(const char *given, const char *what, const char *list
     return error("no column '%s' to %s: these sections have %s", given, what, list);
 }
 
-/* The ids of --fail-on are known. */
+/* Checks that the ids of --fail-on exist. */
 static int check_rules(const char *ids)
 {
     char words[1024];
@@ -445,7 +450,7 @@ void report_list_columns(const struct report_columns *tables, size_t count, char
         }
 }
 
-/* Looks for a column called WORD in COUNT tables. Returns 0, or -1 after an error that lists the columns. */
+/* Searches a column called WORD in COUNT tables. Returns 0, or -1 after an error that lists the columns. */
 static int check_column(const struct report_columns *tables, size_t count, const char *word, const char *what)
 {
     char list[1024];
@@ -474,7 +479,7 @@ int report_check_columns(const struct report_options *options, const struct repo
     }
 }
 
-/* Sets TABLES to those of the wanted sections that have columns. Returns how many. */
+/* Sets TABLES to those of the wanted sections that have columns. Returns their number. */
 static size_t section_tables(const struct report_options *options, struct report_columns *tables)
 {
     size_t count = 0;

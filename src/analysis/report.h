@@ -1,5 +1,5 @@
 /*
- * Reports over trace files in the trace-event format, ours and Kineto's: the interface of this folder.
+ * Reports of trace files, of gputrace, Kineto and others: the interface of this folder.
  */
 #ifndef GPUTRACE_ANALYSIS_REPORT_H
 #define GPUTRACE_ANALYSIS_REPORT_H
@@ -20,16 +20,16 @@ struct report_columns {
     size_t count;
 };
 
-/* Writes the words of the columns of COUNT tables, "time, total", each once, into the SIZE bytes of TEXT; and those of
- * all sections. */
+/* Writes the words of the columns of COUNT tables, "time, total", each once, into the SIZE bytes of TEXT. */
 void report_list_columns(const struct report_columns *tables, size_t count, char *text, size_t size);
+/* Writes the words of the columns of all sections into the SIZE bytes of TEXT. */
 void report_column_words(char *text, size_t size);
 
-/* Whether --sort and --columns name columns of one of COUNT tables. Returns 0, or -1 after error(). */
+/* Checks that --sort and --columns name columns of COUNT tables. Returns 0, or -1 after error(). */
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count);
 
-/* Whether the options fit together, before any file is read. COUNT tables MORE, at most REPORT_MORE_TABLES, are those
- * that the report may have instead of the wanted sections. Returns 0, or -1 after error(). */
+/* Checks that the options fit together, before any file is read. MORE: COUNT tables, at most REPORT_MORE_TABLES, that
+ * the report may have instead of the wanted sections. Returns 0, or -1 after error(). */
 #define REPORT_MORE_TABLES 8
 int report_check(const struct report_options *options, const struct report_columns *more, size_t count);
 
@@ -69,9 +69,5 @@ struct render report_render(const struct report_options *options, struct buffer 
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual);
 /* Writes a table that is sorted and cut: on the first screen it gets as many rows as there is space for. */
 void report_put_table(struct render *render, struct table *table);
-
-/* headline.c: writes what ran, on what, how long, how it ended, and how busy the GPUs were, of the finished trace of
- * the file at PATH. TRACE has the section of findings. Returns 0, or -1: no memory, or after error(). */
-int headline_write(struct render *render, const struct trace *trace, const char *path);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/job/job_part.h"
+#include "analysis/job/rank_report.h"
 #include "analysis/report.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -91,10 +91,10 @@ int trace_folder_each(const char *path, const char *except, bool parts,
         bool there = length > 0 && (size_t)length < sizeof(name) && stat(name, &status) == 0;
         bool spools = there && S_ISDIR(status.st_mode) && spool_directory_is(name);
         bool other = there && (!S_ISREG(status.st_mode) || (except && trace_folder_same_file(name, except)));
-        bool trace = there && !other && (sources_seems_trace(name) || (parts && job_part_is(name)));
+        bool trace = there && !other && (sources_seems_trace(name) || (parts && rank_report_is(name)));
         if (!other && !trace) {
             warn_of_left_out(name, status.st_size);
-        } else if (trace && !job_part_is(name) && !report_can_read(name)) {
+        } else if (trace && !rank_report_is(name) && !report_can_read(name)) {
             warning("'%s' is left out: it cannot be read", name);
             trace = false;
         }
@@ -143,7 +143,7 @@ static int keep_rank(struct trace_paths *paths, const struct report_options *opt
     int has = 0;
     snprintf(names, sizeof(names), "%s' to '%s", paths->items[0], paths->items[paths->count - 1]);
     for (size_t i = 0; i < paths->count && has >= 0; i++) {
-        has = job_part_is(paths->items[i]) ? 1 : report_has_rank(options, paths->items[i], &found);
+        has = rank_report_is(paths->items[i]) ? 1 : report_has_rank(options, paths->items[i], &found);
         if (has > 0)
             paths->items[kept++] = paths->items[i];
     }

@@ -11,14 +11,15 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_reader.h"
+#include "analysis/job/job_clocks_words.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/sorter.h"
 #include "trace/meaning/sources.h"
 #include "trace/fields_receiver.h"
 
-/* A rank's part of an operation. */
-struct part {
+/* A rank in an operation. */
+struct member {
     uint64_t operation; /* hash */
     int64_t enter, leave;
     uint32_t host, roles;
@@ -28,10 +29,10 @@ struct finding {
     const char *const *hosts;
     size_t host_count;
     struct sorter_space space;
-    struct sorter parts;
+    struct sorter members;
 };
 
-ORDER_BY(by_operation, struct part, operation, host, enter, leave, roles)
+ORDER_BY(by_operation, struct member, operation, host, enter, leave, roles)
 
 /* --- one trace --- */
 
@@ -41,7 +42,7 @@ struct reading {
     struct collectives collectives;
 };
 
-static int take_event(void *context, struct event_fields *event)
+static int read_event(void *context, struct event_fields *event)
 {
     struct reading *reading = context;
     struct trace *trace = &reading->trace;
@@ -51,7 +52,7 @@ static int take_event(void *context, struct event_fields *event)
     return taken ? 0 : error_no_memory("operations of several ranks");
 }
 
-static int take_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct reading *reading = context;
     return trace_metadata(&reading->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
@@ -94,19 +95,19 @@ static uint32_t host_of(const struct finding *finding, const struct clock_file *
 }
 
 /* The time of the kernel, or of the call where no GPU does the work. False: it is not known. */
-static bool set_times(struct part *part, const struct collective *one, int64_t base)
+static bool set_times(struct member *member, const struct collective *one, int64_t base)
 {
     if (one->start != FIELD_ABSENT && one->duration != FIELD_ABSENT) {
-        part->enter = base + one->start;
-        part->leave = base + one->start + one->duration;
+        member->enter = base + one->start;
+        member->leave = base + one->start + one->duration;
         return true;
     }
-    part->enter = base + one->called;
-    part->leave = base + one->returned;
+    member->enter = base + one->called;
+    member->leave = base + one->returned;
     return one->on_host && one->called != FIELD_ABSENT && one->returned != FIELD_ABSENT;
 }
 
-static int add_parts(struct finding *finding, const struct clock_file *file, struct reading *reading)
+static int add_members(struct finding *finding, const struct clock_file *file, struct reading *reading)
 {
     const struct trace *trace = &reading->trace;
     struct collectives_walk walk;
@@ -118,11 +119,11 @@ static int add_parts(struct finding *finding, const struct clock_file *file, str
         for (size_t i = 0; i < count && status == 0; i++) {
             const struct collective *one = &ranks[i];
             bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
-            struct part part = {.operation = hash_of(trace, one),
-                                .host = host_of(finding, file, reading, one),
-                                .roles = job_clock_roles(trace_text(trace, one->name), root)};
-            if (part.roles != 0 && set_times(&part, one, file->base))
-                status = sorter_add(&finding->parts, &part);
+            struct member member = {.operation = hash_of(trace, one),
+                                    .host = host_of(finding, file, reading, one),
+                                    .roles = job_clock_roles(trace_text(trace, one->name), root)};
+            if (member.roles != 0 && set_times(&member, one, file->base))
+                status = sorter_add(&finding->members, &member);
         }
     return collectives_walk_end(&walk) ?: status;
 }
@@ -133,13 +134,13 @@ static int read_file(struct finding *finding, const struct clock_file *file)
     struct reading reading = {.host_text = EVENT_NO_TEXT};
     trace_init(&reading.trace, &options);
     collectives_init(&reading.collectives, reading.trace.space);
-    const struct fields_receiver receiver = {.context = &reading, .event = take_event, .metadata = take_metadata};
+    const struct fields_receiver receiver = {.context = &reading, .event = read_event, .metadata = read_metadata};
     struct sink *sink = fields_sink_new(&reading.trace.strings, &receiver);
     int status = sink ? sources_read(file->path, sink, &(struct sources_options){0}) : -1;
     fields_sink_free(sink);
     if (status == 0 &&
         (trace_finish(&reading.trace, 1) < 0 || collectives_gather(&reading.collectives, &reading.trace) < 0 ||
-         add_parts(finding, file, &reading) < 0))
+         add_members(finding, file, &reading) < 0))
         status = error_no_memory("operations of several ranks");
     collectives_release(&reading.collectives);
     trace_release(&reading.trace);
@@ -151,20 +152,20 @@ static int read_file(struct finding *finding, const struct clock_file *file)
 static int add_operations(struct finding *finding, struct job_clocks *clocks)
 {
     struct sorter_walk walk;
-    const struct part *part;
+    const struct member *member;
     uint64_t operation = 0;
     bool any = false;
     int status = 0;
-    sorter_walk_begin(&walk, &finding->parts);
-    while (status == 0 && (part = sorter_next(&walk))) {
-        const struct job_clock_member member = {part->host, part->roles, part->enter, part->leave};
-        if (any && part->operation != operation)
+    sorter_walk_begin(&walk, &finding->members);
+    while (status == 0 && (member = sorter_next(&walk))) {
+        const struct job_clock_member added = {member->host, member->roles, member->enter, member->leave};
+        if (any && member->operation != operation)
             status = job_clocks_end(clocks);
-        if (!any || part->operation != operation)
+        if (!any || member->operation != operation)
             job_clocks_begin(clocks);
         any = true;
-        operation = part->operation;
-        status = status ? status : job_clocks_member(clocks, &member);
+        operation = member->operation;
+        status = status ? status : job_clocks_member(clocks, &added);
     }
     if (any && status == 0)
         status = job_clocks_end(clocks);
@@ -175,16 +176,16 @@ int clock_files_find(const struct clock_file *files, size_t count, const char *c
                      struct job_clocks *clocks)
 {
     struct finding finding = {.hosts = hosts, .host_count = host_count, .space = sorter_space_usual()};
-    sorter_init(&finding.parts, &finding.space, sizeof(struct part), by_operation);
+    sorter_init(&finding.members, &finding.space, sizeof(struct member), by_operation);
     int status = job_clocks_init(clocks, (uint32_t)host_count);
     for (size_t i = 0; i < count && status == 0; i++)
         status = read_file(&finding, &files[i]);
-    if (status == 0 && sorter_ready(&finding.parts) < 0)
+    if (status == 0 && sorter_ready(&finding.members) < 0)
         status = error_no_memory("operations of several ranks");
     if (status == 0)
         status = add_operations(&finding, clocks);
     if (status == 0)
         status = job_clocks_solve(clocks);
-    sorter_release(&finding.parts);
+    sorter_release(&finding.members);
     return status;
 }

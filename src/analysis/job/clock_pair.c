@@ -128,13 +128,13 @@ static int add(struct clock_pair *pair, unsigned kind, int64_t at, int64_t ahead
 
 /* A's first leave, read on A, is not before B's last entry: B had then come at least so far. And the other way round.
  */
-int clock_pair_add(struct clock_pair *pair, const struct clock_part *a, const struct clock_part *b, size_t most)
+int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const struct clock_entry *b, size_t most)
 {
     int status = 0;
     pair->operations++;
-    if (a->takes && b->gives)
+    if (a->receives && b->sends)
         status |= add(pair, CLOCK_LEAST, a->leave, b->enter - a->leave, 0, most);
-    if (a->gives && b->takes)
+    if (a->sends && b->receives)
         status |= add(pair, CLOCK_MOST, a->enter, b->leave - a->enter, 0, most);
     if (a->all && b->all) {
         int64_t on_a = a->leave - a->last_enter, on_b = b->leave - b->last_enter, length = on_a < on_b ? on_a : on_b;

@@ -12,14 +12,14 @@
 
 #include "analysis/job/clock_bounds.h"
 
-/* A host's part in one operation, from the times of its ranks. */
-struct clock_part {
+/* The times of a host in one operation, from those of its ranks. */
+struct clock_entry {
     uint32_t host;
-    bool gives, takes;  /* a rank of it is waited for, or waits (job_clocks.h) */
-    bool all;           /* each rank does both */
-    int64_t enter;      /* the last of those that give */
-    int64_t leave;      /* the first of those that take */
-    int64_t last_enter; /* of all */
+    bool sends, receives; /* a rank of it sends or receives (job_clocks.h) */
+    bool all;             /* each rank does both */
+    int64_t enter;        /* the last of the ranks that send */
+    int64_t leave;        /* the first of the ranks that receive */
+    int64_t last_enter;   /* the last of all ranks */
 };
 
 /* At this time of A, B is ahead by this. */
@@ -49,7 +49,7 @@ struct clock_pair {
 void clock_pair_release(struct clock_pair *pair);
 
 /* Adds an operation of both hosts, in at most MOST buckets. Returns 0, or -1: no memory. */
-int clock_pair_add(struct clock_pair *pair, const struct clock_part *a, const struct clock_part *b, size_t most);
+int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const struct clock_entry *b, size_t most);
 
 /* Joins buckets until there are MOST. */
 void clock_pair_shrink(struct clock_pair *pair, size_t most);

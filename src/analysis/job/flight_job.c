@@ -1,3 +1,7 @@
+/*
+ * Reads the trace as a report does, sorts its operations by rank and time, and adds entries for ranks that did nothing
+ * in a group.
+ */
 #include "analysis/job/flight_job.h"
 
 #include <stdlib.h>
@@ -58,7 +62,7 @@ void flight_job_release(struct flight_job *job)
 
 /* --- the trace --- */
 
-static int take_event(void *context, struct event_fields *event)
+static int read_event(void *context, struct event_fields *event)
 {
     struct flight_job *job = context;
     bool fact = category_in(event->category, HANG_FACTS_CATEGORIES);
@@ -70,7 +74,7 @@ static int take_event(void *context, struct event_fields *event)
     return 0;
 }
 
-static int take_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     return trace_receive_metadata(&((struct flight_job *)context)->trace, key, value);
 }
@@ -227,7 +231,7 @@ static int add_silent_ranks(struct flight_job *job)
 
 int flight_job_read(struct flight_job *job, const char *input)
 {
-    const struct fields_receiver receiver = {.context = job, .event = take_event, .metadata = take_metadata};
+    const struct fields_receiver receiver = {.context = job, .event = read_event, .metadata = read_metadata};
     if (sources_read_fields(input, &job->trace.strings, &receiver, &(struct sources_options){0}) < 0)
         return -1;
     if (trace_finish(&job->trace, 1) < 0 || collectives_gather(&job->collectives, &job->trace) < 0 ||

@@ -1,3 +1,7 @@
+/*
+ * Adds rank reports one by one: translates their texts, shifts their times to those of the first, and sums rows by
+ * name.
+ */
 #include "analysis/job/job.h"
 
 #include <string.h>
@@ -35,21 +39,21 @@ void job_release(struct job_whole *job)
     array_release(&job->paths);
 }
 
-/* --- a part --- */
+/* --- a report --- */
 
-/* Where the part's texts are. */
+/* A report that is being added, and the new numbers of its texts. */
 struct adding {
     struct job_whole *job;
-    const struct job_part *part;
-    uint32_t base;      /* of its ranks */
-    int64_t shift;      /* of its times to those of the job */
-    uint32_t *of_ranks; /* by the part's numbers: in job.ranks.texts, and … */
-    uint32_t *of_trace; /* … in job.trace.strings */
+    const struct rank_report *report;
+    uint32_t base;      /* number of ranks before its own */
+    int64_t shift;      /* from its times to those of the job */
+    uint32_t *of_ranks; /* by numbers of its texts: numbers in job.ranks.texts */
+    uint32_t *of_trace; /* by numbers of its texts: numbers in job.trace.strings */
 };
 
 static int translate_texts(struct adding *adding)
 {
-    const struct interner *texts = &adding->part->ranks.texts;
+    const struct interner *texts = &adding->report->ranks.texts;
     adding->of_ranks = calloc(texts->count + 1, sizeof(uint32_t));
     adding->of_trace = calloc(texts->count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; adding->of_ranks && adding->of_trace && i < texts->count; i++) {
@@ -78,8 +82,8 @@ static void shift(int64_t *time, int64_t by)
 static int add_ranks(struct adding *adding)
 {
     struct ranks *ranks = &adding->job->ranks;
-    for (size_t i = 0; i < adding->part->ranks.items.count; i++) {
-        struct rank rank = adding->part->ranks.items.items[i];
+    for (size_t i = 0; i < adding->report->ranks.items.count; i++) {
+        struct rank rank = adding->report->ranks.items.items[i];
         const uint64_t number = (uint64_t)rank.rank;
         rank.host = translated(adding->of_ranks, rank.host);
         shift(&rank.start, adding->shift);
@@ -88,19 +92,19 @@ static int add_ranks(struct adding *adding)
             rank.mostly[cause] = translated(adding->of_ranks, rank.mostly[cause]);
         rank.between = translated(adding->of_ranks, rank.between);
         if (!ADD(array_push, &ranks->items, rank) ||
-            !ADD(array_push, &adding->job->paths, adding->of_trace[adding->part->info.path]) ||
+            !ADD(array_push, &adding->job->paths, adding->of_trace[adding->report->info.path]) ||
             dense_map_number(&adding->job->numbers, &number, sizeof(number)) == DENSE_MAP_NONE)
             return -1;
     }
-    for (size_t i = 0; i < adding->part->ranks.names.count; i++) {
-        struct rank_name name = adding->part->ranks.names.items[i];
+    for (size_t i = 0; i < adding->report->ranks.names.count; i++) {
+        struct rank_name name = adding->report->ranks.names.items[i];
         name.name = translated(adding->of_ranks, name.name);
         name.rank += adding->base;
         if (!ADD(array_push, &ranks->names, name) || (!name.copy && pretty_names_add(&ranks->pretty, name.name) < 0))
             return -1;
     }
-    for (size_t i = 0; i < adding->part->ranks.steps.count; i++) {
-        struct rank_step step = adding->part->ranks.steps.items[i];
+    for (size_t i = 0; i < adding->report->ranks.steps.count; i++) {
+        struct rank_step step = adding->report->ranks.steps.items[i];
         step.rank += adding->base;
         shift(&step.from, adding->shift);
         shift(&step.to, adding->shift);
@@ -110,17 +114,17 @@ static int add_ranks(struct adding *adding)
     return 0;
 }
 
-/* The only rank of the part; FIELD_ABSENT: it has several. */
-static int64_t only_rank(const struct job_part *part)
+/* The only rank of a report, or FIELD_ABSENT if it has several. */
+static int64_t only_rank(const struct rank_report *report)
 {
-    return part->ranks.items.count == 1 ? part->ranks.items.items[0].rank : FIELD_ABSENT;
+    return report->ranks.items.count == 1 ? report->ranks.items.items[0].rank : FIELD_ABSENT;
 }
 
-static int add_row(struct adding *adding, const struct part_row *row)
+static int add_row(struct adding *adding, const struct rank_report_row *row)
 {
     struct job_whole *job = adding->job;
     const struct job_row_key key = {row->section, translated(adding->of_trace, row->name)};
-    int64_t ranks = (int64_t)adding->part->ranks.items.count;
+    int64_t ranks = (int64_t)adding->report->ranks.items.count;
     struct job_row *sum = dense_map_item(&job->row_keys, &key, &job->rows);
     bool timed = section_list[row->section].section->comparable.total;
     double own = (timed ? row->total : row->count) / (double)ranks;
@@ -128,38 +132,38 @@ static int add_row(struct adding *adding, const struct part_row *row)
         return -1;
     if (row->section == REPORT_KERNELS && pretty_names_add(&job->trace.pretty_names, (uint32_t)key.name) < 0)
         return -1;
-    if (sum->parts == 0 || own < sum->least || (own == sum->least && only_rank(adding->part) < sum->least_rank)) {
+    if (sum->reports == 0 || own < sum->least || (own == sum->least && only_rank(adding->report) < sum->least_rank)) {
         sum->least = own;
-        sum->least_rank = only_rank(adding->part);
+        sum->least_rank = only_rank(adding->report);
     }
-    if (sum->parts == 0 || own > sum->most || (own == sum->most && only_rank(adding->part) < sum->most_rank)) {
+    if (sum->reports == 0 || own > sum->most || (own == sum->most && only_rank(adding->report) < sum->most_rank)) {
         sum->most = own;
-        sum->most_rank = only_rank(adding->part);
+        sum->most_rank = only_rank(adding->report);
     }
-    sum->parts++;
+    sum->reports++;
     sum->total += row->total;
     sum->count += row->count;
     sum->ranks += ranks;
     return 0;
 }
 
-/* Rows of one trace with the same name are one. */
+/* Adds the rows. Those of one trace with the same name are summed first. */
 static int add_rows(struct adding *adding)
 {
-    const struct job_part *part = adding->part;
+    const struct rank_report *report = adding->report;
     struct dense_map keys = {0};
-    ARRAY(struct part_row) rows = {0};
+    ARRAY(struct rank_report_row) rows = {0};
     int status = 0;
-    for (size_t i = 0; i < part->rows.count && status == 0; i++) {
-        const struct job_row_key key = {part->rows.items[i].section, part->rows.items[i].name};
-        struct part_row *sum = dense_map_item(&keys, &key, &rows);
+    for (size_t i = 0; i < report->rows.count && status == 0; i++) {
+        const struct job_row_key key = {report->rows.items[i].section, report->rows.items[i].name};
+        struct rank_report_row *sum = dense_map_item(&keys, &key, &rows);
         status = sum ? 0 : -1;
         if (!sum)
             continue;
-        sum->section = part->rows.items[i].section;
-        sum->name = part->rows.items[i].name;
-        sum->total += part->rows.items[i].total;
-        sum->count += part->rows.items[i].count;
+        sum->section = report->rows.items[i].section;
+        sum->name = report->rows.items[i].name;
+        sum->total += report->rows.items[i].total;
+        sum->count += report->rows.items[i].count;
     }
     for (size_t i = 0; i < rows.count && status == 0; i++)
         status = add_row(adding, &rows.items[i]);
@@ -170,16 +174,16 @@ static int add_rows(struct adding *adding)
 
 static int add_findings(struct adding *adding)
 {
-    const struct job_part *part = adding->part;
-    for (size_t i = 0; i < part->findings.count; i++) {
-        const struct part_finding *one = &part->findings.items[i];
+    const struct rank_report *report = adding->report;
+    for (size_t i = 0; i < report->findings.count; i++) {
+        const struct rank_report_finding *one = &report->findings.items[i];
         const struct job_finding added = {.rule = one->rule,
-                                          .part = adding->base,
+                                          .first_rank = adding->base,
                                           .rank = one->rank == RANK_NONE ? RANK_NONE : one->rank + adding->base,
-                                          .ranks = (int64_t)part->ranks.items.count,
+                                          .ranks = (int64_t)report->ranks.items.count,
                                           .cost = one->cost,
                                           .gain = one->gain,
-                                          .run = part->info.run,
+                                          .run = report->info.run,
                                           .text = translated(adding->of_trace, one->text),
                                           .advice = translated(adding->of_trace, one->advice),
                                           .where = translated(adding->of_trace, one->where)};
@@ -203,12 +207,12 @@ static int add_collective(void *context, struct collective *one)
     return sorter_add(&adding->job->collectives, one) < 0 ? error_no_memory("a report of a job") : 0;
 }
 
-/* What each rank did at the end. */
+/* Adds what each rank did at the end. */
 static int add_members(struct adding *adding)
 {
     struct hang_fronts *fronts = &adding->job->hangs.fronts;
-    for (size_t i = 0; i < adding->part->members.count; i++) {
-        const struct hang_member *one = &adding->part->members.items[i];
+    for (size_t i = 0; i < adding->report->members.count; i++) {
+        const struct hang_member *one = &adding->report->members.items[i];
         struct hang_member *member = hang_fronts_member(fronts, one->rank, one->process);
         if (!member)
             return -1;
@@ -219,7 +223,7 @@ static int add_members(struct adding *adding)
                                   &member->init_since};
         for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
             if (*texts[k] != EVENT_NO_TEXT) {
-                *texts[k] = hang_fronts_text(fronts, interned(&adding->part->ranks.texts, *texts[k]));
+                *texts[k] = hang_fronts_text(fronts, interned(&adding->report->ranks.texts, *texts[k]));
                 if (*texts[k] == EVENT_NO_TEXT)
                     return -1;
             }
@@ -229,27 +233,27 @@ static int add_members(struct adding *adding)
     return 0;
 }
 
-/* Whether a rank of PART is there already, or the job has another size. */
-static bool is_of_another_job(const struct job_whole *job, const struct job_part *part)
+/* Whether a rank of REPORT was added before, or its job has another size. */
+static bool is_of_another_job(const struct job_whole *job, const struct rank_report *report)
 {
-    int64_t size = part->info.world_size;
+    int64_t size = report->info.world_size;
     if (job->world_size != FIELD_ABSENT && size != FIELD_ABSENT && size != job->world_size)
         return true;
-    for (size_t i = 0; i < part->ranks.items.count; i++) {
-        const uint64_t number = (uint64_t)part->ranks.items.items[i].rank;
+    for (size_t i = 0; i < report->ranks.items.count; i++) {
+        const uint64_t number = (uint64_t)report->ranks.items.items[i].rank;
         if (dense_map_lookup(&job->numbers, &number, sizeof(number)) != DENSE_MAP_NONE)
             return true;
     }
     return false;
 }
 
-int job_add(struct job_whole *job, const struct job_part *part, const char *name)
+int job_add(struct job_whole *job, const struct rank_report *report, const char *name)
 {
-    struct adding adding = {.job = job, .part = part, .base = (uint32_t)job->ranks.items.count};
-    if (is_of_another_job(job, part))
+    struct adding adding = {.job = job, .report = report, .base = (uint32_t)job->ranks.items.count};
+    if (is_of_another_job(job, report))
         return JOB_OTHER;
-    /* The times of a trace count from its own base. */
-    const struct part_info *info = &part->info;
+    /* The times of a trace are relative to its own base. */
+    const struct rank_report_info *info = &report->info;
     bool known = info->base > 0 && job->base > 0;
     adding.shift = known ? info->base - job->base : 0;
     job->base = job->base == FIELD_ABSENT ? info->base : job->base;
@@ -262,17 +266,17 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
     if (status < 0)
         error_no_memory("a report of a job");
     else
-        status = job_part_collectives(part, name, add_collective, &adding);
-    if (status == 0 && job->parts > 0 && adding.of_trace[info->filter] != job->filter)
+        status = rank_report_collectives(report, name, add_collective, &adding);
+    if (status == 0 && job->reports > 0 && adding.of_trace[info->filter] != job->filter)
         job->filter = intern(&job->trace.strings, "parts that differ", strlen("parts that differ"));
     else if (status == 0)
         job->filter = adding.of_trace[info->filter];
     status = job->filter == INTERN_NO_MEMORY ? error_no_memory("a report of a job") : status;
-    job->sections = job->parts == 0 ? part->info.sections : job->sections & part->info.sections;
-    job->unrecorded |= part->info.unrecorded;
-    job->parts++;
-    job->run = part->info.run > job->run ? part->info.run : job->run;
-    job->world_size = part->info.world_size != FIELD_ABSENT ? part->info.world_size : job->world_size;
+    job->sections = job->reports == 0 ? report->info.sections : job->sections & report->info.sections;
+    job->unrecorded |= report->info.unrecorded;
+    job->reports++;
+    job->run = report->info.run > job->run ? report->info.run : job->run;
+    job->world_size = report->info.world_size != FIELD_ABSENT ? report->info.world_size : job->world_size;
     free(adding.of_ranks);
     free(adding.of_trace);
     return status;

@@ -27,7 +27,7 @@ void job_clocks_release(struct job_clocks *clocks)
     for (size_t i = 0; i < clocks->pairs.count; i++)
         clock_pair_release(&clocks->pairs.items[i]);
     array_release(&clocks->pairs);
-    array_release(&clocks->parts);
+    array_release(&clocks->entries);
     array_release(&clocks->items);
     dense_map_release(&clocks->pair_ids);
     free(clocks->hosts);
@@ -38,40 +38,41 @@ void job_clocks_release(struct job_clocks *clocks)
 
 void job_clocks_begin(struct job_clocks *clocks)
 {
-    for (size_t i = 0; i < clocks->parts.count; i++)
-        clocks->hosts[clocks->parts.items[i].host].part = 0;
-    clocks->parts.count = 0;
+    for (size_t i = 0; i < clocks->entries.count; i++)
+        clocks->hosts[clocks->entries.items[i].host].entry = 0;
+    clocks->entries.count = 0;
 }
 
-static struct clock_part *part_of(struct job_clocks *clocks, uint32_t host)
+static struct clock_entry *entry_of(struct job_clocks *clocks, uint32_t host)
 {
     struct clock_host *known = &clocks->hosts[host];
-    if (known->part > 0)
-        return &clocks->parts.items[known->part - 1];
-    const struct clock_part part = {host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX, .last_enter = INT64_MIN};
-    if (!ADD(array_push, &clocks->parts, part))
+    if (known->entry > 0)
+        return &clocks->entries.items[known->entry - 1];
+    const struct clock_entry entry = {host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX,
+                                      .last_enter = INT64_MIN};
+    if (!ADD(array_push, &clocks->entries, entry))
         return NULL;
-    known->part = (uint32_t)clocks->parts.count;
-    return &clocks->parts.items[known->part - 1];
+    known->entry = (uint32_t)clocks->entries.count;
+    return &clocks->entries.items[known->entry - 1];
 }
 
 int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member)
 {
     if (member->roles == 0 || member->leave < member->enter || member->host >= clocks->host_count)
         return 0;
-    struct clock_part *part = part_of(clocks, member->host);
-    if (!part)
+    struct clock_entry *entry = entry_of(clocks, member->host);
+    if (!entry)
         return error_no_memory("the clocks of hosts");
-    bool gives = member->roles & JOB_CLOCK_GIVES, takes = member->roles & JOB_CLOCK_TAKES;
-    if (gives && member->enter > part->enter)
-        part->enter = member->enter;
-    if (takes && member->leave < part->leave)
-        part->leave = member->leave;
-    if (member->enter > part->last_enter)
-        part->last_enter = member->enter;
-    part->gives |= gives;
-    part->takes |= takes;
-    part->all &= gives && takes;
+    bool sends = member->roles & JOB_CLOCK_SENDS, receives = member->roles & JOB_CLOCK_RECEIVES;
+    if (sends && member->enter > entry->enter)
+        entry->enter = member->enter;
+    if (receives && member->leave < entry->leave)
+        entry->leave = member->leave;
+    if (member->enter > entry->last_enter)
+        entry->last_enter = member->enter;
+    entry->sends |= sends;
+    entry->receives |= receives;
+    entry->all &= sends && receives;
     return 0;
 }
 
@@ -103,9 +104,9 @@ static bool pair_is_left_out(struct job_clocks *clocks, uint64_t key, uint32_t a
            dense_map_lookup(&clocks->pair_ids, &key, sizeof(key)) == DENSE_MAP_NONE;
 }
 
-static int add_pair(struct job_clocks *clocks, const struct clock_part *a, const struct clock_part *b)
+static int add_pair(struct job_clocks *clocks, const struct clock_entry *a, const struct clock_entry *b)
 {
-    if (!(a->gives && b->takes) && !(b->gives && a->takes))
+    if (!(a->sends && b->receives) && !(b->sends && a->receives))
         return 0;
     uint64_t key = (uint64_t)a->host << 32 | b->host;
     if (pair_is_left_out(clocks, key, a->host, b->host)) {
@@ -127,28 +128,28 @@ static int add_pair(struct job_clocks *clocks, const struct clock_part *a, const
 
 int job_clocks_end(struct job_clocks *clocks)
 {
-    size_t count = clocks->parts.count, first = 0;
+    size_t count = clocks->entries.count, first = 0;
     int status = 0;
     if (count < 2)
         return 0;
     clocks->operations++;
     for (size_t i = 0; i < count; i++) {
-        /* The times of a part become relative to its host's first. */
-        struct clock_part *part = &clocks->parts.items[i];
-        struct clock_host *host = &clocks->hosts[part->host];
-        int64_t last = part->takes ? part->leave : part->last_enter;
+        /* Times become relative to the first time of the host. */
+        struct clock_entry *entry = &clocks->entries.items[i];
+        struct clock_host *host = &clocks->hosts[entry->host];
+        int64_t last = entry->receives ? entry->leave : entry->last_enter;
         if (!host->seen)
-            host->origin = part->last_enter;
+            host->origin = entry->last_enter;
         host->seen = true;
-        part->enter -= part->gives ? host->origin : 0;
-        part->leave -= part->takes ? host->origin : 0;
-        part->last_enter -= host->origin;
+        entry->enter -= entry->sends ? host->origin : 0;
+        entry->leave -= entry->receives ? host->origin : 0;
+        entry->last_enter -= host->origin;
         host->last = last - host->origin > host->last ? last - host->origin : host->last;
-        first = clocks->parts.items[i].host < clocks->parts.items[first].host ? i : first;
+        first = clocks->entries.items[i].host < clocks->entries.items[first].host ? i : first;
     }
     for (size_t i = 0; i < count && status == 0; i++)
         if (i != first)
-            status = add_pair(clocks, &clocks->parts.items[first], &clocks->parts.items[i]);
+            status = add_pair(clocks, &clocks->entries.items[first], &clocks->entries.items[i]);
     return status;
 }
 

@@ -35,24 +35,17 @@
 #include "common/dense_map.h"
 #include "trace/event_fields.h"
 
-struct buffer;
-
 #define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* of what is kept of pairs of hosts */
 #define JOB_CLOCK_BUCKETS ((size_t)256)      /* stretches of time that are kept of a pair at most ... */
 #define JOB_CLOCK_BUCKETS_LEAST ((size_t)16) /* ... where there are many, and so many at least */
 
-/* What a rank does in an operation. A rank that TAKES leaves after each rank that GIVES has entered. */
-enum { JOB_CLOCK_GIVES = 1, JOB_CLOCK_TAKES = 2 };
+/* The roles of a rank in an operation. A rank that RECEIVES leaves after each rank that SENDS has entered. */
+enum { JOB_CLOCK_SENDS = 1, JOB_CLOCK_RECEIVES = 2 };
 
-/* The roles in an operation by Kineto's, NCCL's or MPI's name of it ("allreduce", "_allgather_base", "ncclAllReduce",
- * "MPI_Bcast", "send"); ROOT: the rank is the operation's root. 0: the name is not known, or such an operation does not
- * wait for certain: one that returns at once, or whose ranks may have no data for each other. */
-unsigned job_clock_roles(const char *operation, bool root);
-
-/* A rank's part in an operation. */
+/* A rank in an operation. */
 struct job_clock_member {
     uint32_t host;
-    unsigned roles;       /* JOB_CLOCK_GIVES | JOB_CLOCK_TAKES */
+    unsigned roles;       /* JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES */
     int64_t enter, leave; /* ns of the host's clock: of the kernel, or of the call where no GPU does it */
 };
 
@@ -87,15 +80,15 @@ struct job_clocks {
     uint32_t host_count;
     struct dense_map pair_ids; /* a << 32 | b, a < b -> pairs */
     ARRAY(struct clock_pair) pairs;
-    size_t buckets;                 /* of a pair at most */
-    ARRAY(struct clock_part) parts; /* of the operation at hand: one for each host */
+    size_t buckets;                    /* of a pair at most */
+    ARRAY(struct clock_entry) entries; /* of the operation at hand: one for each host */
 };
 
 /* What is known of a host while operations are added. */
 struct clock_host {
     bool seen;
     int64_t origin, last; /* its first time, which its times are relative to, and the latest of these */
-    uint32_t part;        /* index in `parts` + 1; 0: it has none */
+    uint32_t entry;       /* index in `entries` + 1; 0: it has none */
     uint32_t joined;      /* a host that pairs join it to; itself: it stands for all that are joined to it */
 };
 
@@ -103,8 +96,8 @@ struct clock_host {
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts);
 void job_clocks_release(struct job_clocks *clocks);
 
-/* One operation after another, and the parts of its ranks in any order. A part with roles 0, or that leaves before it
- * enters, is ignored. Return 0, or -1 after error(): no memory. */
+/* One operation after another, and the members of its ranks in any order. A member with roles 0, or that leaves before
+ * it enters, is ignored. Return 0, or -1 after error(): no memory. */
 void job_clocks_begin(struct job_clocks *clocks);
 int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member);
 int job_clocks_end(struct job_clocks *clocks);
@@ -125,13 +118,5 @@ static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t t
 
 /* How far a corrected TIME (of this clock) may be from the truth, ns; of a clock that is not known, 0. */
 double job_clock_uncertainty(const struct job_clock *clock, int64_t time);
-
-/* What the host's system says of its clock, as a clause for a clock that is not corrected: "its system says that it is
- * synchronised, wrong by at most 2.1 ms". Numbers as in a struct trace_clock; nothing if they are not known. */
-void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us);
-
-/* A sentence on the clock of HOST without a full stop, "clock of node7: 12.345 ms ahead of node0, drift +3.2 ppm;
- * corrected, ± 14 us (5123 operations)", or why nothing is shifted. It is what report and merge print. */
-void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Names of operations, and what is said of a clock.
+ * Compares the letters of names with a table, and writes offsets, drifts and uncertainties in units that suit them.
  */
-#include "analysis/job/job_clocks.h"
+#include "analysis/job/job_clocks_words.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 
 #include "common/buffer.h"
 #include "common/text.h"
+#include "analysis/job/job_clocks.h"
 
 #define WORD 40
 
@@ -39,7 +40,7 @@ static bool is_variant(const char *rest)
 
 unsigned job_clock_roles(const char *operation, bool root)
 {
-    enum { BOTH = JOB_CLOCK_GIVES | JOB_CLOCK_TAKES };
+    enum { BOTH = JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES };
     /* Those that return at once (MPI_Iallreduce) and those with sizes of each rank's own, which may be 0
      * (MPI_Alltoallv), are not here. */
     static const struct {
@@ -51,14 +52,14 @@ unsigned job_clock_roles(const char *operation, bool root)
         {"reducescatter", BOTH, BOTH},
         {"alltoall", BOTH, BOTH},
         {"barrier", BOTH, BOTH},
-        {"broadcast", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"bcast", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"scatter", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"reduce", JOB_CLOCK_TAKES, JOB_CLOCK_GIVES},
-        {"gather", JOB_CLOCK_TAKES, JOB_CLOCK_GIVES},
-        {"send", JOB_CLOCK_GIVES, JOB_CLOCK_GIVES},
-        {"isend", JOB_CLOCK_GIVES, JOB_CLOCK_GIVES},
-        {"recv", JOB_CLOCK_TAKES, JOB_CLOCK_TAKES},
+        {"broadcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"bcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"scatter", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"reduce", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"gather", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"send", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
+        {"isend", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
+        {"recv", JOB_CLOCK_RECEIVES, JOB_CLOCK_RECEIVES},
     };
     char letters[WORD];
     const char *word = plain_word(operation, letters);

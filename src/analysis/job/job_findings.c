@@ -1,3 +1,7 @@
+/*
+ * Joins the findings of the traces by rule, after stragglers, imbalance and hangs of the whole job have marked those
+ * that they explain.
+ */
 #include "analysis/job/job_findings.h"
 
 #include <stdio.h>
@@ -28,16 +32,16 @@ const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
     [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
 };
 
-/* A row: what is found of ranks of the whole job, or a finding of its traces: that of the rank where it costs most. */
+/* A row: a finding about ranks of the whole job, or the finding of a trace in which it costs most. */
 struct job_line {
     unsigned rule;
-    const struct job_finding *finding; /* the worst; of the whole job the one that is a part of it; NULL: none */
-    bool of_ranks;                     /* it is of the whole job, and has the next two */
+    const struct job_finding *finding; /* the worst finding; for the whole job, the one that it explains; NULL: none */
+    bool of_ranks;                     /* it is about the whole job, and has the next two */
     char text[FINDING_TEXT], advice[FINDING_TEXT];
-    int64_t ranks; /* that have it */
-    uint32_t rank; /* index of one; RANK_NONE: not known */
+    int64_t ranks; /* number of ranks that have it */
+    uint32_t rank; /* index of one of them; RANK_NONE: not known */
     int64_t cost, gain /* ns */, total, run;
-    int64_t weight; /* those with more come first */
+    int64_t weight; /* rows with more come first */
     size_t order;
 };
 
@@ -46,21 +50,21 @@ struct job_lines { /* as an ARRAY */
     size_t count, capacity;
     const struct job_whole *job;
     struct straggler_sum sum;
-    bool *explained; /* by index of job.findings: a straggler says it */
-    bool *is_late;   /* by index of ranks.items */
+    bool *explained; /* by index in job.findings: the row of a straggler explains it */
+    bool *is_late;   /* by index in ranks.items */
 };
 
 static int by_cost(const void *left, const void *right)
 {
     const struct job_line *a = left, *b = right;
-    /* What warming up takes says nothing about the steps of a long run. */
+    /* A warm-up comes last, because it does not matter for a long run. */
     return ORDER(finding_rules[b->rule]->urgent, finding_rules[a->rule]->urgent)
                ?: ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
                ?: ORDER(a->rule == FINDING_RULE_warm_up, b->rule == FINDING_RULE_warm_up)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->order, b->order);
 }
 
-/* A row about RANKS ranks of the whole job, one of which is RANK. */
+/* Adds a row about RANKS ranks of the whole job, one of which is RANK. */
 static struct job_line *add_line(struct job_lines *rows, unsigned rule, int64_t cost, int64_t ranks, uint32_t rank)
 {
     struct job_line *row = array_push(rows);
@@ -79,8 +83,8 @@ static struct job_line *add_line(struct job_lines *rows, unsigned rule, int64_t 
 
 /* --- ranks of the whole job --- */
 
-/* Takes the findings of the traces of these ranks that say the same. The most that the others have of one is usual. */
-static const struct job_finding *take_explained(struct job_lines *rows, const struct straggler *straggler)
+/* Marks the findings of these ranks that the straggler explains. What other ranks have of a finding, too, is usual. */
+static const struct job_finding *mark_explained(struct job_lines *rows, const struct straggler *straggler)
 {
     const struct job_whole *job = rows->job;
     const struct job_finding *worst = NULL;
@@ -110,7 +114,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
     if (!row)
         return -1;
     row->gain = straggler->gain;
-    row->finding = take_explained(rows, straggler);
+    row->finding = mark_explained(rows, straggler);
     memcpy(row->text, straggler->text, sizeof(row->text));
     memcpy(row->advice, straggler->advice, sizeof(row->advice));
     if (row->finding)
@@ -136,7 +140,7 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
     return 0;
 }
 
-/* What one trace says of it knows less. */
+/* Drops the findings of single traces about the hang, which know less. */
 static int add_hang(struct job_lines *rows, const struct job_whole *job)
 {
     const struct hang *hang = hang_worth_finding(&job->hangs);
@@ -174,7 +178,7 @@ static int64_t rank_of(const struct job_whole *job, uint32_t index)
     return index == RANK_NONE ? FIELD_ABSENT : job->ranks.items.items[index].rank;
 }
 
-/* When the process of a rank died: of crashes the first is the cause. INT64_MAX: not known. */
+/* When the process of a rank died, as the first crash is the cause of the others; INT64_MAX if it is not known. */
 static int64_t died_at(const struct job_whole *job, uint32_t index)
 {
     for (size_t i = 0; i < job->hangs.fronts.members.count; i++) {
@@ -186,22 +190,22 @@ static int64_t died_at(const struct job_whole *job, uint32_t index)
     return INT64_MAX;
 }
 
-/* A row for each rule. Those of a trace come one after another. */
+/* Adds a row for each rule. The findings of a trace are neighbours. */
 static int add_findings(struct job_lines *rows, const struct job_whole *job)
 {
-    uint32_t last[FINDING_RULE_COUNT] = {0}; /* number + 1 of the part that was counted last */
+    uint32_t last[FINDING_RULE_COUNT] = {0}; /* first_rank + 1 of the trace that was counted last */
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
         int64_t cost = rest_of(rows, one);
-        cost = cost > 0 ? cost : 0; /* a part may be damaged */
+        cost = cost > 0 ? cost : 0; /* a report may be damaged */
         bool left = cost >= job_findings_least(job) && cost >= one->run / 100 * FINDING_EXPOSED_PERCENT;
         if (rows->explained[i] || one->rule == FINDING_RULE_hang || (cost < one->cost && !left))
             continue;
         struct job_line *row = find_line(rows, one->rule);
         if (!row)
             return -1;
-        row->ranks += last[one->rule] == one->part + 1 ? 0 : one->ranks;
-        last[one->rule] = one->part + 1;
+        row->ranks += last[one->rule] == one->first_rank + 1 ? 0 : one->ranks;
+        last[one->rule] = one->first_rank + 1;
         sum_add(&row->total, cost);
         bool crash = one->rule == FINDING_RULE_crashed;
         int64_t order = crash ? died_at(job, one->rank) : rank_of(job, one->rank);
@@ -219,7 +223,7 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
 
 /* --- the table --- */
 
-/* "rank 3", or of a trace of several ranks "the worst trace" */
+/* Writes "rank 3", or "the worst trace" for a trace of several ranks. */
 static struct cell text_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
     const char *text = trace_text(&job->trace, line->finding->text);
@@ -241,7 +245,7 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
                         amount_time(line->total).text);
 }
 
-/* "train_step (train.py:31), at 431 ms, GPU 6, on node1" */
+/* Writes "train_step (train.py:31), at 431 ms, GPU 6, on node1". */
 static struct cell where_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
     const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
@@ -280,7 +284,7 @@ static struct job_moment moment_of(const struct job_whole *job, const struct job
     const struct job_finding *own = line->finding;
     for (size_t i = 0; !own && line->rank == RANK_NONE && i < job->findings.count; i++)
         own = job->findings.items[i].rule == line->rule ? &job->findings.items[i] : NULL;
-    return (struct job_moment){own ? own->rule : line->rule, own ? own->part : line->rank};
+    return (struct job_moment){own ? own->rule : line->rule, own ? own->first_rank : line->rank};
 }
 
 static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows)
@@ -302,7 +306,7 @@ int64_t job_findings_least(const struct job_whole *job)
     return share > FINDING_COST_NS ? share : FINDING_COST_NS;
 }
 
-/* By cost; but late ranks and stages come before what is left of exposed communication without them. */
+/* Sorts by cost, but late ranks and stages before the rest of exposed communication. */
 static void weigh(struct job_lines *rows)
 {
     int64_t rest = 0;

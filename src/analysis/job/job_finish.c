@@ -1,12 +1,18 @@
-/* After the last part: the clocks of the hosts, and who waited for whom: job_finish(). */
+/*
+ * Two walks over all operations: the first feeds the clocks of the hosts, the second adds the waits, with corrected
+ * times.
+ */
+#include "analysis/job/job_finish.h"
+
 #include "common/log.h"
 #include "common/lookup.h"
 #include "analysis/job/job.h"
+#include "analysis/job/job_clocks_words.h"
 #include "analysis/ranks/rank_times.h"
 
 /* --- hosts --- */
 
-/* The host of the rank of the lowest number comes first. */
+/* Lists the hosts. That of the rank with the lowest number comes first. */
 static int find_hosts(struct job_whole *job)
 {
     const struct rank *first = &job->ranks.items.items[0];
@@ -36,7 +42,7 @@ struct operations {
     bool no_memory;
 };
 
-/* Returns how many ranks took part in the next operation; 0: there is none, or no memory. */
+/* Reads the next operation. Returns the number of its ranks; 0 if there is none, or without memory. */
 static size_t next_operation(struct operations *operations)
 {
     operations->ranks.count = operations->index.count = 0;

@@ -1,8 +1,8 @@
 /*
  * Every process sends its host's name and a list of the traces in the directory to process 0, which shares them out:
  * each file to the process with the least bytes among those whose host has it. A process gets the names of its files,
- * makes a part of each and sends it. Process 0 keeps the parts as files and makes the report of them as of any parts,
- * in the order of names, so that the report is the same as that of the files in one place.
+ * writes a rank report of each and sends it. Process 0 stores the rank reports as files and makes the report of them as
+ * of any, in the order of names, so that the report is the same as that of the files in one place.
  */
 #include "analysis/job/job_mpi.h"
 
@@ -19,9 +19,10 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/memory.h"
-#include "analysis/job/job_part.h"
+#include "analysis/job/rank_report.h"
 #include "analysis/job/job_report.h"
 #include "analysis/job/mpi.h"
+#include "analysis/job/rank_report_write.h"
 #include "analysis/report.h"
 #include "trace/meaning/sources.h"
 
@@ -32,7 +33,7 @@ struct mpi_file {
     char name[NAME];
     uint64_t inode, size, time;
     char host[NAME]; /* "": not set */
-    int process;     /* that reads it */
+    int process;     /* the process that reads it */
     bool left_out;   /* JSON, but not a trace */
 };
 
@@ -45,12 +46,12 @@ struct sharing {
     const struct report_options *options;
     const char *directory;
     struct mpi mpi;
-    struct mpi_files files; /* of all processes, in process 0; else its own */
-    char parts[PATH];       /* process 0: a directory of its own */
+    struct mpi_files files; /* in process 0 of all processes; else its own */
+    char reports[PATH];     /* process 0: the directory of rank reports */
     bool failed;
 };
 
-/* --- what there is --- */
+/* --- files of all nodes --- */
 
 static bool is_trace(const char *name)
 {
@@ -105,7 +106,7 @@ static bool is_same(const struct mpi_file *a, const struct mpi_file *b)
     return strcmp(a->name, b->name) == 0 && a->inode == b->inode && a->size == b->size && a->time == b->time;
 }
 
-/* Of each file the process with the least to do of those that see it. */
+/* Assigns each file to the process with the least work of those that see it. */
 static int share_out(struct sharing *sharing)
 {
     struct mpi_files *files = &sharing->files;
@@ -157,7 +158,7 @@ static int receive_files(struct sharing *sharing, int from)
     return status;
 }
 
-/* Afterwards `files` of each process are those that it reads, and of process 0 all. */
+/* Sends each process the files that it reads. Process 0 keeps the list of all. */
 static void share(struct sharing *sharing)
 {
     sharing->failed |= list_own(sharing) < 0;
@@ -174,70 +175,70 @@ static void share(struct sharing *sharing)
         send_files(sharing, i, i);
 }
 
-/* --- parts --- */
+/* --- rank reports --- */
 
 #define LEFT_OUT (-2)
 
-/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, -1 after error(), or LEFT_OUT.
+/* Opens a file that is a rank report, or writes that of a trace. Returns its descriptor, -1 after error(), or LEFT_OUT.
  */
-static int make_part(const struct sharing *sharing, const struct mpi_file *file)
+static int open_report(const struct sharing *sharing, const struct mpi_file *file)
 {
     char path[PATH];
     snprintf(path, sizeof(path), "%s/%s", sharing->directory, file->name);
-    if (!job_part_is(path) && sources_is_trace(path) && !sources_seems_trace(path)) {
+    if (!rank_report_is(path) && sources_is_trace(path) && !sources_seems_trace(path)) {
         notice("'%s' is JSON but not a trace: left out", path);
         return LEFT_OUT;
     }
-    int part, status = job_part_open(sharing->options, job_part_sections(), path, &part);
-    if (status == JOB_PART_NONE)
+    int report, status = rank_report_open(sharing->options, rank_report_sections(), path, &report);
+    if (status == RANK_REPORT_NONE)
         status = error("'%s' has no ranks: a report by MPI is of the traces of a job's ranks", path);
-    if (status < 0 && part >= 0)
-        close(part);
-    return status < 0 ? -1 : part;
+    if (status < 0 && report >= 0)
+        close(report);
+    return status < 0 ? -1 : report;
 }
 
 #define PIECE ((size_t)4 << 20)
 
-/* Reads the next bytes of a part; zeros, once something failed: the other process waits for all. */
-static void read_piece(struct sharing *sharing, int part, char *piece, size_t length, uint64_t at)
+/* Reads the next bytes of a rank report; zeros after a failure, because the other process waits for all bytes. */
+static void read_block(struct sharing *sharing, int report, char *block, size_t length, uint64_t at)
 {
-    if (!sharing->failed && !file_read_at(part, piece, length, at)) {
+    if (!sharing->failed && !file_read_at(report, block, length, at)) {
         error("cannot read a part: %s", strerror(errno));
         sharing->failed = true;
     }
     if (sharing->failed)
-        memset(piece, 0, length);
+        memset(block, 0, length);
 }
 
-/* In place of the size of a part. */
-#define NO_PART UINT64_MAX
+/* Instead of the size of a rank report. */
+#define NO_REPORT UINT64_MAX
 #define PART_LEFT_OUT (UINT64_MAX - 1)
 
-static uint64_t part_size(int part)
+static uint64_t report_size(int report)
 {
     struct stat status;
-    if (part == LEFT_OUT)
+    if (report == LEFT_OUT)
         return PART_LEFT_OUT;
-    return part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
+    return report >= 0 && fstat(report, &status) == 0 ? (uint64_t)status.st_size : NO_REPORT;
 }
 
-/* The size of the part and its bytes. */
-static void send_part(struct sharing *sharing, const struct mpi_file *file, char *piece)
+/* Sends the size of the rank report and its bytes. */
+static void send_part(struct sharing *sharing, const struct mpi_file *file, char *block)
 {
-    int part = make_part(sharing, file);
-    uint64_t size = part_size(part);
+    int report = open_report(sharing, file);
+    uint64_t size = report_size(report);
     mpi_send(&sharing->mpi, 0, &size, sizeof(size));
-    sharing->failed |= size == NO_PART;
+    sharing->failed |= size == NO_REPORT;
     for (uint64_t at = 0; size < PART_LEFT_OUT && at < size; at += PIECE) {
         size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
-        read_piece(sharing, part, piece, length, at);
-        mpi_send(&sharing->mpi, 0, piece, length);
+        read_block(sharing, report, block, length, at);
+        mpi_send(&sharing->mpi, 0, block, length);
     }
-    if (part >= 0)
-        close(part);
+    if (report >= 0)
+        close(report);
 }
 
-static int write_piece(int file, const char *path, const char *bytes, size_t count)
+static int write_block(int file, const char *path, const char *bytes, size_t count)
 {
     for (size_t at = 0; at < count;) {
         ssize_t written = write(file, bytes + at, count - at);
@@ -248,40 +249,40 @@ static int write_piece(int file, const char *path, const char *bytes, size_t cou
     return 0;
 }
 
-static void part_path(const struct sharing *sharing, size_t number, char path[PATH + 32])
+static void report_path(const struct sharing *sharing, size_t number, char path[PATH + 32])
 {
-    snprintf(path, PATH + 32, "%s/%zu.gpr", sharing->parts, number);
+    snprintf(path, PATH + 32, "%s/%zu.gpr", sharing->reports, number);
 }
 
-/* Process 0: the part of file NUMBER, its own or that of another process, becomes a file. */
-static void keep_part(struct sharing *sharing, size_t number, char *piece)
+/* Process 0: stores the rank report of file NUMBER, its own or that of another process, as a file. */
+static void keep_part(struct sharing *sharing, size_t number, char *block)
 {
     struct mpi_file *file = &sharing->files.items[number];
     bool own = file->process == 0;
-    int part = own ? make_part(sharing, file) : -1;
-    uint64_t size = part_size(part);
+    int report = own ? open_report(sharing, file) : -1;
+    uint64_t size = report_size(report);
     if (!own)
         mpi_receive(&sharing->mpi, file->process, &size, sizeof(size));
     file->left_out = size == PART_LEFT_OUT;
     if (file->left_out)
         return;
     char path[PATH + 32];
-    part_path(sharing, number, path);
+    report_path(sharing, number, path);
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (to < 0)
         error("cannot write '%s': %s", path, strerror(errno));
-    sharing->failed |= size == NO_PART || to < 0;
-    for (uint64_t at = 0; size != NO_PART && at < size; at += PIECE) {
+    sharing->failed |= size == NO_REPORT || to < 0;
+    for (uint64_t at = 0; size != NO_REPORT && at < size; at += PIECE) {
         size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
         if (own)
-            read_piece(sharing, part, piece, length, at);
+            read_block(sharing, report, block, length, at);
         else
-            mpi_receive(&sharing->mpi, file->process, piece, length);
+            mpi_receive(&sharing->mpi, file->process, block, length);
         if (to >= 0 && !sharing->failed)
-            sharing->failed = write_piece(to, path, piece, length) < 0;
+            sharing->failed = write_block(to, path, block, length) < 0;
     }
-    if (part >= 0)
-        close(part);
+    if (report >= 0)
+        close(report);
     if (to >= 0)
         close(to);
 }
@@ -293,19 +294,19 @@ static int report(struct sharing *sharing, struct buffer *out)
     size_t all = sharing->files.count, count = 0;
     struct report_options options = *sharing->options;
     struct {
-        char part[PATH + 32], file[PATH + NAME];
+        char report[PATH + 32], file[PATH + NAME];
     } *texts = calloc(all + 1, sizeof(*texts));
     const char **paths = calloc(2 * all + 1, sizeof(*paths)), **names = paths ? paths + all : NULL;
     int status = texts && paths ? 0 : error_no_memory("a report of a job");
     bool are_traces = true;                      /* and can be read here */
-    options.filter = (struct filter_options){0}; /* the parts were made with it */
+    options.filter = (struct filter_options){0}; /* the rank reports were made with it */
     for (size_t i = 0; i < all && status == 0; i++) {
         const char *name = sharing->files.items[i].name;
         if (sharing->files.items[i].left_out)
             continue;
-        part_path(sharing, i, texts[count].part);
+        report_path(sharing, i, texts[count].report);
         snprintf(texts[count].file, sizeof(texts[count].file), "%s/%s", sharing->directory, name);
-        paths[count] = texts[count].part;
+        paths[count] = texts[count].report;
         names[count] = texts[count].file;
         are_traces &= strcmp(name + strlen(name) - strlen(".gpr"), ".gpr") != 0 && access(names[count], R_OK) == 0;
         count++;
@@ -321,46 +322,46 @@ static int report(struct sharing *sharing, struct buffer *out)
     return status;
 }
 
-/* Its own files come first, so that other processes work meanwhile. */
-static int gather(struct sharing *sharing, char *piece, struct buffer *out)
+/* Process 0 reads its own files first, while other processes work. */
+static int gather(struct sharing *sharing, char *block, struct buffer *out)
 {
-    snprintf(sharing->parts, sizeof(sharing->parts), "%s/gputrace-parts-XXXXXX", temporary_directory());
-    if (!mkdtemp(sharing->parts)) {
+    snprintf(sharing->reports, sizeof(sharing->reports), "%s/gputrace-parts-XXXXXX", temporary_directory());
+    if (!mkdtemp(sharing->reports)) {
         error("cannot make a directory in '%s': %s", temporary_directory(), strerror(errno));
         sharing->failed = true;
     }
     for (unsigned others = 0; others < 2; others++)
         for (size_t i = 0; i < sharing->files.count; i++)
             if ((sharing->files.items[i].process != 0) == others)
-                keep_part(sharing, i, piece);
+                keep_part(sharing, i, block);
     int status = -1;
     if (!sharing->failed)
         status = report(sharing, out);
     char path[PATH + 32];
     for (size_t i = 0; i < sharing->files.count; i++) {
-        part_path(sharing, i, path);
+        report_path(sharing, i, path);
         unlink(path);
     }
-    rmdir(sharing->parts);
+    rmdir(sharing->reports);
     return status;
 }
 
 int job_mpi_report(const struct report_options *options, const char *directory, struct buffer *out)
 {
     struct sharing sharing = {.options = options, .directory = directory};
-    char *piece = malloc(PIECE);
-    int status = piece ? mpi_begin(&sharing.mpi) : error_no_memory("a report of a job");
+    char *block = malloc(PIECE);
+    int status = block ? mpi_begin(&sharing.mpi) : error_no_memory("a report of a job");
     if (status < 0) {
-        free(piece);
+        free(block);
         return status;
     }
     share(&sharing);
     if (sharing.mpi.rank == 0)
-        status = gather(&sharing, piece, out);
+        status = gather(&sharing, block, out);
     for (size_t i = 0; sharing.mpi.rank > 0 && i < sharing.files.count; i++)
-        send_part(&sharing, &sharing.files.items[i], piece);
+        send_part(&sharing, &sharing.files.items[i], block);
     mpi_end(&sharing.mpi);
     array_release(&sharing.files);
-    free(piece);
+    free(block);
     return sharing.failed ? -1 : status;
 }

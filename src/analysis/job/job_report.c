@@ -1,3 +1,7 @@
+/*
+ * Writes the rank reports of several traces at once to temporary files, adds them one by one, and writes the tables. A
+ * page also reads the traces of the ranks that findings are about.
+ */
 #include "analysis/job/job_report.h"
 
 #include <errno.h>
@@ -13,7 +17,9 @@
 #include "analysis/engine/findings.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
+#include "analysis/job/job_finish.h"
 #include "analysis/job/job_tables.h"
+#include "analysis/job/rank_report_write.h"
 #include "analysis/render/page_charts.h"
 #include "analysis/selection/filter.h"
 #include "analysis/ranks/rank_times.h"
@@ -21,25 +27,25 @@
 #include "analysis/report.h"
 #include "trace/held_messages.h"
 
-/* Traces that are read at once, each in bounded memory of its own. */
+/* So many traces are read at once, each in bounded memory of its own. */
 #define AT_ONCE 4
 
 struct reducing {
     const struct report_options *options;
     struct report_options own; /* of each trace */
-    uint64_t sections;         /* whose rows are wanted */
+    uint64_t sections;         /* the sections whose rows are wanted */
     const char *const *paths;
-    const char *const *names; /* of the files, in messages: where PATHS were made of them */
+    const char *const *names; /* of the files that PATHS were made of, for messages */
     struct part_slot {
-        int file;   /* of the part; -1: none */
-        int status; /* what job_part_open() returned */
+        int file;   /* of the rank report; -1: none */
+        int status; /* the result of rank_report_open() */
         struct buffer messages;
     } *slots;
-    struct buffer messages; /* of the traces that were taken, which are not printed if each gets its own report */
+    struct buffer messages; /* of the traces that were added; not printed if each gets its own report */
     struct filter_missed missed;
     struct job_whole job;
-    bool any_part; /* a file is a part: it cannot be reported otherwise */
-    bool other;    /* a file is not of this job */
+    bool any_report; /* a file is a rank report, which only a job can show */
+    bool other;      /* a file is not of this job */
 };
 
 /* Standard input and pipes can be read only once. */
@@ -49,38 +55,38 @@ static bool is_read_once(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
-/* --- parts --- */
+/* --- rank reports --- */
 
 static void open_part(struct reducing *reducing, const char *path, struct part_slot *slot)
 {
     slot->messages.length = 0;
     messages_hold(&slot->messages);
-    slot->status = job_part_open(&reducing->own, reducing->sections, path, &slot->file);
+    slot->status = rank_report_open(&reducing->own, reducing->sections, path, &slot->file);
     messages_hold(NULL);
 }
 
 static int error_other(const struct reducing *reducing, const char *path)
 {
     const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
-    if (!reducing->any_part && path != reducing->names[0])
+    if (!reducing->any_report && path != reducing->names[0])
         notice("each trace has its own report: '%s' is not of the job of '%s': %s", path, reducing->names[0], why);
-    return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
+    return reducing->any_report ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 
-static int take_part(struct reducing *reducing, const char *path, struct part_slot *slot)
+static int add_report(struct reducing *reducing, const char *path, struct part_slot *slot)
 {
-    struct job_part part = {0};
+    struct rank_report report = {0};
     int status = slot->status;
     buffer_bytes(&reducing->messages, slot->messages.data ? slot->messages.data : "", slot->messages.length);
     if (status == 0)
-        status = job_part_read(&part, slot->file, path);
+        status = rank_report_read(&report, slot->file, path);
     if (status == 0)
-        status = job_add(&reducing->job, &part, path);
-    const char *missing = status == 0 ? interned(&part.ranks.texts, part.info.missing) : "";
+        status = job_add(&reducing->job, &report, path);
+    const char *missing = status == 0 ? interned(&report.ranks.texts, report.info.missing) : "";
     if (*missing)
         filter_missing(&reducing->missed, "%s", missing);
     reducing->other |= status > 0;
-    job_part_release(&part);
+    rank_report_release(&report);
     if (slot->file >= 0)
         close(slot->file);
     slot->file = -1;
@@ -94,19 +100,19 @@ static int make(void *context, size_t piece, unsigned slot, unsigned worker)
     return 0;
 }
 
-static int take(void *context, size_t piece, unsigned slot)
+static int add_file(void *context, size_t piece, unsigned slot)
 {
     struct reducing *reducing = context;
-    return take_part(reducing, reducing->names[piece + 1], &reducing->slots[slot]);
+    return add_report(reducing, reducing->names[piece + 1], &reducing->slots[slot]);
 }
 
-/* The first file says whether there is a job at all. */
+/* Adds the files, unless the first shows that there is no job. */
 static int add_first(struct reducing *reducing)
 {
     struct part_slot *slot = &reducing->slots[0];
     open_part(reducing, reducing->paths[0], slot);
-    reducing->other = slot->status < 0 && !reducing->any_part;
-    return take_part(reducing, reducing->names[0], slot);
+    reducing->other = slot->status < 0 && !reducing->any_report;
+    return add_report(reducing, reducing->names[0], slot);
 }
 
 static int add_all(struct reducing *reducing, size_t count)
@@ -114,7 +120,7 @@ static int add_all(struct reducing *reducing, size_t count)
     const struct report_options *options = reducing->options;
     unsigned workers = options->namer ? 1 : ordered_loop_workers(options->workers, AT_ONCE);
     struct ordered_loop loop = {
-        .count = count - 1, .workers = workers, .make = make, .take = take, .context = reducing};
+        .count = count - 1, .workers = workers, .make = make, .take = add_file, .context = reducing};
     unsigned slots = ordered_loop_slots(workers);
     reducing->slots = calloc(slots, sizeof(*reducing->slots));
     reducing->own = *options;
@@ -139,7 +145,7 @@ static int add_all(struct reducing *reducing, size_t count)
 
 /* --- the moments of the findings, for a page --- */
 
-/* In TRACE, which is that of a rank. */
+/* Finds the moment in TRACE, the trace of a rank. */
 static struct finding_place place_of(const struct job_whole *job, const struct job_moment *moment,
                                      const struct trace *trace)
 {
@@ -152,7 +158,7 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
             return findings->items.items[i].place;
     if (rank->worst_at == FIELD_ABSENT)
         return place;
-    /* The clock's correction is small: what it is at the corrected time is what it was before. */
+    /* The correction of a clock changes so slowly that it is taken at the corrected time. */
     place.until = job_clock_correct(clock, rank->worst_at);
     place.until = difference_of(rank->worst_at, difference_of(place.until, rank->worst_at));
     place.until = difference_of(place.until, trace->base > 0 && job->base > 0 ? trace->base - job->base : 0);
@@ -163,7 +169,7 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
     return place;
 }
 
-/* Reads the trace of the rank once more: it may be gone since the part was made. */
+/* Reads the trace of the rank once more: it may be gone since its rank report was written. */
 static void write_window(struct page *page, const struct job_whole *job, const struct job_moment *moment)
 {
     struct report_options own = *job->trace.options;
@@ -204,7 +210,7 @@ static void write_windows(void *context, struct page *page)
 
 /* --- the report --- */
 
-/* Without a choice, tables for people have the sections that a report has, and those that a job is about. */
+/* The sections of tables for people, if none are chosen: the usual ones, and those about a job. */
 static uint64_t wanted_sections(const struct report_options *options)
 {
     uint64_t wanted = options->sections ? options->sections : ~UINT64_C(0), all = job_tables_sections();
@@ -244,23 +250,23 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     return included < 0 ? error_no_memory("findings") : included ? REPORT_FAILED_ON : 0;
 }
 
-/* Whether they may be traces of a job, or parts. */
-static bool may_be_job(const struct report_options *options, const char *const *paths, size_t count, bool *any_part)
+/* Whether the files may be traces of a job, or rank reports. */
+static bool may_be_job(const struct report_options *options, const char *const *paths, size_t count, bool *any_report)
 {
     bool once = false;
-    *any_part = false;
+    *any_report = false;
     for (size_t i = 0; i < count; i++) {
         once |= is_read_once(paths[i]);
-        *any_part |= job_part_is(paths[i]);
+        *any_report |= rank_report_is(paths[i]);
     }
-    return *any_part || (count > 1 && !once && !options->has_snapshot);
+    return *any_report || (count > 1 && !once && !options->has_snapshot);
 }
 
 int job_report_check(const struct report_options *options, const char *const *paths, size_t count)
 {
     const struct report_columns columns = job_tables_columns();
-    bool rows = wanted_sections(options) & job_part_sections();
-    bool job = count > 1 || (count == 1 && job_part_is(paths[0]));
+    bool rows = wanted_sections(options) & rank_report_sections();
+    bool job = count > 1 || (count == 1 && rank_report_is(paths[0]));
     return report_check(options, &columns, rows && job ? 1 : 0);
 }
 
@@ -268,11 +274,11 @@ static int report_job(struct reducing *reducing, size_t count, struct buffer *ou
 {
     const struct report_options *options = reducing->options;
     uint64_t wanted = wanted_sections(options);
-    reducing->sections = wanted & job_part_sections();
+    reducing->sections = wanted & rank_report_sections();
     job_init(&reducing->job, options);
     buffer_init_memory(&reducing->messages);
     int status = add_all(reducing, count);
-    bool none = reducing->other && !reducing->any_part;
+    bool none = reducing->other && !reducing->any_report;
     if (!none && reducing->messages.length > 0)
         log_write(reducing->messages.data, reducing->messages.length);
     status = status ?: filter_missed_print(&reducing->missed, count) ?: job_tables_check(options, wanted);
@@ -289,9 +295,9 @@ static int report_job(struct reducing *reducing, size_t count, struct buffer *ou
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
     struct reducing reducing = {.options = options, .paths = paths, .names = paths};
-    if (!may_be_job(options, paths, count, &reducing.any_part))
+    if (!may_be_job(options, paths, count, &reducing.any_report))
         return JOB_REPORT_NONE;
-    if (reducing.any_part && filter_wanted(&options->filter))
+    if (reducing.any_report && filter_wanted(&options->filter))
         return error("a part of a job cannot be filtered: use the filters with report --partial");
     return report_job(&reducing, count, out);
 }
@@ -299,7 +305,7 @@ int job_report_files(const struct report_options *options, const char *const *pa
 int job_report_parts(const struct report_options *options, const char *const *paths, const char *const *names,
                      bool are_traces, size_t count, struct buffer *out)
 {
-    struct reducing reducing = {.options = options, .paths = paths, .names = names, .any_part = !are_traces};
+    struct reducing reducing = {.options = options, .paths = paths, .names = names, .any_report = !are_traces};
     return report_job(&reducing, count, out);
 }
 
@@ -308,8 +314,8 @@ int job_report_part(const struct report_options *options, const char *path, cons
     int file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)
         return error("cannot write '%s': %s", output, strerror(errno));
-    int status = job_part_make(options, job_part_sections(), path, file, false);
-    if (status == JOB_PART_NONE)
+    int status = rank_report_write(options, rank_report_sections(), path, file, false);
+    if (status == RANK_REPORT_NONE)
         status = error("'%s' has no ranks: a part is of a trace of a job's ranks", path);
     if (close(file) != 0 && status == 0)
         status = error("cannot write '%s': %s", output, strerror(errno));

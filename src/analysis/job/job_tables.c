@@ -1,3 +1,6 @@
+/*
+ * Tables of the whole job: its own facts, and rows of the traces' sections with sums and extremes over the ranks.
+ */
 #include "analysis/job/job_tables.h"
 
 #include <stdio.h>
@@ -9,6 +12,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/job/job.h"
+#include "analysis/job/job_clocks_words.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/comparable.h"
@@ -24,7 +28,7 @@
 
 uint64_t job_tables_sections(void)
 {
-    return OWN | job_part_sections();
+    return OWN | rank_report_sections();
 }
 
 /* --- the job as a whole --- */
@@ -133,7 +137,7 @@ static int fill_overview(struct table *table, const struct job_whole *job)
                ?: add_gpus(table, job)
                ?: add_fact(table, "Ranks", count)
                ?: add_fact(table, "Hosts", table_format(table, "%zu", job->hosts.count))
-               ?: add_fact(table, "Traces", table_format(table, "%lld", (long long)job->parts))
+               ?: add_fact(table, "Traces", table_format(table, "%lld", (long long)job->reports))
                ?: add_clocks(table, job);
 }
 

@@ -1,3 +1,6 @@
+/*
+ * Loads the MPI library of the launcher; its handles are those of Open MPI's or MPICH's ABI.
+ */
 #include "analysis/job/mpi.h"
 
 #include <dlfcn.h>

@@ -6,16 +6,17 @@
  */
 #include "analysis/memory/section_memory.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
 #include "analysis/base/levels.h"
 #include "analysis/engine/heap.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
 
-#include "common/buffer.h"
-#include <string.h>
-#include <stdlib.h>
-#include <stdint.h>
-#include <stdbool.h>
 enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
 
 struct memory_key {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/job/job_clocks.h"
+#include "analysis/job/job_clocks_words.h"
 #include "common/buffer.h"
 
 #define SECOND INT64_C(1000000000)
@@ -208,8 +209,8 @@ UNIT_TEST(ends_that_are_a_networks_delay_apart_do_not_mislead)
         double time = i * 100 * MILLISECOND, a = time + (i % 3 == 0 ? LATE : 0), b = time + (i % 3 == 0 ? 0 : LATE);
         double noise = between(10 * MICROSECOND, 50 * MICROSECOND);
         job_clocks_begin(&job.clocks);
-        member(0, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, a, fmax(a, b + DELAY) + noise);
-        member(PER_HOST, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, b, fmax(b, a + DELAY) + noise);
+        member(0, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, a, fmax(a, b + DELAY) + noise);
+        member(PER_HOST, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, b, fmax(b, a + DELAY) + noise);
         assert_int_equal(job_clocks_end(&job.clocks), 0);
     }
     check_found(100 * MICROSECOND);
@@ -283,8 +284,8 @@ UNIT_TEST(operations_that_were_matched_wrongly_are_left_out_and_counted)
             continue;
         }
         job_clocks_begin(&job.clocks);
-        member(0, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, time, time + MILLISECOND);
-        member(PER_HOST, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, time + 100 * MILLISECOND, time + 101 * MILLISECOND);
+        member(0, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, time, time + MILLISECOND);
+        member(PER_HOST, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, time + 100 * MILLISECOND, time + 101 * MILLISECOND);
         assert_int_equal(job_clocks_end(&job.clocks), 0);
     }
     check_found(20 * MICROSECOND);
@@ -299,8 +300,8 @@ UNIT_TEST(hosts_whose_operations_contradict_each_other_are_not_shifted)
     for (int i = 0; i < 600; i++) {
         double time = i * 100 * MILLISECOND, shift = between(-40 * MILLISECOND, 40 * MILLISECOND);
         job_clocks_begin(&job.clocks);
-        member(0, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, time, time + MILLISECOND);
-        member(PER_HOST, JOB_CLOCK_GIVES | JOB_CLOCK_TAKES, time + shift, time + shift + MILLISECOND);
+        member(0, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, time, time + MILLISECOND);
+        member(PER_HOST, JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES, time + shift, time + shift + MILLISECOND);
         assert_int_equal(job_clocks_end(&job.clocks), 0);
     }
     assert_int_equal(job_clocks_solve(&job.clocks), 0);
@@ -370,8 +371,8 @@ UNIT_TEST(parts_that_say_nothing_are_ignored)
     begin(2, 65);
     job_clocks_begin(&job.clocks);
     member(0, 0, 0, 10);
-    member(PER_HOST, JOB_CLOCK_GIVES, 10, 5);
-    member(7 * PER_HOST, JOB_CLOCK_GIVES, 0, 5); /* a host that there is not */
+    member(PER_HOST, JOB_CLOCK_SENDS, 10, 5);
+    member(7 * PER_HOST, JOB_CLOCK_SENDS, 0, 5); /* a host that there is not */
     assert_int_equal(job_clocks_end(&job.clocks), 0);
     assert_int_equal(job.clocks.operations, 0);
     assert_int_equal(job_clocks_solve(&job.clocks), 0);
@@ -427,7 +428,7 @@ UNIT_TEST(a_job_of_one_host_has_nothing_to_find)
 
 UNIT_TEST(who_waits_for_whom_is_known_by_the_name)
 {
-    enum { BOTH = JOB_CLOCK_GIVES | JOB_CLOCK_TAKES };
+    enum { BOTH = JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES };
     static const struct {
         const char *name;
         unsigned root, others;
@@ -440,14 +441,14 @@ UNIT_TEST(who_waits_for_whom_is_known_by_the_name)
         {"ncclAllReduce", BOTH, BOTH},
         {"ncclReduceScatter", BOTH, BOTH},
         {"MPI_Barrier", BOTH, BOTH},
-        {"MPI_Bcast", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"broadcast", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"_reduce_oop", JOB_CLOCK_TAKES, JOB_CLOCK_GIVES},
-        {"gather", JOB_CLOCK_TAKES, JOB_CLOCK_GIVES},
-        {"scatter", JOB_CLOCK_GIVES, JOB_CLOCK_TAKES},
-        {"ncclSend", JOB_CLOCK_GIVES, JOB_CLOCK_GIVES},
-        {"recv", JOB_CLOCK_TAKES, JOB_CLOCK_TAKES},
-        {"MPI_Isend", JOB_CLOCK_GIVES, JOB_CLOCK_GIVES},
+        {"MPI_Bcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"broadcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"_reduce_oop", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"gather", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"scatter", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"ncclSend", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
+        {"recv", JOB_CLOCK_RECEIVES, JOB_CLOCK_RECEIVES},
+        {"MPI_Isend", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
         {"MPI_Irecv", 0, 0},
         {"MPI_Iallreduce", 0, 0},
         {"all_to_allv", 0, 0},

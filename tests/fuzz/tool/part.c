@@ -13,7 +13,7 @@
 #include "tests/fuzz/tool/scene.h"
 
 #include "analysis/job/job_report.h"
-#include "analysis/job/part_format.h"
+#include "analysis/job/rank_report_format.h"
 #include "analysis/report.h"
 #include "common/buffer.h"
 
@@ -56,9 +56,9 @@ static const char *make_part(const char *name, int first, char *path, size_t siz
 }
 
 /* Where block NUMBER of the part is; false: it has no records. */
-static bool find_block(const uint8_t *part, size_t size, uint32_t number, struct part_head *head, size_t *at)
+static bool find_block(const uint8_t *part, size_t size, uint32_t number, struct rank_report_head *head, size_t *at)
 {
-    for (*at = PART_MAGIC_BYTES; *at + sizeof(*head) <= size; *at += head->count * head->record) {
+    for (*at = RANK_REPORT_MAGIC_BYTES; *at + sizeof(*head) <= size; *at += head->count * head->record) {
         memcpy(head, part + *at, sizeof(*head));
         *at += sizeof(*head);
         if (head->block == number)
@@ -69,9 +69,9 @@ static bool find_block(const uint8_t *part, size_t size, uint32_t number, struct
 
 static void change_part(uint8_t *part, size_t size, const uint8_t change[4])
 {
-    struct part_head head;
+    struct rank_report_head head;
     size_t at;
-    if (!find_block(part, size, change[0] % PART_BLOCK_COUNT, &head, &at))
+    if (!find_block(part, size, change[0] % RANK_REPORT_BLOCK_COUNT, &head, &at))
         return;
     int64_t value = values[change[3] % VALUE_COUNT];
     size_t bytes = value == (int32_t)value || value == (int64_t)(uint32_t)value ? 4 : 8;
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int file = open(make_part("real.gpr", 0, part_path, sizeof(part_path)), O_RDONLY | O_CLOEXEC);
     ssize_t length = read(file, part, sizeof(part));
     close(file);
-    FUZZ_HOLDS(length > PART_MAGIC_BYTES && (size_t)length < sizeof(part));
+    FUZZ_HOLDS(length > RANK_REPORT_MAGIC_BYTES && (size_t)length < sizeof(part));
     if (size == 0)
         return 0;
     for (size_t i = 1; i + 4 <= size && i < SCENE_RECIPE_MOST; i += 4)

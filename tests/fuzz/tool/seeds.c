@@ -10,8 +10,8 @@
 
 #include <cupti_activity.h>
 
-#include "analysis/job/job_part.h"
-#include "analysis/job/part_format.h"
+#include "analysis/job/rank_report.h"
+#include "analysis/job/rank_report_format.h"
 #include "tests/fuzz/tool/scene.h"
 #include "tests/trace/meaning/make_spool.h"
 #include "trace/event.h"
@@ -480,7 +480,7 @@ static void write_part_recipes(const char *target)
 {
     static const size_t records[] = {
 #define BLOCK(constant, type) sizeof(type),
-        PART_BLOCKS(BLOCK)
+        RANK_REPORT_BLOCKS(BLOCK)
 #undef BLOCK
     };
     for (unsigned block = 0; block < PART_TEXTS; block++)
