@@ -34,6 +34,7 @@ for_torch() { # YES-OR-NO BLOCK...
     examples_run "${blocks[@]}"
 }
 
+# bats test_tags=long
 @test "every command, session and piece of C in the man pages' EXAMPLES runs" {
     plain
     local page

@@ -466,9 +466,12 @@ P
     words=()
     while /bin/true "${words[@]}" "$word" 2>/dev/null; do words+=("$word"); done
     [ ${#words[@]} -gt 5 ] || skip "no limit was found"
-    one=$word
-    while [ -n "$one" ] && ! /bin/true "${words[@]}" "$one" 2>/dev/null; do one=${one:0:$((${#one} - 300))}; done
-    words+=("${one:0:$((${#one} - 400))}") # for the launcher's own arguments
+    local fits=0 many=${#word} # so many letters more fit, so many do not
+    while [ $((many - fits)) -gt 300 ]; do
+        one=$(((fits + many) / 2))
+        if /bin/true "${words[@]}" "${word:0:one}" 2>/dev/null; then fits=$one; else many=$one; fi
+    done
+    words+=("${word:0:$((fits - 400))}") # for the launcher's own arguments
     run -0 --separate-stderr "$gputrace" run -o huge.json /bin/true "${words[@]}"
     [[ $stderr = *"ran without being traced: arguments and environment leave no space"* ]]
     INPUT= unharmed -- "$programs/plain" 8 "${words[@]:0:3}"
