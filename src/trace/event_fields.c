@@ -1,4 +1,5 @@
-/* Copies, packs and translates events as plain fields. A table says which field of the struct holds which argument. */
+/* Begins, completes and translates events as plain fields: the table of arguments says where each category has which.
+ */
 #include "trace/event_fields.h"
 
 #include <ctype.h>

@@ -273,8 +273,9 @@ static inline int64_t trace_event_device(const struct event_fields *event)
 /* The stream of a GPU's event: its argument's, else its row's number. FIELD_ABSENT: neither is known. */
 static inline int64_t trace_event_stream(const struct event_fields *event)
 {
-    if (event_gpu(event)->stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
-        return event_gpu(event)->stream;
+    int64_t stream = event_gpu(event)->stream;
+    if (stream != FIELD_ABSENT || event_id_is_text(event->thread) || trace_in_extra_row(event))
+        return stream;
     return event_id_value(event->thread);
 }
 
@@ -301,6 +302,7 @@ static inline bool event_take_number(const struct arg *arg, int64_t *number)
     case ARG_TYPE_U64:
     case ARG_TYPE_HEX: *number = event_unsigned(arg->u64, *number); return true;
     case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
+    case ARG_TYPE_REAL:
     case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
     case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
     case ARG_TYPE_TRUE: *number = 1; return true;

@@ -2,8 +2,8 @@
  * The analysis as a sink: threads that write pieces put the events' fields into batches (event_batch.h), whose
  * addresses are what a piece's buffer holds.
  *
- * What a name means is looked up once for each piece, by its address; and so are arguments that many events share.
- * Where JSON alone says what an argument means, the event is written as JSON and parsed.
+ * What a name means is looked up once for each piece, by its address; and so are arguments that many events share. An
+ * argument that is a value of JSON, of whatever form, is read as a reader of JSON would.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,15 +26,14 @@
 struct pattern {
     uint32_t list; /* 0: none */
     enum category category;
-    bool needs_json;
     struct event_fields event;
 };
 
 /* Of a piece, or of the whole. */
 struct fields_writer {
-    struct record_texts texts; /* as the events have them, or as they are parsed of JSON */
+    struct record_texts texts; /* of the events */
     struct pattern *patterns;  /* NULL: none yet */
-    struct parser parser;
+    struct buffer json, plain; /* in memory: an argument as JSON, and its texts without escapes */
     struct event_batch *batch; /* the last one in the sink's buffer; NULL: none yet */
 };
 
@@ -49,7 +48,8 @@ static struct fields_writer *state_of(struct sink *sink)
         record_fail(sink->buffer);
         return NULL;
     }
-    parser_init(&writer->parser, &writer->texts.texts);
+    buffer_init_memory(&writer->json);
+    buffer_init_memory(&writer->plain);
     return writer;
 }
 
@@ -97,7 +97,8 @@ static void release(struct sink *sink)
 {
     struct fields_writer *writer = sink->state;
     if (writer) {
-        parser_release(&writer->parser);
+        buffer_release(&writer->json);
+        buffer_release(&writer->plain);
         interner_release(&writer->texts.texts);
         free(writer->patterns);
     }
@@ -105,8 +106,7 @@ static void release(struct sink *sink)
     sink->state = NULL;
 }
 
-/* --- arguments. False: JSON alone says what the argument means, so that the event must be read as JSON. What is not a
- * number leaves the field as it is. --- */
+/* --- arguments. False: the argument must be read as JSON. What is not a number leaves the field as it is. --- */
 
 static inline bool take_triple(const struct arg *arg, int64_t triple[3])
 {
@@ -143,31 +143,56 @@ static bool take_shapes(struct fields_writer *writer, const struct arg *arg, uin
 {
     struct shapes shapes;
     if (arg->type != ARG_TYPE_RAW)
-        return arg->type != ARG_TYPE_JSON;
+        return arg->type != ARG_TYPE_JSON && arg->type != ARG_TYPE_SIZE3;
     if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
         return false;
     *text = put_text(writer, shapes.text, shapes.length);
     return true;
 }
 
-static bool take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event);
+/* Reads the members that the argument is in JSON; what is not JSON is passed over. */
+static void take_json(struct fields_writer *writer, const struct arg *arg, struct event_fields *event)
+{
+    static const char padding[FAST_PATH_PADDING];
+    struct json_text key, value;
+    struct json_fault fault;
+    writer->json.length = writer->plain.length = 0;
+    buffer_char(&writer->json, '{');
+    chrome_json_put_arg(&writer->json, arg);
+    buffer_char(&writer->json, '}');
+    size_t length = writer->json.length;
+    buffer_bytes(&writer->json, padding, sizeof(padding));
+    bool failed = !buffer_reserve(&writer->plain, 4 * length) || writer->json.failure;
+    if (!failed && json_check(writer->json.data, length, &fault)) {
+        const char *at = writer->json.data + 1, *end = writer->json.data + length;
+        while (json_member(&at, end, &key, &value)) {
+            const struct arg_field *field = arg_field_find(key.at, key.length, (enum category)event->category);
+            failed |= field && !event_read_field(value, field, &writer->texts.texts, &writer->plain, event);
+        }
+    }
+    record_texts_write(&writer->texts, &writer->batch->records);
+    if (failed)
+        record_fail(&writer->batch->records);
+}
+
+static void take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event);
 
 /* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
 static bool take_other(struct fields_writer *writer, const struct arg *arg, struct event_fields *event)
 {
-    if (arg->type == ARG_TYPE_LIST)
-        return arg->list->number != 0 || take_args(writer, arg->list->items, arg->list->count, event);
+    if (arg->type == ARG_TYPE_LIST && arg->list->number == 0)
+        take_args(writer, arg->list->items, arg->list->count, event);
     if (arg->key == ARG_FROM && event->category == CATEGORY_GPU_USER_ANNOTATION && arg->type == ARG_TYPE_TEXT &&
         json_is((struct json_text){arg->text, arg->length}, DEVICE_RANGE_WORD))
         event->category = CATEGORY_DEVICE_RANGE;
     return arg->type != ARG_TYPE_MEMBERS;
 }
 
-static bool take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event)
+static void take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event)
 {
-    bool taken = true;
-    for (const struct arg *arg = args; arg < args + count && taken; arg++) {
+    for (const struct arg *arg = args; arg < args + count; arg++) {
         const struct arg_field *field = &arg_fields[arg->key];
+        bool taken = true;
         if (field->type != FIELD_NONE && !category_in(event->category, field->categories))
             continue;
         void *place = (char *)event + field->offset;
@@ -178,8 +203,9 @@ static bool take_args(struct fields_writer *writer, const struct arg *args, size
         case FIELD_SHAPES: taken = take_shapes(writer, arg, place); break;
         case FIELD_NONE: taken = take_other(writer, arg, event); break;
         }
+        if (!taken)
+            take_json(writer, arg, event);
     }
-    return taken;
 }
 
 /* NULL without memory. */
@@ -195,13 +221,13 @@ static const struct pattern *pattern_of(struct fields_writer *writer, const stru
         pattern->list = list->number;
         pattern->category = category;
         event_begin(&pattern->event, category);
-        pattern->needs_json = !take_args(writer, list->items, list->count, &pattern->event);
+        take_args(writer, list->items, list->count, &pattern->event);
     }
     return pattern;
 }
 
-/* Makes EVENT one of CATEGORY without fields, but for those of a numbered list. False: it must be read as JSON. */
-static inline bool begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
+/* Makes EVENT one of CATEGORY without fields, but for those of a numbered list. */
+static inline void begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
                                enum category category)
 {
     const struct pattern *pattern = NULL;
@@ -212,7 +238,6 @@ static inline bool begin_event(struct fields_writer *writer, struct event_fields
         event_copy(event, &pattern->event);
     else
         event_begin(event, category);
-    return !pattern || !pattern->needs_json;
 }
 
 /* --- events --- */
@@ -234,50 +259,14 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
     event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
 }
 
-/* TEXT: events of JSON with ',' between them, as chrome_json writes them. */
-static void put_parsed(struct sink *sink, struct buffer *text)
-{
-    static const char padding[FAST_PATH_PADDING];
-    struct fields_writer *writer = sink->state;
-    size_t length = text->length, passed;
-    buffer_bytes(text, padding, sizeof(padding));
-    enum parse_result result = text->failure ? PARSE_NO_MEMORY : PARSE_DONE;
-    for (size_t at = 0; at < length && result != PARSE_NO_MEMORY; at += passed) {
-        passed = scan_blank(text->data + at, length - at) + (text->data[at] == ',');
-        struct event_fields *event = passed == 0 ? place_of(sink) : NULL;
-        if (passed > 0)
-            continue;
-        if (!event)
-            return;
-        passed = length - at;
-        result = parser_event(&writer->parser, text->data + at, &passed, event);
-        record_texts_write(&writer->texts, &writer->batch->records);
-        if (result != PARSE_DONE)
-            continue;
-        put_event(sink);
-    }
-    if (result == PARSE_NO_MEMORY)
-        record_fail(sink->buffer);
-}
-
-#define PUT_BY_JSON(sink_, what, thing)                                                      \
-    do {                                                                                     \
-        struct buffer text;                                                                  \
-        buffer_init_memory(&text);                                                           \
-        struct sink json = {.format = &chrome_json, .buffer = &text, .base = (sink_)->base}; \
-        chrome_json.what(&json, thing);                                                      \
-        put_parsed(sink_, &text);                                                            \
-        buffer_release(&text);                                                               \
-    } while (0)
-
-/* Sets what all events with arguments have. False: it must be read as JSON. */
-static inline bool take_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
+/* Sets what all events with arguments have. */
+static inline void take_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
                               const struct name *name, struct row row, uint64_t time, const struct args *args)
 {
-    if (!begin_event(sink->state, event, args, category))
-        return false;
+    begin_event(sink->state, event, args, category);
     set_event(sink, event, phase, name, row, time);
-    return !args || take_args(sink->state, args->items, args->count, event);
+    if (args)
+        take_args(sink->state, args->items, args->count, event);
 }
 
 static inline void write_event(struct sink *sink, char phase, const struct slice *slice)
@@ -286,13 +275,7 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
     sink->events++;
     if (!event || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
         return;
-    if (!take_event(sink, event, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
-        if (phase == 'X')
-            PUT_BY_JSON(sink, slice, slice);
-        else
-            PUT_BY_JSON(sink, instant, slice);
-        return;
-    }
+    take_event(sink, event, phase, slice->category, &slice->name, slice->row, slice->start, slice->args);
     if (phase == 'X')
         event->duration = (int64_t)(slice->end - slice->start);
     if (phase == 'X' && slice->other_category && *slice->other_category) {
@@ -323,10 +306,7 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     sink->events++;
     if (!event || slice->instant || !is_time(sink, slice->start) || !is_time(sink, slice->end))
         return;
-    if (!take_event(sink, event, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
-        PUT_BY_JSON(sink, async, slice);
-        return;
-    }
+    take_event(sink, event, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args);
     put_with_id(sink, event, slice->id);
     if (!(event = place_of(sink)))
         return;
@@ -335,21 +315,31 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     put_with_id(sink, event, slice->id);
 }
 
+/* A value is an argument of its name. */
+static void take_value(struct fields_writer *writer, const struct counter_value *value, struct event_fields *event)
+{
+    struct arg arg = {.key = arg_key_find(value->name, value->length)};
+    switch (value->kind) {
+    case COUNTER_UNSIGNED: arg.type = ARG_TYPE_U64; break;
+    case COUNTER_SIGNED: arg.type = ARG_TYPE_I64; break;
+    case COUNTER_REAL: arg.type = ARG_TYPE_REAL; break;
+    }
+    arg.u64 = value->u64;
+    take_args(writer, &arg, 1, event);
+}
+
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
     struct event_fields *event = place_of(sink);
     sink->events++;
     if (!event || !is_time(sink, counter->time))
         return;
-    if (counter->value_count > 0) {
-        PUT_BY_JSON(sink, counter, counter);
-        return;
-    }
     event_begin(event, CATEGORY_OTHER);
     set_event(sink, event, 'C', &counter->name, (struct row){.pid = counter->pid}, counter->time);
-    if (!counter->real) {
+    for (size_t i = 0; i < counter->value_count; i++)
+        take_value(sink->state, &counter->values[i], event);
+    if (counter->value_count == 0 && !counter->real)
         event->bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
-    }
     put_event(sink);
 }
 

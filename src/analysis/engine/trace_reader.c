@@ -173,9 +173,9 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
 
 static int record_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
-    uint32_t captured = 0;
-    if (event_launch(event)->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
-        captured = captured_add(&trace->captured, event_launch(event)->captured_in);
+    uint32_t captured = 0, captured_in = event_launch(event)->captured_in;
+    if (captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
+        captured = captured_add(&trace->captured, captured_in);
     if (trace_add_stack_operator(trace, event) < 0)
         return -1;
     return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);

@@ -280,10 +280,11 @@ const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t n
 
 int trace_add_stack_operator(struct trace *trace, const struct event_fields *event)
 {
-    if (!trace->wanted.stacks || event_launch(event)->in_operator == EVENT_NO_TEXT || event->stack == FIELD_ABSENT)
+    uint32_t in_operator = trace->wanted.stacks ? event_launch(event)->in_operator : EVENT_NO_TEXT;
+    if (in_operator == EVENT_NO_TEXT || event->stack == FIELD_ABSENT)
         return 0;
     bool is_new = false;
-    uint64_t text = (uint64_t)event_launch(event)->in_operator + 1;
+    uint64_t text = (uint64_t)in_operator + 1;
     uint64_t *known = map_put(&trace->stack_operators, (uint64_t)event->stack, &is_new);
     if (known)
         *known = is_new || *known == text ? text : 0;

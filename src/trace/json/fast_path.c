@@ -655,3 +655,11 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
         return result;
     return read_rest(&c, members) ? PARSE_DONE : PARSE_NO_MEMORY;
 }
+
+bool event_read_field(struct json_text value, const struct arg_field *field, struct interner *strings,
+                      struct buffer *plain, struct event_fields *event)
+{
+    struct cursor c = {
+        .at = value.at, .end = value.at + value.length, .strings = strings, .event = event, .plain = plain};
+    return take_field(&c, field);
+}

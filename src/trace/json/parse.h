@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "trace/event_fields.h"
+#include "trace/json/text.h"
 
 struct cJSON;
 struct interner;
@@ -110,5 +111,10 @@ struct event_fault {
  * PARSE_NOT_AN_EVENT. */
 enum parse_result event_read_members(const char *text, const char *end, struct interner *strings, struct buffer *plain,
                                      struct event_fields *event, struct event_fault *fault);
+
+/* Sets what FIELD is of EVENT to VALUE, valid JSON with FAST_PATH_PADDING behind it, as that of an argument of an
+ * event. PLAIN: in memory, with space for the texts, which may not move. False without memory. */
+bool event_read_field(struct json_text value, const struct arg_field *field, struct interner *strings,
+                      struct buffer *plain, struct event_fields *event);
 
 #endif
