@@ -119,10 +119,10 @@ const struct arg_field *arg_field_find(const char *name, size_t length, enum cat
 
 void event_set_category(struct event_fields *event, enum category category)
 {
-    size_t common = offsetof(struct event_fields, of);
     const struct event_layout *layout = &event_layouts[category];
     event->category = (uint8_t)category;
-    memcpy((char *)event + common, (const char *)&layout->nothing + common, layout->size - common);
+    if (layout->size > offsetof(struct event_fields, of))
+        memcpy(&event->of, &layout->nothing.of, layout->size - offsetof(struct event_fields, of));
 }
 
 static void complete_number(int64_t *number, int64_t from)

@@ -219,19 +219,23 @@ static inline size_t event_size(const struct event_fields *event)
     return event_layouts[event->category].size;
 }
 
+/* Most events have little of their kind or nothing, and the size of the rest is a constant for the compiler. */
+static inline void event_copy(struct event_fields *event, const struct event_fields *from)
+{
+    size_t size = event_size(from), common = offsetof(struct event_fields, of);
+    memcpy(event, from, common);
+    if (size > common)
+        memcpy(&event->of, &from->of, size - common);
+}
+
 /* Makes EVENT one of CATEGORY without any field. */
 static inline void event_begin(struct event_fields *event, enum category category)
 {
-    memcpy(event, &event_layouts[category].nothing, event_layouts[category].size);
+    event_copy(event, &event_layouts[category].nothing);
 }
 
 /* The fields of its kind are lost. */
 void event_set_category(struct event_fields *event, enum category category);
-
-static inline void event_copy(struct event_fields *event, const struct event_fields *from)
-{
-    memcpy(event, from, event_size(from));
-}
 
 /* Fields that EVENT has not and FROM has become EVENT's, but not those that every event has. */
 void event_complete(struct event_fields *event, const struct event_fields *from);
