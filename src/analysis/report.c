@@ -26,6 +26,7 @@
 #include "trace/held_messages.h"
 #include "analysis/render/render.h"
 #include "analysis/engine/section.h"
+#include "analysis/selection/filter_scan.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,       [REPORT_CSV] = &renderer_csv,   [REPORT_JSON] = &renderer_json,
@@ -105,10 +106,10 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     struct windows times = {0};
     struct trace first;
     trace_init(&first, &options);
-    filter_want(filter, &first);
+    filter_scan_want(filter, &first);
     int status = ranged ? read_first(&options, input, &first, trace_receive_event) : 0;
     if (status == 0 && ranged)
-        status = filter_windows(filter, &first, input, missed, &times);
+        status = filter_scan_windows(filter, &first, input, missed, &times);
     for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
         times.items.items[i].start -= first.start;
         times.items.items[i].end -= first.start;
@@ -129,9 +130,9 @@ static int scan_first(struct filter *filter, struct sections *sections, const ch
     if (!snapshot && !filter_reads_twice(&options->filter))
         return 0;
     trace_init(&first, options);
-    filter_want(&options->filter, &first);
+    filter_scan_want(&options->filter, &first);
     int status = read_first(options, path, &first, trace_receive_event);
-    status = status ?: filter_learn(filter, &first, path);
+    status = status ?: filter_scan_apply(filter, &first, path);
     int64_t start = trace->window.any ? trace->window.first : first.start;
     if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))
         trace->heap->asked_at = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
@@ -152,8 +153,8 @@ static void write_time(char text[TIME_TEXT], int64_t ns)
     snprintf(text, TIME_TEXT, "%.9g %s", (double)ns / (double)units[i].ns, units[i].word);
 }
 
-/* The title of the section: "Memory allocated at 1.5 s"; it says so when the time asked for is beyond the end of the
- * trace. */
+/* Writes the title of the section memory-at, such as "Memory allocated at 1.5 s". It says so if that time is beyond the
+ * end of the trace. */
 static void snapshot_title(char *title, size_t size, const struct trace *trace)
 {
     char time[TIME_TEXT], end[TIME_TEXT];

@@ -88,8 +88,8 @@ struct report_options {
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool has_snapshot;   /* the section memory lists what was allocated at one time … */
-    int64_t snapshot;    /* … which is this, in ns after the trace's first event */
+    bool has_snapshot;   /* the section memory lists what was allocated at the time `snapshot` */
+    int64_t snapshot;    /* ns after the trace's first event */
     bool by_grid;        /* kernels: a row per name, grid and block */
     bool by_shape;       /* operators: a row per name and shapes of the inputs */
     size_t top;          /* rows of each section at most; 0: all; REPORT_TOP_OWN: each section's own number */

@@ -11,7 +11,7 @@ struct phase_group {
     TALLY_SERIES(durations);
     struct busy_sum passed; /* gathered last */
     struct errors failures;
-    int64_t hits; /* FIELD_ABSENT: none said whether it was found in the cache */
+    int64_t hits; /* FIELD_ABSENT: no phase says whether it was found in the cache */
 };
 
 struct compilation {

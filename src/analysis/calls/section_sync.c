@@ -1,6 +1,7 @@
 /*
- * Who waited for what. A wait is known from the API call that does not return before the GPU has done something, which
- * has the thread, or from CUPTI's record of it, which has streams and events, or from both, joined by correlation id.
+ * The section sync lists who waited for what. A wait is known from the API call that returns only after the GPU has
+ * done something (the call has the thread), or from CUPTI's record of it (the record has streams and events), or from
+ * both, joined by correlation id.
  * When a stream waits for an event, CUPTI records how long the call took that made it wait; how long the stream waited
  * is not recorded. Several threads and streams wait at the same time, so there are no sums.
  */
@@ -13,7 +14,7 @@
 
 /* What distinguishes the rows of waits. */
 struct wait_key {
-    uint64_t name;        /* the API call's, or, where it is not known or a stream waits, the record's kind */
+    uint64_t name;        /* name of the API call; if it is not known or a stream waits, the record's kind */
     int64_t stream_waits; /* 1: the stream, not the thread that called */
     int64_t thread;       /* index; FIELD_ABSENT: a stream waited, or not known */
     int64_t device;       /* FIELD_ABSENT: there is no record, and what was waited for is not known */

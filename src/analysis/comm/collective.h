@@ -35,8 +35,8 @@ struct collective {
     int64_t group_size; /* ranks */
     int64_t peer;       /* the root, or the other rank of a send or receive */
     int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
-    /* Of an operation whose kernel does others, too, which are joint: the bytes of all of them, and those that cross
-     * the bus. FIELD_ABSENT: of all others, and where some are not known. */
+    /* If the kernel does other, joint operations, too: the bytes of all of them, and the bytes that cross the bus.
+     * FIELD_ABSENT: the kernel does this operation only, or some bytes are not known. */
     int64_t kernel_bytes, kernel_bus_bytes;
     /* When. */
     int64_t called, returned; /* of the call; returned: FIELD_ABSENT, too, when it had not returned at the end */

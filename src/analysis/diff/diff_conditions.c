@@ -158,7 +158,8 @@ static struct growth row_growth(const struct diff_row *row)
     return growth;
 }
 
-/* A row that was named is one question; of all rows the one is looked at that grew, and it was one of many. */
+/* Whether a change is sure. A condition on a named row asks one question; a condition on any row picks a row out of
+ * many, so its test is corrected for their number. */
 static bool is_sure(const struct diff_row *row, bool named)
 {
     if (row->present[BEFORE] == 0)

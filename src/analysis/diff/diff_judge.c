@@ -77,7 +77,7 @@ struct diff_test diff_compare(const struct diff_values sides[DIFF_SIDES], struct
     test.before = diff_value_of(sides[BEFORE].mean);
     test.after = diff_value_of(sides[AFTER].mean);
     if (sides[BEFORE].count == 1 && sides[AFTER].count == 1) {
-        /* Of one trace on each side. */
+        /* With one trace on each side, only the floor and the occurrences in the traces tell how values vary. */
         struct estimate estimates[DIFF_SIDES];
         for (int side = 0; side < DIFF_SIDES; side++) {
             estimates[side] = (struct estimate){
@@ -276,7 +276,7 @@ static bool in_family(const struct diff_row *row, bool host)
     return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
 }
 
-/* Of the rows of the host, or of those of GPUs. */
+/* Corrects the tests of all rows of the host, or of all others, for their number. */
 static void adjust_family(struct diff *diff, struct family *family, bool host)
 {
     family->count = family->all = 0;

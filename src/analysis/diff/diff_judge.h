@@ -5,8 +5,8 @@
  * the GPU shift, and memory lies elsewhere. So runs are compared, not launches: a run has one value, the trimmed mean
  * of its launches, and Welch's test compares the values before with those after. How much runs vary is estimated from
  * the row's own runs and from all rows of its section together (statistics_prior), because three runs say little about
- * one row, but a lot about fifty. With few runs on a side a difference counts only as far as it is beyond the floor of
- * the section (diff_values.h).
+ * one row, but a lot about fifty. With few runs on a side only the part of a difference that is beyond the floor of
+ * the section counts (diff_values.h).
  *
  * The more rows are compared, the more of them differ by chance; statistics_adjust() takes that into account.
  */
@@ -30,7 +30,7 @@ struct diff_test diff_compare(const struct diff_values sides[DIFF_SIDES], struct
 /* Fills the tests, means and changes of all rows and of the whole. Returns 0, or -1: no memory. */
 int diff_judge(struct diff *diff);
 
-/* What a test on its own says, of a row that was chosen before. */
+/* Returns how sure a test is on its own, for a row that was chosen before its values were known. */
 enum diff_sure diff_sure_alone(const struct diff_test *test);
 
 #endif

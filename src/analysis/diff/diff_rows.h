@@ -35,7 +35,7 @@ struct diff_conditions {
 };
 
 struct diff_options {
-    /* For reading: what a report can be asked for. Its sections, format and top are those of the tables here. */
+    /* The options for reading the traces. Its sections, format and top are those of the tables of the diff. */
     struct report_options report;
     const char **paths[DIFF_SIDES];
     size_t counts[DIFF_SIDES];
@@ -69,7 +69,7 @@ enum diff_figure { FIGURE_EACH, FIGURE_COUNT, FIGURE_TOTAL, DIFF_FIGURES };
 enum diff_change { UNCHANGED, SLOWER, FASTER, MORE, FEWER, LARGER, SMALLER, APPEARED, VANISHED };
 enum diff_sure { NOT_SURE, LIKELY, SURE };
 
-/* What "likely" and "sure" mean: of all differences that are called so, at most this share is chance. */
+/* Of all differences that are called likely (or sure), at most this share is there by chance. */
 #define DIFF_LIKELY 0.05
 #define DIFF_SURE 0.001
 
@@ -84,12 +84,13 @@ struct diff_row {
         };
         struct diff_test figures[DIFF_FIGURES];
     };
-    double apart, deviation;     /* of two modes of `each`, and of runs within them, as logarithms; 0: it has none */
-    double totals[DIFF_SIDES];   /* means over all traces of the side, 0 for those without the row */
-    double counts[DIFF_SIDES];   /* likewise */
+    double apart, deviation; /* logarithms: how far two modes of `each` are apart, and how runs deviate within them; 0:
+                                it has no modes */
+    double totals[DIFF_SIDES];   /* means over all traces of the side; a trace without the row counts as 0 */
+    double counts[DIFF_SIDES];   /* means over all traces of the side */
     bool tiny;                   /* too little of the time to be compared with the others */
-    enum diff_change change;     /* the one that matters most */
-    enum diff_sure sure;         /* of it */
+    enum diff_change change;     /* the change that matters most */
+    enum diff_sure sure;         /* how sure `change` is */
     const struct diff_test *why; /* the test that says so; NULL: it appeared or vanished, or there is none */
 };
 

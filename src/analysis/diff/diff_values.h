@@ -27,14 +27,14 @@ struct floor {
     double most;  /* how far apart the modes of a row may be: counts as none while few runs cannot show the modes */
 };
 
-/* Of the length of a run, and of the GPU's idle time in it. */
+/* The floors of a run's length, and of the GPU's idle time in it. */
 #define FLOOR_OF_SPAN ((struct floor){8, 20})
 #define FLOOR_OF_IDLE ((struct floor){20, 60})
 
 #define FLOOR_GPU_MOST 10
 #define FLOOR_GPU_TEXT "10 %" /* for sentences */
 
-/* Of times, or of bytes. */
+/* Returns the floor of a time or a number of bytes. */
 static inline struct floor floor_of(enum comparable_floor floor)
 {
     static const struct floor floors[FLOOR_COUNT] = {
@@ -44,13 +44,13 @@ static inline struct floor floor_of(enum comparable_floor floor)
     return floors[floor];
 }
 
-/* What counts as no difference, as a logarithm, where the runs are enough to show how much they vary. */
+/* Returns how large a difference still counts as none, as a logarithm, where enough runs show how much they vary. */
 static inline double floor_slack(struct floor floor)
 {
     return log1p(floor.usual / 4 / 100);
 }
 
-/* Of how often something occurs. */
+/* Returns the floor of a number of occurrences. */
 static inline struct floor floor_of_counts(enum comparable_floor floor)
 {
     return floor < FLOOR_HOST ? (struct floor){1, 1} : (struct floor){20, 20};
@@ -60,7 +60,8 @@ static inline struct floor floor_of_counts(enum comparable_floor floor)
  * If a row takes the one mode with a chance q and the other with 1 - q, all of n runs before are of one mode and all of
  * n runs after of the other with at most 2 / 4^n: in one of 8 comparisons of two runs, one of 32 of three, one of 128
  * of four. So with fewer traces than FLOOR_FEW on a side, differences up to the worst floor count as none; with fewer
- * than FLOOR_SEVERAL, unless the difference is so many times as large as what the runs of a side deviate by.
+ * than FLOOR_SEVERAL they count as none unless they are FLOOR_AGREEMENT times as large as the deviation of the runs of
+ * a side.
  */
 #define FLOOR_FEW 3
 #define FLOOR_SEVERAL 4
@@ -69,7 +70,7 @@ static inline struct floor floor_of_counts(enum comparable_floor floor)
 struct diff_values {
     size_t count;
     double mean;
-    double variance;          /* of the values, less the shifts of their runs; 0 of one */
+    double variance;          /* of the values, less the shifts of their runs; 0 if there is one value only */
     double within, within_df; /* the mean of the variances that the occurrences in a trace give its value */
 };
 
@@ -78,19 +79,19 @@ struct diff_shifts {
     bool known;          /* else all shifts are 0 */
     double *by_trace;    /* the shift of each trace against the mean of its side */
     double variance, df; /* of the shifts */
-    double difference;   /* of most rows, from before to after */
-    double correction;   /* for variances, as rows are a part of what shifts are the median of */
-    struct prior prior;  /* of the variances that are left of rows that occur often, in units of diff_unit() */
+    double difference;   /* median of the rows, from before to after */
+    double correction;  /* factor for the variances of rows, since the shifts are medians that include the row itself */
+    struct prior prior; /* of the variances that are left of rows that occur often, in units of diff_unit() */
 };
 
-/* Where no other rows say how much runs vary: as the floor says. */
+/* The prior where no other rows show how much runs vary: the floor alone. */
 #define DIFF_USUAL_PRIOR ((struct prior){.variance = 1, .df = 2})
 
 /* Returns 0, or -1: no memory. Released in either case. */
 int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsigned section);
 void diff_shifts_release(struct diff_shifts *shifts);
 
-/* Smaller values, as 0, count as this: half a nanosecond, a byte or an occurrence. */
+/* Smaller values count as this one (0 has no logarithm): half a nanosecond, a byte or an occurrence. */
 #define DIFF_LEAST 0.5
 
 /* The value whose logarithm this is, without the digits that logarithms make up; 0 for what counts as the least. */
@@ -99,7 +100,7 @@ double diff_value_of(double logarithm);
 /* SHIFTS: NULL, or those of the row's section. */
 struct diff_values diff_values_of(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
                                   enum diff_side side, const struct diff_shifts *shifts);
-/* The same of a figure of whole traces, AT bytes from the start of struct diff_whole. */
+/* Returns the values of a figure of whole traces, which is AT bytes from the start of struct diff_whole. */
 struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum diff_side side);
 
 /* The value of a run, as a logarithm, and the side of its trace. */

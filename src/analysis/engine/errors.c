@@ -15,8 +15,8 @@
 
 #define NO_BINARY 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 #define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY and hipErrorNotReady */
-/* Of the runtime, the driver and HIP alike. */
-#define INVALID_VALUE 1 /* not a pointer that CUDA knows */
+/* The runtime, the driver and HIP share these numbers. */
+#define INVALID_VALUE 1 /* such as a pointer that CUDA does not know */
 #define NOT_FOUND 500
 #define PEER_ACCESS_ENABLED 704 /* already */
 #define PEER_ACCESS_NOT_ENABLED 705

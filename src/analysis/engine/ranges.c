@@ -162,8 +162,8 @@ void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool
     step(walk);
 }
 
-/* Those that end before what starts now, or has ended when it starts, are around nothing that a later one is not. So
- * each is passed by once. */
+/* Sets the range around the range at INDEX. An open range that ends before this one starts or ends is around nothing
+ * later, so it is dropped from the search for good. */
 static void find_outer(struct range_walk *walk, size_t index)
 {
     struct range_open *open = walk->open.items;

@@ -6,24 +6,24 @@
 #include "analysis/engine/findings.h"
 #include "analysis/names/name_facts.h"
 
-/* What is added up of copies or sets that the host waits for. */
+/* Sums over the copies or sets that the host waited for. */
 struct blocked {
     struct name_facts names;
     struct offences calls;
     int64_t bytes, pageable; /* pageable: how many of them */
     int64_t gpu;             /* ns that they ran */
     int64_t host;            /* ns that their calls blocked the host */
-    int64_t pinned;          /* ns of that in which copies of other memory than pageable ran */
+    int64_t pinned;          /* ns of `host` in which copies of memory other than pageable memory ran */
     uint32_t device;         /* of the last operation */
-    int64_t until;           /* all operations before ended by then */
-    int64_t counted;         /* of the calls what is before counts already: those of several threads overlap */
+    int64_t until;           /* the latest end of all operations so far */
+    int64_t counted;         /* blocked time before this is in `host` already: calls of several threads overlap */
     int64_t first, last;     /* when the first of the calls began and the last one returned */
-    int64_t outside;         /* ns that other operations ran before the first and after the last of the calls … */
-    int64_t after;           /* … of which so many were after the last one so far */
+    int64_t outside;         /* ns that other operations ran before the first call and after the last one */
+    int64_t after;           /* ns of `outside` after the last call so far */
     bool any;
 };
 
-/* Returns when OP could begin as far as other operations are concerned: what the host waits before is not OP's. */
+/* Returns when the GPU had finished everything before OP. What the host waited until then is not OP's fault. */
 static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
 {
     bool follows = blocked->any && blocked->device == op->device;
@@ -53,7 +53,7 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
     offences_add_op(&blocked->calls, op, ns);
 }
 
-/* NULL: they are too few, or too short. */
+/* Returns NULL if the calls are too few or too short for a finding. */
 static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
 {
     const struct offences *calls = &blocked->calls;

@@ -1,7 +1,7 @@
 /*
  * Rules about kernels by themselves: matrix products without tensor cores; and grids, waves and occupancy that leave
- * multiprocessors empty. There, a kernel's time counts as far as no other kernel ran on the GPU: what runs beside it
- * may use what it leaves empty.
+ * multiprocessors empty. Those count only the time in which a kernel ran alone on its GPU, because a kernel that
+ * runs beside it may use the multiprocessors that it leaves empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,17 +76,17 @@ struct shape_key {
 };
 
 struct shape {
-    /* Of these kernels, unless they differ; then nothing follows from it. */
+    /* The block shape that all these kernels have. If they differ, the rules ignore it. */
     struct block_shape block;
     bool known, differs;
     uint32_t device;     /* index in trace.devices */
     int64_t count;       /* of kernels that are long enough */
-    int64_t time, alone; /* ns: of these; and as far as no other kernel ran */
+    int64_t time, alone; /* ns: of these kernels; and the part of it in which no other kernel ran */
     int64_t longest;     /* ns */
     struct finding_place place;
 };
 
-/* A kernel that may still run: those that end last and second to last of a GPU. */
+/* A kernel that may still run. Each GPU has two: the kernels that end last and second to last so far. */
 struct running {
     int64_t end;
     uint32_t shape; /* index + 1; 0: it is too short to count */
@@ -198,12 +198,12 @@ struct judged {
     const struct trace_device *device;
 };
 
-/* What of a shape's time can be gained; 0: nothing. */
+/* Returns how much of a shape's time can be saved, in ns; 0: nothing. */
 typedef int64_t gain_function(const struct trace_device *device, const struct shape_key *key,
                               const struct shape *shape);
 typedef bool name_function(const char *name);
 
-/* Of the GPU with the largest sum. */
+/* Sums the gains of all shapes by GPU, and returns the sums of the GPU that has the largest gain. */
 static struct judged judge(const struct shapes *shapes, const struct trace *trace, gain_function *gain_of,
                            name_function *is_excused)
 {
@@ -252,7 +252,7 @@ static int64_t empty_gain(const struct trace_device *device, const struct shape_
     return blocks * 100 < all * FINDING_GRID_PERCENT ? share_of(shape->alone, all - blocks, all) : 0;
 }
 
-/* The first of the rules that look at the shapes. */
+/* This is the first rule that uses the shapes, so it finishes their times. */
 static int tiny_find(void *state, struct findings *findings)
 {
     struct shapes *shapes = state;

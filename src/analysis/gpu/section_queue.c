@@ -1,22 +1,22 @@
 /*
- * Of each stream: how many operations were launched and had not finished, and what came between its operations, as
- * HTA's idle time breakdown divides it.
+ * The section queue has a row per stream: how many operations were launched and had not finished, and the time between
+ * its operations, divided by cause as HTA's idle time breakdown divides it.
  */
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 
 #define QUEUE_LIMIT 1024 /* launches block when so many are queued in a stream */
-/* HTA's "consecutive kernel delay" is 30 of the unit of a trace's times, which is microseconds. */
+/* The default of HTA's "consecutive kernel delay" is 30, in the unit of a trace's times: microseconds. */
 #define KERNEL_WAIT_NS 30000
 
 struct stream_row {
-    /* Of the operations whose calls are known */
+    /* These are of the operations whose API calls are known. */
     int64_t launched, depth, most, most_at;
     int64_t queued;      /* ns: the sum of the times that each was in the queue */
     int64_t at_limit;    /* ns at QUEUE_LIMIT or above */
     int64_t from, time;  /* the first launch; the last change */
-    ARRAY(int64_t) ends; /* of those in the queue: a heap, the earliest first */
-    /* Of all */
+    ARRAY(int64_t) ends; /* of the operations in the queue: a heap, the earliest first */
+    /* These are of all operations of the stream. */
     int64_t operations, end;
     int64_t host_wait, kernel_wait, other; /* ns */
 };

@@ -15,8 +15,8 @@ struct hang_state {
     bool found; /* `hangs` is filled */
 };
 
-/* The hangs of a trace, found when they are first asked for, by sections that need section_hang. NULL: no memory, or
- * after error(). */
+/* Returns the hangs of a trace, which the first call finds. Only sections that need section_hang may call it. NULL: no
+ * memory, or after error(). */
 const struct hangs *hangs_found(const struct trace *trace);
 
 #define HANG_COLUMNS 21

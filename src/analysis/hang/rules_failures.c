@@ -89,7 +89,8 @@ const struct rule rule_crashed = {
 
 /* --- records that are known to be missing --- */
 
-/* Operations in flight are no surprise after a crash, and no sum is smaller for a text or a stack that was cut. */
+/* Whether a loss is no fault of the recording: operations are in flight when a program crashes, and a cut text or stack
+ * leaves all sums right. */
 static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
 {
     const char *name = trace_text(trace, loss->name);

@@ -1,6 +1,6 @@
 /*
  * Functions of the host by samples of call stacks: while the GPUs of their process were idle, and in the whole trace.
- * Samples are counted by thread and site first; their stacks are looked at once for each of these.
+ * Samples are counted by thread and site first, and the stack of each site is then decoded once.
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 struct wait_key {
     uint64_t group; /* number of the threads' name */
-    uint64_t waker; /* likewise; NOBODY: not known */
+    uint64_t waker; /* number of the waking thread's name; NOBODY: not known */
     uint32_t doing; /* number */
     uint32_t kind;  /* enum host_state_kind */
 };

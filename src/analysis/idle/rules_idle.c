@@ -201,7 +201,7 @@ struct gaps {
     const struct idle_gap *largest;
 };
 
-/* Of what the host did outside CUDA there may be a finding already. */
+/* Sums up the large gaps of a GPU, without those in which the host worked outside CUDA if another finding has them. */
 static struct gaps large_gaps(const struct findings *findings, const struct idle *idle, size_t device)
 {
     struct gaps gaps = {0};

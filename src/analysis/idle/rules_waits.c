@@ -13,8 +13,8 @@ struct waits {
     struct name_facts names;
     struct offences waits;
     int64_t idle;           /* ns */
-    struct host_times host; /* what the host did from the ends of waits to the next launches … */
-    int64_t host_time;      /* … which took so long */
+    struct host_times host; /* what the host did between the end of a wait and the next launch */
+    int64_t host_time;      /* ns from the ends of waits to the next launches */
 };
 
 static void waits_release(void *state)

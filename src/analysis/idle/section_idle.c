@@ -115,15 +115,16 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, mostly)},
 };
 
-/* Those with activities, where there are any. */
+/* The rows that the section shows: with what the host did, if the trace has that. */
 static const struct idle_rows *rows_of(const struct idle *idle)
 {
     return idle->host.trace ? &idle->active : &idle->rows;
 }
 
-/* Of the rows of one cause of one GPU that `mostly` shows alike, those that take most of the time together. */
+/* The rows of one cause of one GPU whose `mostly` reads alike and that take more time together than any other such
+ * rows. */
 struct most {
-    const struct idle_row *row; /* one of them; NULL: the GPU has no row of the cause */
+    const struct idle_row *row; /* any one of these rows; NULL: the GPU has no row of the cause */
     int64_t total;
 };
 

@@ -250,14 +250,14 @@ int64_t flight_place(const struct flight_group *group, int64_t rank)
     return -1;
 }
 
-/* fr_trace looks for two ranks of a send, and fails on what a rank sends to itself. */
+/* Whether fr_trace can compare an entry: it expects two ranks for a send, and fails on what a rank sends to itself. */
 bool flight_is_comparable(const struct flight_job *job, const struct flight_entry *entry)
 {
     const struct flight_group *group = &job->groups.items[entry->group];
     return entry->own.sequence >= group->first && (group->one.source < 0 || group->ranks.count == 2);
 }
 
-/* NULL: none. */
+/* Returns what the hang says about the rank of OWN; NULL: nothing. */
 static const struct hang_member *member_of(const struct flight_job *job, const struct collective *own)
 {
     for (size_t i = 0; i < job->fronts.members.count; i++)
@@ -266,7 +266,8 @@ static const struct hang_member *member_of(const struct flight_job *job, const s
     return NULL;
 }
 
-/* Of several calls in a group one has the kernel: the others ended if a later operation did. */
+/* Whether an operation has ended. Only one of several calls in a NCCL group has a kernel; the others have ended if a
+ * later operation has. */
 static bool is_completed(const struct flight_job *job, const struct collective *own)
 {
     const uint64_t rank = (uint64_t)own->rank;
@@ -281,8 +282,8 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     if (!own->in_flight && is_completed(job, own))
         return "completed";
     const struct hang_member *member = member_of(job, own);
-    /* CUPTI may not have delivered the last GPU work of a process that ended: what another rank had finished by then,
-     * or shortly before, it does not wait in. */
+    /* CUPTI may not have delivered the last GPU work of a process that ended. If another rank had finished the
+     * operation by then, or shortly before, this rank does not wait in it. */
     if (entry->finished != FIELD_ABSENT && member && member->last != FIELD_ABSENT &&
         member->last - entry->finished < HANG_LEAST_NS)
         return "completed";

@@ -29,7 +29,8 @@ void mpi_end(struct mpi *mpi);
 void mpi_send(const struct mpi *mpi, int to, const void *bytes, uint64_t size);
 void mpi_receive(const struct mpi *mpi, int from, void *bytes, uint64_t size);
 
-/* The same with a size that the receiver does not know; BUFFER is in memory. Returns 0, or -1 after error(). */
+/* Sends or receives bytes whose number the receiver does not know. BUFFER is in memory. Returns 0, or -1 after error().
+ */
 void mpi_send_sized(const struct mpi *mpi, int to, const void *bytes, uint64_t size);
 int mpi_receive_sized(const struct mpi *mpi, int from, struct buffer *buffer);
 

@@ -1,6 +1,6 @@
 /*
  * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
- * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
+ * counters "Memory in use: KIND"; what pools held and lent, from the counters "Pool reserved" and "Pool used";
  * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
  * allocator writes instants called "[memory]".
  */
@@ -27,12 +27,12 @@ struct memory_key {
 };
 
 struct memory_use {
-    bool counted;          /* peak and end are known */
-    bool stepped;          /* allocations and releases are */
-    bool shown;            /* with another one, as one row */
+    bool counted;          /* `peak` and `end` are known */
+    bool stepped;          /* `allocations` and `releases` are known */
+    bool shown;            /* is part of the row of another use */
     int64_t peak, peak_at; /* bytes, ns */
     int64_t end, end_at;
-    bool earlier; /* the level before what the report is about is known … */
+    bool earlier; /* the level before the span of the report is known */
     int64_t earlier_level, earlier_at;
     int64_t allocations, releases, failures;
     int64_t doubles;       /* releases of what was released before */
@@ -42,7 +42,8 @@ struct memory_use {
 
 #define COUNTER_PREFIX "Memory in use: "
 
-/* Of memory that is not known yet, whose row is the last of COUNT. Without memory for them there are no levels. */
+/* Makes the levels of a use that has no value yet and is the last of COUNT. A use for which there is no memory stays
+ * without levels. */
 static void make_levels(struct memory_use *use, const struct trace *trace, size_t count)
 {
     if (trace->options->format == REPORT_HTML && !use->counted && count <= MEMORY_LEVELS)

@@ -128,7 +128,7 @@ static void write_groups(struct report_row *row, struct heap_live *lives, size_t
     }
 }
 
-/* Of what was allocated before the trace, the bytes alone are known. */
+/* Writes the rows of what is allocated at one time. Of allocations from before the trace the bytes alone are known. */
 static void write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
 {
     const struct heap *heap = row->trace->heap;
@@ -216,8 +216,8 @@ const struct section section_memory_churn = {
 };
 
 /*
- * Allocations that failed, one by one: how much was asked for, and what was held at that time on the device, or on the
- * host if host memory was asked for.
+ * A row per failed allocation: its size, and how much memory was allocated at that time on the device, or on the host
+ * for host memory.
  */
 
 static const struct column failure_columns[] = {

@@ -10,28 +10,28 @@
 #include <stddef.h>
 #include <string.h>
 
-#define PLAIN_MOST 512 /* of longer names the begin is looked at */
+#define PLAIN_MOST 512 /* longer names are cut */
 
 enum beginning { WITHIN, WORD, IDENTIFIER }; /* an identifier is a word, too */
 
 struct plain {
     char text[PLAIN_MOST];
-    int begins[PLAIN_MOST]; /* what begins at each: enum beginning */
+    int begins[PLAIN_MOST]; /* what begins at each character: enum beginning */
     size_t length;
 };
 
 /* clang-format off */
-/* Libraries that communicate, and their kernels, say it alone. */
+/* The name of a communication library or of its kernels suffices. */
 static const char *const libraries[] = {
     "nccl", "rccl", "hccl", "oneccl", "msccl", "uccl", "nvshmem", "rocshmem", "ishmem", "symmetricmemory",
     "crossdevicereduce", "moea2a", "moedistribute", "epdispatch", "epcombine", "kuserbuffers", "userbuffersfp16",
     "hcombroadcast", "hcomsend", "hcomreceive", "exchangesplitandoffset", "barrieronstream", "barrierallonstream",
     "synconstream", "syncallonstream", "fcollectonstream", "rdxnonstream", NULL};
-/* So do operations, unless the threads of a block or a warp do them among themselves. */
+/* The name of an operation suffices, too, unless the threads of a block or a warp do it among themselves. */
 static const char *const operations[] = {
     "allreduce", "allgather", "reducescatter", "alltoall", "all2all", "multimem", "collectivepermute",
     "collectivebroadcast", NULL};
-/* Who these threads are, and the words that may come between them and the operation: "thread_group_all_reduce". */
+/* The words for such threads, and the words that may come between them and the operation: "thread_group_all_reduce". */
 static const char *const local[] = {"block",    "threadblock", "warp",     "subwarp", "wave", "wavefront", "thread", "lane",
                                     "subgroup", "workgroup",   "cta",      "simd",    "quad", "local",     NULL};
 static const char *const fillers[] = {"group", "wide", "level", "wise", "scope", "kernel", NULL};

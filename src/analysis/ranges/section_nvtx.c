@@ -1,7 +1,7 @@
 /*
  * NVTX ranges (and PyTorch's record_function) by name: their time on the host, and how long GPUs were busy with what
- * was launched in them. What was captured in them, and is launched as a part of a graph, has rows apart. Ranges nest,
- * so there are no sums. Where a trace has a range on the GPU alone, as a row of its own, that span is shown.
+ * was launched in them. Graph nodes that were captured in a range have a row of their own. Ranges nest, so there are no
+ * sums. If a trace has a range only on a GPU's row, the span there is shown.
  */
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"

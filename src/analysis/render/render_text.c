@@ -149,8 +149,8 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
     snprintf(list + length, size - length, format, length ? ", " : "", word, missing);
 }
 
-/* An empty section that was not asked for by its own name is left out, and named in a line at the end, but for parts
- * of others that merely have nothing to show. */
+/* Whether an empty section is left out because it was not asked for by its own name. A line at the end lists such
+ * sections, but not those that are part of another section. */
 static bool leave_out(struct render *render, const struct table *table)
 {
     bool says_so = table->none && table->paragraphs; /* its text says that nothing was found */

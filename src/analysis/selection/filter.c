@@ -1,3 +1,7 @@
+/*
+ * The filter decides about each event as it comes, and holds back only the last value of each counter before a window,
+ * and ranges that began before --from and may end after it.
+ */
 #include "analysis/selection/filter.h"
 
 #include <inttypes.h>
@@ -25,9 +29,10 @@ bool filter_reads_twice(const struct filter_options *options)
 }
 
 int filter_init(struct filter *filter, const struct filter_options *options, struct trace *trace,
-                int (*give)(void *context, const struct event_fields *event), void *context)
+                int (*receive)(void *context, const struct event_fields *event), void *context)
 {
-    *filter = (struct filter){.trace = trace, .give = give, .context = context, .from = INT64_MIN, .to = INT64_MAX};
+    *filter =
+        (struct filter){.trace = trace, .receive = receive, .context = context, .from = INT64_MIN, .to = INT64_MAX};
     return selection_init(&filter->selection, options);
 }
 
@@ -72,7 +77,7 @@ static enum selection_verdict judge(struct filter *filter, const struct event_fi
 
 /* --- time --- */
 
-/* Cuts a slice. False: nothing of the event is left. */
+/* Cuts a slice to the time from `from` to `to`. Returns false if nothing of the event is left. */
 static bool cut(const struct filter *filter, struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
@@ -100,25 +105,26 @@ struct counter_key {
     uint64_t name;
 };
 
-/* Gives what is held of a counter, at the start of the window behind it. */
-static int give_held(struct filter *filter, struct filter_counter *counter)
+/* Passes the held value of a counter on, at the start of the window that follows it. */
+static int publish_held(struct filter *filter, struct filter_counter *counter)
 {
     const struct window *window = counter->held ? windows_next(&filter->times, counter->event.start) : NULL;
     counter->held = false;
-    if (!window || counter->given == window->start)
+    if (!window || counter->valued == window->start)
         return 0;
     counter->event.start = window->start;
-    return filter->give(filter->context, &counter->event);
+    return filter->receive(filter->context, &counter->event);
 }
 
-/* EVENT is a copy. */
+/* Holds a value until the next window begins, unless a later one is held for that window. EVENT is a copy. */
 static int hold(struct filter *filter, struct filter_counter *counter, const struct event_fields *event)
 {
     const struct window *next = windows_next(&filter->times, event->start);
     bool same = counter->held && windows_next(&filter->times, counter->event.start) == next;
-    if (!next || (same && event->start < counter->event.start)) /* behind the last; or earlier than what is held */
+    if (!next ||
+        (same && event->start < counter->event.start)) /* after the last window; or earlier than the held value */
         return 0;
-    if (!same && give_held(filter, counter) < 0)
+    if (!same && publish_held(filter, counter) < 0)
         return -1;
     event_copy(&counter->event, event);
     counter->held = true;
@@ -134,21 +140,21 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
     if (!selection_judge_counter(&filter->selection, event->process))
         return 0;
     if (filter->times.items.count == 0)
-        return filter->give(filter->context, event);
+        return filter->receive(filter->context, event);
     struct filter_counter *counter = dense_map_item(&filter->counter_ids, &key, &filter->counters);
     if (!counter)
         return error_no_memory("counters");
     if (filter->counters.count > before)
-        *counter = (struct filter_counter){.given = FIELD_ABSENT};
-    struct event_fields incoming = *event; /* as what is held may be given in its place */
+        *counter = (struct filter_counter){.valued = FIELD_ABSENT};
+    struct event_fields incoming = *event; /* a copy, as passing the held value on may overwrite *EVENT */
     const struct window *around = windows_around(&filter->times, incoming.start);
     if (!around)
         return hold(filter, counter, &incoming);
-    counter->given = incoming.start == around->start ? incoming.start : counter->given;
+    counter->valued = incoming.start == around->start ? incoming.start : counter->valued;
     if (counter->held && windows_next(&filter->times, counter->event.start)->start <= incoming.start &&
-        give_held(filter, counter) < 0)
+        publish_held(filter, counter) < 0)
         return -1;
-    return filter->give(filter->context, &incoming);
+    return filter->receive(filter->context, &incoming);
 }
 
 /* --- ranges that are begun and ended apart --- */
@@ -176,16 +182,16 @@ static int begin_range(struct filter *filter, const struct event_fields *event)
     if (!count)
         return error_no_memory("ranges");
     ++*count;
-    return filter->give(filter->context, event);
+    return filter->receive(filter->context, event);
 }
 
-/* A range that began before `from`, and goes on there. */
-static int give_early(void *context, uint64_t key, uint64_t *value)
+/* Passes the begin of a range that is open at `from` on, with that time. */
+static int publish_early(void *context, uint64_t key, uint64_t *value)
 {
     struct filter *filter = context;
     struct event_fields *event = (struct event_fields *)(uintptr_t)*value;
     event->start = filter->from;
-    return filter->give(filter->context, event);
+    return filter->receive(filter->context, event);
 }
 
 static int end_range(struct filter *filter, struct event_fields *event)
@@ -194,7 +200,7 @@ static int end_range(struct filter *filter, struct event_fields *event)
     struct event_fields incoming = *event;
     incoming.start = event->start < filter->to ? event->start : filter->to;
     if (early) {
-        int status = event->start > filter->from ? give_early(filter, key, early) : 0;
+        int status = event->start > filter->from ? publish_early(filter, key, early) : 0;
         free_event(NULL, key, early);
         map_remove(&filter->early, key);
         if (status < 0 || event->start <= filter->from)
@@ -205,7 +211,7 @@ static int end_range(struct filter *filter, struct event_fields *event)
     } else {
         return 0;
     }
-    return filter->give(filter->context, &incoming);
+    return filter->receive(filter->context, &incoming);
 }
 
 /* --- */
@@ -218,9 +224,9 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     case 'M':
         if (strcmp(trace_text(filter->trace, event->name), "process_labels") == 0)
             selection_add_label(&filter->selection, event->process, trace_text(filter->trace, event->label));
-        return filter->give(filter->context, event);
+        return filter->receive(filter->context, event);
     case 's':
-    case 'f': return filter->give(filter->context, event);
+    case 'f': return filter->receive(filter->context, event);
     case 'C': return pass_counter(filter, event);
     case 'b': return begin_range(filter, event);
     case 'e': return end_range(filter, event);
@@ -228,11 +234,11 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     }
     enum selection_verdict verdict = judge(filter, event, full_name);
     if (verdict == SELECTION_COUNTS && cut(filter, event))
-        return filter->give(filter->context, event);
+        return filter->receive(filter->context, event);
     if (verdict == SELECTION_ELSEWHERE || !is_memory(filter, event) || !is_before_end(filter, event->start))
         return 0;
     event->phase = HEAP_OUTSIDE;
-    return filter->give(filter->context, event);
+    return filter->receive(filter->context, event);
 }
 
 int filter_finish(struct filter *filter, const char *path)
@@ -245,7 +251,7 @@ int filter_finish(struct filter *filter, const char *path)
         0)
         return -1;
     for (size_t i = 0; i < filter->counters.count; i++)
-        if (give_held(filter, &filter->counters.items[i]) < 0)
+        if (publish_held(filter, &filter->counters.items[i]) < 0)
             return -1;
-    return map_each(&filter->early, give_early, filter);
+    return map_each(&filter->early, publish_early, filter);
 }

@@ -96,8 +96,8 @@ static enum stack_kind kind_of(const struct range *range)
     }
 }
 
-/* The node of INNERMOST (NULL: nothing is open) and what is around it, below BASE. Each that is open remembers its
- * node, so that the next operation looks at new ones only. 0: no memory. */
+/* Returns the node of the range INNERMOST (NULL: none is open) below BASE, after making nodes for the ranges around it.
+ * Each open range remembers its node, so the next operation makes nodes for new ranges only. 0: no memory. */
 static uint32_t node_of_open(struct gpu_stacks *stacks, struct range_walk *walk, struct range_open *innermost,
                              uint32_t base)
 {
@@ -125,7 +125,7 @@ static uint32_t node_around(struct gpu_stacks *stacks, struct range_walk *walk, 
     return node_of_open(stacks, walk, range_walk_innermost(walk, op->thread, op->called), base);
 }
 
-/* The process of an operation, as far as that is not the same for all. */
+/* The process that launched an operation; always 0 if the trace has one process only. */
 static uint32_t process_of(const struct trace *trace, const struct launched_op *op)
 {
     if (trace->host_processes < 2)

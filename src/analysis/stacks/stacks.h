@@ -1,9 +1,8 @@
 /*
  * GPU time by the stack that launched it: for each GPU a tree from the outermost range, operator or Python function on
- * the launching thread to the innermost one, then the API call, then the kernel or copy. Operations with the same names
- * on their whole way are one node, so the tree of any number of events is small. Between the launch of a graph and what
- * it replays stand the ranges that this was captured in; around it, where call stacks are wanted, the frames that
- * captured it.
+ * the launching thread to the innermost one, then the API call, then the kernel or copy. Operations whose whole stacks
+ * have the same names are one node, so the tree of any number of events is small. Below the launch of a graph come the
+ * ranges in which its nodes were captured, if call stacks are wanted also the frames that captured them, then the node.
  *
  * What a thread of PyTorch's autograd launched stands below the range that autograd_attribute() (ranges.h) finds for
  * it, and there below the operators of the autograd thread.
@@ -36,11 +35,12 @@ enum stack_kind {
     STACK_CALL,
     STACK_KERNEL, /* or a whole graph */
     STACK_COPY,   /* or a set */
-    STACK_OTHERS, /* all that would have been below its parent when there were STACKS_NODES already */
+    STACK_OTHERS, /* whatever was to be added below its parent after the tree had reached STACKS_NODES */
 };
 
-#define STACKS_NODES ((size_t)1 << 16) /* beyond these there is at most one STACK_OTHERS for each of them */
-/* Ranges, operators and functions deeper than this count for the one at this depth, or the outermost are left out. */
+#define STACKS_NODES ((size_t)1 << 16) /* a full tree grows by at most one STACK_OTHERS per node */
+/* Stacks deeper than this are cut: either the innermost entries count for the one at this depth, or the outermost are
+ * left out. */
 #define STACKS_DEPTH 200
 
 struct gpu_stack_node {
@@ -50,8 +50,8 @@ struct gpu_stack_node {
     uint32_t process;     /* of STACK_GPU: index in trace.processes; STACK_NO_PROCESS */
     uint16_t depth;       /* 0: outermost */
     uint8_t kind;         /* enum stack_kind */
-    int64_t ns;           /* of its own GPU operations, each counted as a whole: those below it are not among them */
-    uint64_t count;       /* of these */
+    int64_t ns;           /* sum over its own GPU operations, without those of the nodes below it */
+    uint64_t count;       /* of its own GPU operations */
 };
 
 #define STACK_NO_PROCESS UINT32_MAX /* the launching call is not known, and there are several processes */
@@ -61,10 +61,10 @@ struct gpu_stacks {
     ARRAY(struct gpu_stack_node) nodes; /* a parent comes before what is below it */
     struct map by_place;                /* parent, kind and name -> index + 1 */
     uint32_t first;                     /* index + 1 of the first GPU */
-    size_t most;                        /* nodes; 0: STACKS_NODES */
-    /* Operations stand below the frames of their call stack, or of that of the last one of their name from their
-     * thread; where neither is known, below ranges. To be set before gpu_stacks_gather(). It takes
-     * trace->wanted.stacks. */
+    size_t most;                        /* the most nodes that the tree may have; 0: STACKS_NODES */
+    /* Operations stand below the frames of their call stack instead of below ranges. An operation without a call stack
+     * uses that of the last operation of its name and thread; if there is none, it stands below ranges. Set this before
+     * gpu_stacks_gather(), and trace->wanted.stacks before reading. */
     bool by_frames;
 };
 
@@ -74,8 +74,8 @@ void gpu_stacks_release(struct gpu_stacks *stacks);
  * 0, or -1: no memory, or after error(). */
 int gpu_stacks_gather(struct gpu_stacks *stacks, const struct trace *trace);
 
-/* The node of this place below PARENT (index + 1; 0: outermost), made when it is new: index + 1; 0: no memory. Nodes
- * made by others than gpu_stacks_gather() are linked by gpu_stacks_link(). */
+/* Finds or makes the node of this kind and name below PARENT (index + 1; 0: outermost). Returns its index + 1; 0: no
+ * memory. Nodes made by others than gpu_stacks_gather() are linked by gpu_stacks_link(). */
 uint32_t gpu_stacks_node(struct gpu_stacks *stacks, uint32_t parent, enum stack_kind kind, uint32_t name,
                          uint32_t process);
 

@@ -206,8 +206,8 @@ int findings_show_blind(struct report_row *row)
     return count > 0 && !cells ? -1 : 0;
 }
 
-/* A trace of another profiler of which nothing is known to be a GPU's: who looks at it should not think that GPUs were
- * idle. */
+/* Adds a row for a trace of another profiler in which no event is known to be a GPU's, so that readers do not think
+ * that the GPUs were idle. */
 int findings_show_unknown(struct report_row *row)
 {
     const struct trace *trace = row->trace;

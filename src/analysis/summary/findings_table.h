@@ -15,11 +15,11 @@ struct idle;
 #define FINDINGS_COLUMNS 17
 extern const struct column findings_columns[FINDINGS_COLUMNS];
 
-/* Whether --trace left out what the rule looks at. */
+/* Whether the rule cannot be checked because --trace left out the events that it needs. */
 bool findings_is_blind(const struct rule *rule, const struct trace *trace);
 
-/* Add a row: of a finding; of the rules that could not look; of a trace without GPU work, what its events are. Each
- * returns 0, or -1: no memory. */
+/* Add a row: for a finding; for the rules that could not be checked; for a trace without GPU work, which says what its
+ * events are. Each returns 0, or -1: no memory. */
 int findings_show(struct report_row *row, const struct findings *findings, const struct finding *finding);
 int findings_show_blind(struct report_row *row);
 int findings_show_unknown(struct report_row *row);

@@ -121,7 +121,8 @@ static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int6
     return thread != other_thread ? thread < other_thread : time <= other_time;
 }
 
-/* Of what begins at one time on a thread, the operator is around the call, and that around the operation. */
+/* If an operator, a call and a GPU operation begin at one time on a thread, the operator is around the call, and the
+ * call around the operation. */
 static bool range_is_first(const struct next *next)
 {
     const struct range *range = next->range;
@@ -284,7 +285,7 @@ static int longest_first(const void *left, const void *right)
     return ORDER(b->own_host, a->own_host);
 }
 
-/* Those that are equal by the column that sorts are in the order of their time on the host. */
+/* Rows that are equal in the column that sorts stay in the order of their own time on the host. */
 static void finish(struct report_row *row)
 {
     const struct operators *operators = row->state;

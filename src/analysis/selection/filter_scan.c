@@ -1,6 +1,9 @@
 /*
- * What a filter needs of the first reading: the windows of a range or step, and which calls are selected.
+ * Ranges are compared by name, and counted from 1 on each thread; steps come from steps_gather(). Both become windows,
+ * which are clipped to --from and --to.
  */
+#include "analysis/selection/filter_scan.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,11 +11,10 @@
 #include "common/lookup.h"
 #include "common/text.h"
 #include "analysis/engine/trace_known.h"
-#include "analysis/selection/filter.h"
 #include "analysis/engine/heap.h"
 #include "analysis/steps/steps.h"
 
-void filter_want(const struct filter_options *options, struct trace *first)
+void filter_scan_want(const struct filter_options *options, struct trace *first)
 {
     bool steps = options->step.given;
     first->wanted.ranges = options->range || steps;
@@ -23,7 +25,7 @@ void filter_want(const struct filter_options *options, struct trace *first)
 
 /* --- processes --- */
 
-/* Whether the process of this id in FIRST is wanted. */
+/* Whether OPTIONS select the process of this id. */
 static bool selects(const struct filter_options *options, const struct trace *first, event_id process)
 {
     const struct trace_rank *rank = options->rank.given ? trace_rank_of(first, process) : NULL;
@@ -40,7 +42,7 @@ struct gathering {
     struct filter_missed *missed;
     struct windows *windows;
     int64_t wanted;      /* the occurrence or step */
-    int64_t least, most; /* numbers that there are */
+    int64_t least, most; /* the smallest and largest number in the trace */
     bool any, all;
 };
 
@@ -96,7 +98,8 @@ static int no_range(const struct gathering *gathering)
                           nearest.word ? "'?" : "");
 }
 
-/* A range of exactly this name; else the occurrence that is behind the last slash. */
+/* Adds the ranges of exactly the name in --range. If there are none, the name is NAME/OCCURRENCE, and that occurrence
+ * of NAME is added. */
 static int find_range(struct gathering *gathering)
 {
     const char *wanted = gathering->options->range;
@@ -154,8 +157,8 @@ static int find_step(struct gathering *gathering)
     return status;
 }
 
-int filter_windows(const struct filter_options *options, const struct trace *first, const char *path,
-                   struct filter_missed *missed, struct windows *windows)
+int filter_scan_windows(const struct filter_options *options, const struct trace *first, const char *path,
+                        struct filter_missed *missed, struct windows *windows)
 {
     struct gathering gathering = {
         .options = options, .first = first, .path = path, .missed = missed, .windows = windows};
@@ -163,7 +166,7 @@ int filter_windows(const struct filter_options *options, const struct trace *fir
     return status == 0 && windows_finish(windows) < 0 ? error_no_memory("ranges") : status;
 }
 
-/* What of the windows lies between `from` and `to`, which belongs to it. */
+/* Sets `times` to the parts of the windows between `from` and `to`, both included. */
 static int find_times(struct filter *filter, const char *path)
 {
     const struct windows *windows = filter->selection.windows;
@@ -173,12 +176,13 @@ static int find_times(struct filter *filter, const char *path)
         if (windows->items.items[0].start > filter->to)
             return filter_missing(filter->trace->options->missed, "'%s' has the range only after --to=%s", path,
                                   filter->selection.options->to.text);
-        status = windows_add(&filter->times, filter->from, filter->from); /* what it launched may still run there */
+        status = windows_add(&filter->times, filter->from,
+                             filter->from); /* GPU work that the range launched may still run at this time */
     }
     return status < 0 ? error_no_memory("ranges") : 0;
 }
 
-/* The report's trace begins and ends with the windows. */
+/* Sets the begin and end of the report's trace to those of the windows. */
 static void set_window(struct filter *filter)
 {
     struct trace *trace = filter->trace;
@@ -207,7 +211,7 @@ static int find_calls(struct selection *selection, const struct trace *first)
     return sorter_walk_end(&walk.walk) < 0 || selection->no_memory ? error_no_memory("calls") : 0;
 }
 
-int filter_learn(struct filter *filter, const struct trace *first, const char *path)
+int filter_scan_apply(struct filter *filter, const struct trace *first, const char *path)
 {
     struct selection *selection = &filter->selection;
     const struct filter_options *options = selection->options;
@@ -233,7 +237,7 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
                      : 0;
     filter->from = times[0];
     filter->to = times[1];
-    status = status ?: filter_windows(options, first, path, missed, &filter->windows) ?: find_times(filter, path);
+    status = status ?: filter_scan_windows(options, first, path, missed, &filter->windows) ?: find_times(filter, path);
     if (status == 0 && first->wanted.calls)
         status = find_calls(selection, first);
     if (status == 0)
