@@ -65,11 +65,6 @@ static const struct column term_columns[TERM_COLUMNS] = {
 /* Terms below this share of the whole are only shown with --all. */
 #define LITTLE 0.0005
 
-static bool is_little(const struct diff_term *term, double whole)
-{
-    return fabs(diff_term_difference(term)) < LITTLE * whole;
-}
-
 int diff_table_terms(struct diff_table *made, const struct diff *diff)
 {
     if (table_init(made, term_columns, TERM_COLUMNS, "parts") < 0)
@@ -93,7 +88,7 @@ int diff_table_terms(struct diff_table *made, const struct diff *diff)
     if (table_end(made, diff) < 0)
         return -1;
     while (!diff->options->all && diff->options->report.top && made->table->shown > 0 &&
-           is_little(&diff->terms[made->table->shown - 1], before))
+           fabs(diff_term_difference(&diff->terms[made->table->shown - 1])) < LITTLE * before)
         made->table->shown--;
     return 0;
 }

@@ -135,6 +135,18 @@ struct cell fill_number(struct report_row *row, const struct column *column)
     return cell_integer(row_integer(row, column));
 }
 
+struct cell fill_quotient(struct report_row *row, const struct column *column)
+{
+    int64_t per = *(const int64_t *)((const char *)row->item + column->per);
+    return per > 0 ? cell_real((double)row_integer(row, column) / (double)per) : (struct cell){0};
+}
+
+struct cell fill_percent(struct report_row *row, const struct column *column)
+{
+    int64_t per = *(const int64_t *)((const char *)row->item + column->per);
+    return per > 0 ? cell_share(row_integer(row, column), per) : (struct cell){0};
+}
+
 struct cell fill_some(struct report_row *row, const struct column *column)
 {
     int64_t number = row_integer(row, column);

@@ -118,6 +118,9 @@ void section_rows_ordered(struct report_row *row, const struct dense_map *keys, 
 #define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
+/* The field that it is divided by, an int64_t of the item. */
+#define PER_ITEM(type, field) .per = offsetof(struct type, field)
+
 /* The field of ROW that COLUMN shows, and its value if it is an integer of 32 or 64 bits. */
 const void *row_field(const struct report_row *row, const struct column *column);
 int64_t row_integer(const struct report_row *row, const struct column *column);
@@ -142,6 +145,9 @@ struct cell fill_process(struct report_row *row, const struct column *column); /
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 struct cell fill_place(struct report_row *row, const struct column *column);   /* the place of a call stack */
 struct cell fill_stack(struct report_row *row, const struct column *column);   /* the call stack */
+/* These divide an integer by that of PER_ITEM(); empty unless that is above 0. */
+struct cell fill_quotient(struct report_row *row, const struct column *column);
+struct cell fill_percent(struct report_row *row, const struct column *column);
 /* These fill a cell from a struct errors, and from a struct cell, which is copied. */
 struct cell fill_errors(struct report_row *row, const struct column *column);
 struct cell fill_cell(struct report_row *row, const struct column *column);

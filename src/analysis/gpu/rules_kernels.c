@@ -24,11 +24,6 @@ static bool has_any(const char *name, const char *const *words)
 
 /* --- matrix products in float32 --- */
 
-static bool is_before_tf32(const struct trace_device *device)
-{
-    return device->major > 0 && device->major < 8;
-}
-
 struct float32 {
     struct name_facts names;
     struct offences products;
@@ -37,7 +32,9 @@ struct float32 {
 static int float32_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct float32 *float32 = state;
-    if (op->category != CATEGORY_KERNEL || is_before_tf32(&trace->devices.items[op->device]))
+    const struct trace_device *device = &trace->devices.items[op->device];
+    bool before_tf32 = device->major > 0 && device->major < 8;
+    if (op->category != CATEGORY_KERNEL || before_tf32)
         return 0;
     if (name_facts_find(&float32->names, &trace->strings, op->name) & NAME_FLOAT32)
         offences_add_op(&float32->products, op, op->end - op->start);

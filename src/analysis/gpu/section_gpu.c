@@ -90,15 +90,14 @@ static int memop_event(void *state, const struct trace *trace, const struct even
     return series_add(&row->sizes, event->bytes);
 }
 
-/* All bytes of a row by the time that they took; bytes a ns are GB a second. */
-static struct cell fill_bandwidth(struct report_row *row, const struct column *column)
-{
-    const struct memop_row *memops = row->item;
-    return memops->sized > 0 ? cell_real((double)memops->sizes.total / (double)memops->sized) : (struct cell){0};
-}
-
-#define MEMOP_LAST_COLUMNS                                            \
-    {"bandwidth", "Bandwidth", TYPE_RATE, 0, .fill = fill_bandwidth}, \
+#define MEMOP_LAST_COLUMNS              \
+    {"bandwidth",                       \
+     "Bandwidth",                       \
+     TYPE_RATE,                         \
+     0,                                 \
+     fill_quotient,                     \
+     FROM_ITEM(memop_row, sizes.total), \
+     PER_ITEM(memop_row, sized)},       \
         {"name", "Operation", TYPE_TEXT, 0, fill_name, FROM_KEY(name_key, name)},
 
 static const struct column memtime_columns[] = {COLUMN_SHARE(memop_row, times),

@@ -111,12 +111,6 @@ struct line {
     uint32_t device;
 };
 
-static struct cell fill_percent(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return line->whole > 0 ? cell_share(line->part, line->whole) : (struct cell){0};
-}
-
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
     int64_t stream = row_integer(row, column);
@@ -131,7 +125,7 @@ static struct cell fill_words(struct report_row *row, const struct column *colum
 
 static const struct column columns[] = {
     {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
-    {"overlap", "Overlap", TYPE_PERCENT, 0, .fill = fill_percent},
+    {"overlap", "Overlap", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(line, part), PER_ITEM(line, whole)},
     {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},
     {"total", "Of", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
     {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_stream, FROM_ITEM(line, first)},
@@ -199,7 +193,7 @@ const struct section section_overlap = {
 
 static const struct column temporal_columns[] = {
     {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
-    {"share", "Share", TYPE_PERCENT, 0, .fill = fill_percent},
+    {"share", "Share", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(line, part), PER_ITEM(line, whole)},
     {"total", "Total", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
     {"alone", "Alone", TYPE_NS, 0, fill_number, FROM_ITEM(line, alone)},
     {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},

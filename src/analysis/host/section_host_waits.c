@@ -130,20 +130,11 @@ static int gather(void *context, const struct trace *trace)
 
 /* --- the table --- */
 
-static struct cell group_cell(struct report_row *row, uint64_t group)
-{
-    const struct thread_waits *waits = row->state;
-    return group == NOBODY ? (struct cell){0} : table_text(row->table, interned(&waits->groups, (uint32_t)group));
-}
-
 static struct cell fill_group(struct report_row *row, const struct column *column)
 {
-    return group_cell(row, ((const struct wait_key *)row->key)->group);
-}
-
-static struct cell fill_waker(struct report_row *row, const struct column *column)
-{
-    return group_cell(row, ((const struct wait_key *)row->key)->waker);
+    const struct thread_waits *waits = row->state;
+    int64_t group = row_integer(row, column);
+    return group == NOBODY ? (struct cell){0} : table_text(row->table, interned(&waits->groups, (uint32_t)group));
 }
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)
@@ -169,9 +160,9 @@ static const struct column columns[] = {
     {"avg", "Avg", TYPE_NS, 0, fill_average, FROM_ITEM(wait_row, times), .importance = 40},
     {"max", "Max", TYPE_NS, 0, fill_max, FROM_ITEM(wait_row, times), .importance = 50},
     {"state", "State", TYPE_TEXT, 0, .fill = fill_kind},
-    {"thread", "Thread", TYPE_TEXT, 0, .fill = fill_group},
+    {"thread", "Thread", TYPE_TEXT, 0, fill_group, FROM_KEY(wait_key, group)},
     {"where", "Where", TYPE_TEXT, 0, .fill = fill_where},
-    {"woken_by", "Woken by", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_waker},
+    {"woken_by", "Woken by", TYPE_TEXT, COLUMN_OPTIONAL, fill_group, FROM_KEY(wait_key, waker)},
 };
 
 /* Threads that do not launch work may sleep all the time: they come after those that do. */

@@ -47,15 +47,9 @@ struct peak_row {
     int64_t bytes, count, at, peak;
 };
 
-static struct cell fill_peak_share(struct report_row *row, const struct column *column)
-{
-    const struct peak_row *group = row->item;
-    return cell_share(group->bytes, group->peak);
-}
-
 static const struct column peak_columns[] = {
     {"total", "Bytes", TYPE_BYTES, 0, fill_number, FROM_ITEM(peak_row, bytes)},
-    {"share", "Of the peak", TYPE_PERCENT, 0, .fill = fill_peak_share},
+    {"share", "Of the peak", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(peak_row, bytes), PER_ITEM(peak_row, peak)},
     {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(peak_row, count)},
     {"at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(peak_row, at)},
     COLUMN_SIZE("size", "Size"),
@@ -185,18 +179,13 @@ static struct cell fill_rate(struct report_row *row, const struct column *column
     return span > 0 ? cell_real(bytes * (double)NS_PER_S / span) : (struct cell){0};
 }
 
-static struct cell fill_life(struct report_row *row, const struct column *column)
-{
-    const struct heap_group *group = row->item;
-    return cell_real((double)row_integer(row, column) / (double)group->brief.count);
-}
-
 static const struct column churn_columns[] = {
     {"total", "Bytes", TYPE_BYTES, COLUMN_SUM, fill_churned, FROM_ITEM(heap_group, brief.count)},
     {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(heap_group, brief.count)},
     {"allocations", "Of all", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(heap_group, allocations)},
     {"per_second", "Per second", TYPE_BYTES, 0, fill_rate, FROM_ITEM(heap_group, brief.count)},
-    {"avg", "Avg life", TYPE_NS, 0, fill_life, FROM_ITEM(heap_group, brief.time)},
+    {"avg", "Avg life", TYPE_NS, 0, fill_quotient, FROM_ITEM(heap_group, brief.time),
+     PER_ITEM(heap_group, brief.count)},
     {"min", "Min life", TYPE_NS, 0, fill_number, FROM_ITEM(heap_group, brief.shortest)},
     {"max", "Max life", TYPE_NS, 0, fill_number, FROM_ITEM(heap_group, brief.longest)},
     COLUMN_SIZE("size", "Size"),

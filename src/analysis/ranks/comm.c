@@ -154,12 +154,6 @@ static struct cell fill_transfer(struct report_row *row, const struct column *co
     return item->wait == FIELD_ABSENT ? (struct cell){0} : cell_integer(transfer_of(item));
 }
 
-static struct cell fill_mean(struct report_row *row, const struct column *column)
-{
-    const struct comm_row *item = row->item;
-    return item->timed ? cell_real((double)item->total / (double)item->timed) : (struct cell){0};
-}
-
 /* A rate in GB/s, which is bytes per ns. SHARED: bytes of kernels that do several operations. */
 static struct cell rate_cell(const struct report_row *row, double factor, double shared)
 {
@@ -202,7 +196,7 @@ const struct column comm_columns[COMM_COLUMNS] = {
     {"transfer", "Transfer", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_transfer},
     {"exposed", "Exposed", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_exposed},
     {"overlapped", "Overlapped", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_overlapped},
-    {"avg", "Avg", TYPE_NS, 0, .fill = fill_mean, .importance = 40},
+    {"avg", "Avg", TYPE_NS, 0, fill_quotient, FROM_ITEM(comm_row, total), PER_ITEM(comm_row, timed), .importance = 40},
     {"algorithm", "Algorithm", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_algorithm, .importance = 35},
     {"bus", "Bus", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_bus, .importance = 70},
     {"unfinished", "Unfinished", TYPE_COUNT, COLUMN_SUM | COLUMN_BAD | COLUMN_OPTIONAL, fill_some,

@@ -190,21 +190,11 @@ int64_t rank_host_idle(const struct rank *rank)
 
 /* --- the table --- */
 
-static struct cell text_cell(struct report_row *row, uint32_t text)
-{
-    const struct ranks *ranks = row->state;
-    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(row->table, interned(&ranks->texts, text));
-}
-
 static struct cell fill_host(struct report_row *row, const struct column *column)
 {
-    return text_cell(row, ((const struct rank *)row->item)->host);
-}
-
-static struct cell fill_step(struct report_row *row, const struct column *column)
-{
-    const struct rank *rank = row->item;
-    return rank->steps ? cell_real((double)rank->step_total / (double)rank->steps) : (struct cell){0};
+    const struct ranks *ranks = row->state;
+    uint32_t host = ((const struct rank *)row->item)->host;
+    return host == EVENT_NO_TEXT ? (struct cell){0} : table_text(row->table, interned(&ranks->texts, host));
 }
 
 /* The number of a column; empty if no operation was compared with another rank. */
@@ -233,7 +223,8 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
 
 const struct column ranks_columns[RANKS_COLUMNS] = {
     {"rank", "Rank", TYPE_NUMBER, 0, fill_number, FROM_ITEM(rank, rank), .importance = 100},
-    {"step", "Step avg", TYPE_NS, COLUMN_OPTIONAL, .fill = fill_step, .importance = 80},
+    {"step", "Step avg", TYPE_NS, COLUMN_OPTIONAL, fill_quotient, FROM_ITEM(rank, step_total), PER_ITEM(rank, steps),
+     .importance = 80},
     {"steps", "Steps", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(rank, steps)},
     {"compute", "Compute", TYPE_NS, 0, fill_number, FROM_ITEM(rank, compute), .importance = 90},
     {"communication", "Commun.", TYPE_NS, 0, fill_number, FROM_ITEM(rank, communication), .importance = 70},

@@ -194,18 +194,13 @@ static struct cell fill_list(struct report_row *row, const struct column *column
     return table_text(row->table, ((const struct stage *)row->item)->list);
 }
 
-static struct cell fill_bubble(struct report_row *row, const struct column *column)
-{
-    const struct stage *stage = row->item;
-    return stage->step > 0 ? cell_share(stage->neighbours, stage->step) : (struct cell){0};
-}
-
 const struct column stages_columns[STAGES_COLUMNS] = {
     {"stage", "Stage", TYPE_NUMBER, 0, fill_number, FROM_ITEM(stage, number), .importance = 100},
     {"step", "Step avg", TYPE_NS, 0, fill_number, FROM_ITEM(stage, step), .importance = 80},
     {"compute", "Compute", TYPE_NS, 0, fill_number, FROM_ITEM(stage, compute), .importance = 90},
     {"neighbours", "Waiting", TYPE_NS, 0, fill_number, FROM_ITEM(stage, neighbours), .importance = 85},
-    {"bubble", "Of step", TYPE_PERCENT, 0, .fill = fill_bubble, .importance = 84},
+    {"bubble", "Of step", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(stage, neighbours), PER_ITEM(stage, step),
+     .importance = 84},
     {"gain", "Gain if balanced", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(stage, gain), .importance = 75},
     {"count", "Number", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(stage, ranks)},
     {"ranks", "Ranks", TYPE_TEXT, 0, .fill = fill_list, .importance = 70},

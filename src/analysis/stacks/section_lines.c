@@ -280,12 +280,6 @@ static struct cell fill_gpu_share(struct report_row *row, const struct column *c
     return part > 0 ? cell_share(part, lines->gpu_ns) : (struct cell){0};
 }
 
-static struct cell fill_measured(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return line->gpu_ns > 0 ? cell_share(line->measured_ns, line->gpu_ns) : (struct cell){0};
-}
-
 /* Where the text goes on behind the brackets that are open at AT. */
 static const char *pass_brackets(const char *at, char open, char close)
 {
@@ -367,7 +361,8 @@ static struct cell fill_cost(struct report_row *row, const struct column *column
 static const struct column columns[] = {
     {"share", "GPU", TYPE_PERCENT, COLUMN_OPTIONAL | COLUMN_SUM, fill_gpu_share, FROM_ITEM(line, gpu_ns)},
     {"gpu", "GPU time", TYPE_NS, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(line, gpu_ns)},
-    {"measured", "Measured", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_measured, .importance = 40},
+    {"measured", "Measured", TYPE_PERCENT, COLUMN_OPTIONAL, fill_percent, FROM_ITEM(line, measured_ns),
+     PER_ITEM(line, gpu_ns), .importance = 40},
     {"operations", "Operations", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(line, operations)},
     {"waited", "Waited", TYPE_NS, COLUMN_OPTIONAL, fill_some, FROM_ITEM(line, wait_ns)},
     {"waits", "Waits", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(line, waits), .importance = 60},

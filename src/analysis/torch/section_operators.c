@@ -230,12 +230,6 @@ static struct cell fill_all_gpu(struct report_row *row, const struct column *col
     return cell_integer(item->own_gpu + item->replayed);
 }
 
-static struct cell fill_average_host(struct report_row *row, const struct column *column)
-{
-    const struct operator_row *item = row->item;
-    return cell_real((double)item->host / (double)item->calls);
-}
-
 static struct cell fill_shapes(struct report_row *row, const struct column *column)
 {
     const struct report_options *options = row->trace->options;
@@ -268,7 +262,7 @@ static const struct column columns[] = {
     {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_own_share, FROM_ITEM(operator_row, own_host)},
     {"self_host", "Self host", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_host)},
     {"host", "Host", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, host)},
-    {"avg", "Avg host", TYPE_NS, 0, .fill = fill_average_host},
+    {"avg", "Avg host", TYPE_NS, 0, fill_quotient, FROM_ITEM(operator_row, host), PER_ITEM(operator_row, calls)},
     {"self_gpu", "Self GPU", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_gpu)},
     {"gpu", "GPU", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, gpu)},
     {"replayed", "Replayed", TYPE_NS, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(operator_row, replayed)},
