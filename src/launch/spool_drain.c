@@ -21,7 +21,7 @@
 #include "common/memory.h"
 #include "common/spool.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/ended_file.h"
+#include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 
 /* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */

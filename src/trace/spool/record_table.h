@@ -1,7 +1,7 @@
 /*
  * What the tool does with each record: a row for each kind of CUPTI's and each type of the agent's. Its users take the
  * columns they need: trace/spool/cupti.c and agent_records.c the event and its decoder,
- * trace/meaning/passes/event_passes.c what the passes do with the event. no_index, no_resolve, no_write: the pass does
+ * trace/meaning/passes/parallel_scan.c what the passes do with the event. no_index, no_resolve, no_write: the pass does
  * nothing.
  *
  * An event without a decoder (NULL) has what every record has. What is the record's own the passes read from

@@ -73,12 +73,6 @@ void spool_part_evict(const struct spool_part *part);
 /* Does that for all parts. Other threads may be reading them. */
 void spool_file_evict(const struct spool_file *file);
 
-/* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
- * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Returns 0, or -1
- * after error(). */
-int agent_parts_copy(struct spool_file *file, const char *directory);
-void agent_parts_release(struct spool_file *file);
-
 /*
  * DIRECTORY is the caller's as long as the file is open: the copy of the library's own records lies there, in a file
  * without a name, as large as they were before they were packed; NULL: in memory. FILE stays where it is meanwhile.

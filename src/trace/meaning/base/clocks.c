@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/process.h"
+#include "trace/spool/agent_records.h"
 
 /* Offsets are measured by one look at both clocks; less between two processes is no step. */
 #define SAME_NS 1000000
@@ -201,4 +202,32 @@ void clock_walk_correct(struct clock_walk *walk, struct event *event)
         event->start = clock_axis_place(walk->clocks, stretch, event->start);
     if (event->type == EVENT_KERNEL && event->kernel.queued != 0)
         event->kernel.queued = clock_axis_place(walk->clocks, stretch, event->kernel.queued);
+}
+
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded)
+{
+    const struct spool_file *file = &process->file;
+    uint64_t lost = 0, walked = 0;
+    int result = 0;
+    for (size_t i = 0; i < file->parts.count && result == 0; i++) {
+        const struct spool_part *part = &file->parts.items[i];
+        struct agent_walk walk;
+        struct clock_walk clocks;
+        if (part->type != SPOOL_RECORDS)
+            continue;
+        clock_walk_begin(&clocks, process, part);
+        agent_walk_begin(&walk, part);
+        while (result == 0 && agent_walk_next(&walk)) {
+            struct event event;
+            agent_decode(&event, &walk, part->thread);
+            clock_walk_set(&clocks, &event);
+            result = visit(process, &event);
+        }
+        lost += walk.damaged;
+        spool_part_evict(part);
+        process_walked(process, part, &walked);
+    }
+    if (undecoded)
+        *undecoded += lost;
+    return result;
 }

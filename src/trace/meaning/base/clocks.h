@@ -14,6 +14,11 @@
 
 #include "common/array.h"
 
+struct conversion;
+struct event;
+struct process;
+struct spool_part;
+
 struct clock_stretch {
     int64_t earliest, sure_from; /* CLOCK_MONOTONIC: it began between these … */
     int64_t sure_to, latest;     /* … and ended between these */
@@ -54,15 +59,10 @@ static inline uint64_t clock_axis_place(const struct clock_axis *axis, const str
     return time - (uint64_t)stretch->offset + (uint64_t)axis->reference;
 }
 
-struct conversion;
-struct event;
-struct process;
-struct spool_part;
-
-/* clocks.c: puts the times of all processes on one axis, once all are open. Returns 0, or -1 after error(). */
+/* Puts the times of all processes on one axis, once all are open. Returns 0, or -1 after error(). */
 int find_clocks(struct conversion *conversion);
 
-/* clocks.c: the times of one part's events after another, in their order in it. */
+/* The times of one part's events after another, in their order in it. */
 struct clock_walk {
     const struct clock_axis *clocks;
     struct clock_hint part;
@@ -76,5 +76,11 @@ static inline void clock_walk_set(struct clock_walk *walk, struct event *event)
     if (walk->clocks->stepped)
         clock_walk_correct(walk, event);
 }
+
+typedef int (*event_function)(struct process *process, const struct event *event);
+
+/* Calls VISIT for each event of the agent's records, at times on the axis of all processes, until one call gives
+ * non-zero, and returns that. UNDECODED (or NULL) counts what cannot be read. */
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded);
 
 #endif

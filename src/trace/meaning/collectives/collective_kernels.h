@@ -10,7 +10,7 @@
 #include "common/map.h"
 #include "trace/meaning/base/nvtx_places.h"
 #include "trace/meaning/collectives/collective_calls.h"
-#include "trace/meaning/collectives/communication.h"
+#include "trace/meaning/collectives/collectives.h"
 
 struct event;
 struct process;

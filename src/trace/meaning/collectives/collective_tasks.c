@@ -14,7 +14,6 @@
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/collectives/communication.h"
 
 static int no_memory(void)
 {

@@ -9,7 +9,6 @@
 #include "common/log.h"
 #include "common/lookup.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/collectives/communication.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/nvtx_names.h"

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/session.h"
-#include "trace/meaning/collectives/communication.h"
+#include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 
 #define MEMBERS_MOST 1024 /* of a group whose ranks are listed */

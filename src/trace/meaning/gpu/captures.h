@@ -3,7 +3,7 @@
  * operation shows it as the argument "captured in", a path of names; and the call stack of that thread, where it was
  * recorded, or the line of the program that stands for it in the backward pass.
  *
- * The path is found once for each node, in the resolve pass. open_ranges.h finds the names.
+ * The path is found once for each node, in the resolve pass.
  */
 #ifndef GPUTRACE_TRACE_MEANING_GPU_CAPTURES_H
 #define GPUTRACE_TRACE_MEANING_GPU_CAPTURES_H
@@ -16,7 +16,11 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/event.h"
-#include "trace/meaning/launches/inner_nodes.h"
+#include "trace/meaning/launches/graphs.h"
+
+struct event;
+struct nvtx;
+struct process;
 
 #define CAPTURE_PATH 1024 /* bytes, about */
 #define CAPTURE_RECENT 16u
@@ -25,7 +29,7 @@ struct captures {
     FILE_VECTOR(struct capture {
         uint32_t context; /* index + 1; 0: none */
         uint32_t stack;   /* number within the process; 0: none */
-        /* In the backward pass, the line of the program that stands for it: torch/forward_stacks.c. */
+        /* In the backward pass, the line of the program that stands for it: torch/torch_launches.c. */
         uint32_t line;          /* index + 1 in conversion.stacks.places; 0: none is known */
         enum arg_key line_kind; /* ARG_FORWARD_AT or ARG_BACKWARD_AT */
     })
@@ -50,9 +54,6 @@ struct captures {
     } recent[CAPTURE_RECENT];
 };
 
-struct process;
-struct event;
-
 /* Finds the contexts of all nodes. After graph_nodes_order() and projections_begin(). Returns 0, or -1 after error().
  */
 int captures_resolve(struct process *process);
@@ -67,5 +68,24 @@ void captures_look(const struct process *process, const struct event *event);
 /* What is known of what NODE does in a graph that is launched by the call CORRELATION. NULL: nothing. Any number of
  * threads may ask. */
 const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
+
+#define OPEN_NAMES 32u /* the innermost */
+
+/* What is open, outermost first, and for how long that is so. */
+struct open_names {
+    uint64_t from, until;
+    struct open_name {
+        uint64_t start;
+        struct name name; /* its text lives as long as the spool is open */
+    } items[OPEN_NAMES];
+    size_t count;
+    bool left_out; /* there are more around them */
+};
+
+/* Before the first time is asked for, once projections_begin() was called. Returns 0, or -1 after error(). */
+int open_ranges_begin(struct nvtx *nvtx);
+/* Adds the ranges of THREAD that are open at TIME. */
+void open_ranges_at(const struct process *process, uint32_t thread, uint64_t time, struct open_names *names);
+void open_ranges_end(struct nvtx *nvtx);
 
 #endif

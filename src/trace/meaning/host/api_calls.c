@@ -8,7 +8,7 @@
 #include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/meaning/torch/compiled_launches.h"
+#include "trace/meaning/torch/torch_launches.h"
 #include "trace/spool/cuda_names.h"
 
 #define NAME_SPACE 32 /* for a name that is put together */

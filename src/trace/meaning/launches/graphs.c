@@ -1,12 +1,14 @@
 /*
- * Follows copies of nodes to the node that the program made, and finds the launch that an operation in a conditional
- * body belongs to, by times.
+ * Follows copies of nodes to the node that the program made, finds the launch that an operation in a conditional body
+ * belongs to, by times, works out the numbers of inner nodes from the copies that each instantiation reported, and
+ * folds the rows of streams on which one graph alone ran into further lanes of the launch's stream.
  */
 #include "trace/meaning/launches/graphs.h"
 
-#include "common/array.h"
 #include "common/log.h"
 #include "common/lookup.h"
+#include "common/settings.h"
+#include "trace/meaning/base/process.h"
 
 /* Copies of copies that are followed: a spool may hold rings of them. */
 #define DEPTH 64u
@@ -109,7 +111,8 @@ static size_t position(const struct conditional_launches *launches, uint32_t gra
     return array_before(launches->items.items, launches->items.count, sizeof(wanted), &wanted, compare_launches);
 }
 
-uint32_t gpu_op_graph(const struct event *event)
+/* The number of the executable graph that a GPU operation is of; 0: of none. */
+static uint32_t gpu_op_graph(const struct event *event)
 {
     switch (event->type) {
     case EVENT_KERNEL: return event->kernel.graph;
@@ -192,4 +195,253 @@ uint32_t conditional_launches_find(const struct conditional_launches *launches, 
     bool early = earliest && *earliest < items[low].since; /* before any own work of the graph */
     size_t begun = COUNT_BEFORE_BETWEEN(low, high, i, (early ? items[i].early_since : items[i].since) <= event->start);
     return begun > low ? items[begun - 1].correlation : 0;
+}
+
+/* A node that the call `correlation` made as a copy of another. */
+struct copy {
+    uint32_t correlation, change; /* index in graph_nodes.changes, which are in the order of nodes */
+};
+
+struct copies {
+    FILE_VECTOR(struct copy) items;
+};
+
+static int no_memory_for_inner(void)
+{
+    return error_no_memory("nodes of graphs within graphs");
+}
+
+static uint32_t graph_of(uint64_t node)
+{
+    return (uint32_t)(node >> 32);
+}
+
+ORDER_BY(by_call, struct copy, correlation, change)
+
+/* Nodes that are copies from their beginning, not those that were made copies of other ones later. */
+static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->changes.count; i++) {
+        const struct graph_node_change *change = &nodes->changes.items[i];
+        const struct copy copy = {change->correlation, (uint32_t)i};
+        bool is_new = i == 0 || change[-1].node != change->node;
+        if (is_new && change->original != 0 && change->correlation != 0 && !ADD(file_vector_push, &copies->items, copy))
+            return no_memory_for_inner();
+    }
+    return file_vector_sort(&copies->items, by_call) == 0 ? 0 : no_memory_for_inner();
+}
+
+/* The first call that made nodes from that of change FIRST on, before node END, copies of another graph's than before.
+ */
+static uint32_t updated_by(const struct graph_nodes *nodes, size_t first, uint64_t end)
+{
+    const struct graph_node_change *changes = nodes->changes.items;
+    uint32_t source = graph_of(changes[first].original), call = 0;
+    for (size_t i = first; i < nodes->changes.count && changes[i].node < end; i++) {
+        bool is_other = changes[i].original != 0 && graph_of(changes[i].original) != source;
+        if (is_other && changes[i].correlation != 0 && (call == 0 || changes[i].correlation < call))
+            call = changes[i].correlation;
+    }
+    return call;
+}
+
+/* What one call copied: the first graph is the outer one. Where not all of its nodes are known nothing can be said. */
+static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, const struct copy *copies, size_t count)
+{
+    const struct graph_node_change *changes = nodes->changes.items;
+    uint64_t first = changes[copies[0].change].node, next = first;
+    size_t own = 0;
+    while (own < count && graph_of(changes[copies[own].change].node) == graph_of(first)) {
+        if (changes[copies[own++].change].node != next++)
+            return 0;
+    }
+    if (own == count)
+        return 0;
+    const struct inner_graph graph = {.updated = updated_by(nodes, copies[0].change, next)};
+    if (!ADD(array_push, &inner->graphs, graph))
+        return no_memory_for_inner();
+    for (size_t i = own; i < count; i++) {
+        const struct inner_node node = {next++, changes[copies[i].change].node, (uint32_t)inner->graphs.count - 1};
+        if (!ADD(file_vector_push, &inner->items, node))
+            return no_memory_for_inner();
+    }
+    return 0;
+}
+
+ORDER_BY(by_node, struct inner_node, node)
+
+int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
+{
+    struct copies copies = {.items.memory.directory = nodes->changes.memory.directory};
+    inner->items.memory.directory = nodes->changes.memory.directory;
+    int result = list_copies(&copies, nodes);
+    for (size_t i = 0, end; i < copies.items.count && result == 0; i = end) {
+        const struct copy *first = &copies.items.items[i];
+        for (end = i + 1; end < copies.items.count && copies.items.items[end].correlation == first->correlation;)
+            end++;
+        result = add_call(inner, nodes, first, end - i);
+    }
+    if (result == 0 && file_vector_sort(&inner->items, by_node) != 0)
+        result = no_memory_for_inner();
+    file_vector_release(&copies.items);
+    return result;
+}
+
+static const struct inner_node *look_up(const struct inner_nodes *inner, uint64_t node)
+{
+    const struct inner_node wanted = {.node = node};
+    size_t place = array_before(inner->items.items, inner->items.count, sizeof(wanted), &wanted, by_node);
+    bool found = place < inner->items.count && inner->items.items[place].node == node;
+    return found ? &inner->items.items[place] : NULL;
+}
+
+uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32_t correlation)
+{
+    const struct inner_node *found = look_up(inner, node);
+    const struct inner_graph *graph = found ? &inner->graphs.items[found->graph] : NULL;
+    if (!graph || (graph->updated != 0 && correlation >= graph->updated))
+        return 0;
+    return __atomic_load_n(&graph->refuted, __ATOMIC_RELAXED) ? 0 : found->reported;
+}
+
+void inner_nodes_refute(const struct inner_nodes *inner, uint64_t node)
+{
+    const struct inner_node *found = look_up(inner, node);
+    if (found)
+        __atomic_store_n(&inner->graphs.items[found->graph].refuted, true, __ATOMIC_RELAXED);
+}
+
+void graph_streams_release(struct graph_streams *streams)
+{
+    map_release(&streams->pairs);
+    map_release(&streams->made);
+}
+
+static int no_memory_for_streams(void)
+{
+    return error_no_memory("streams of graphs");
+}
+
+int graph_streams_made(struct graph_streams *streams, uint32_t number)
+{
+    return map_put(&streams->made, number, NULL) ? 0 : no_memory_for_streams();
+}
+
+static int add_pair(struct graph_streams *streams, uint32_t graph, const struct track *track)
+{
+    return map_put(&streams->pairs, (uint64_t)graph << 32 | track->index, NULL) ? 0 : no_memory_for_streams();
+}
+
+/* A stream is that of a branch as long as one graph alone ran there. */
+static void note(struct track *track, uint32_t graph)
+{
+    if (track->graph == 0)
+        track->graph = graph;
+    track->has_others |= graph == 0 || track->graph != graph;
+}
+
+int graph_streams_see(struct graph_streams *found, struct track *track, const struct event *event)
+{
+    uint32_t graph = gpu_op_graph(event);
+    bool is_known = graph == 0 || graph == track->last_graph;
+    note(track, graph);
+    track->last_graph = graph;
+    return is_known ? 0 : add_pair(found, graph, track);
+}
+
+/* --- all parts --- */
+
+struct taking {
+    struct process *process;
+    const struct tracks *tracks;
+};
+
+static struct track *stream_like(const struct process *process, const struct track *other)
+{
+    return tracks_get(&process->tracks, TRACK_STREAM, other->device, other->context, other->number);
+}
+
+static int take_pair(void *context, uint64_t key, uint64_t *unused)
+{
+    const struct taking *taking = context;
+    const struct track *track = stream_like(taking->process, taking->tracks->items.items[(uint32_t)key]);
+    (void)unused;
+    return track ? add_pair(taking->process->graph_streams, (uint32_t)(key >> 32), track) : 0;
+}
+
+int graph_streams_take(struct process *process, struct graph_streams *found, const struct tracks *tracks)
+{
+    struct taking taking = {process, tracks};
+    for (size_t i = 0; i < tracks->items.count; i++) {
+        const struct track *seen = tracks->items.items[i];
+        struct track *track = seen->kind == TRACK_STREAM ? stream_like(process, seen) : NULL;
+        if (!track)
+            continue;
+        if (seen->graph != 0)
+            note(track, seen->graph);
+        track->has_others |= seen->has_others;
+    }
+    return map_each(&found->pairs, take_pair, &taking);
+}
+
+/* --- folding --- */
+
+struct folding {
+    struct process *process;
+    struct map base; /* of a graph, by device and context: index + 1 of the track of its launches' stream */
+};
+
+static bool is_of_branch(const struct folding *folding, const struct track *track)
+{
+    return track->graph != 0 && !track->has_others && !map_get(&folding->process->graph_streams->made, track->number);
+}
+
+static uint64_t base_key(uint32_t graph, const struct track *track)
+{
+    return (uint64_t)graph << 32 | (track->device & 0xffff) << 16 | (track->context & 0xffff);
+}
+
+static int find_base(void *context, uint64_t key, uint64_t *unused)
+{
+    struct folding *folding = context;
+    struct track *const *tracks = folding->process->tracks.items.items;
+    const struct track *track = tracks[(uint32_t)key];
+    uint64_t *base = map_put(&folding->base, base_key((uint32_t)(key >> 32), track), NULL);
+    (void)unused;
+    if (!base)
+        return no_memory_for_streams();
+    /* Rather a stream that is not of a branch; else the default stream, whose number is the lowest. */
+    const struct track *known = *base != 0 ? tracks[*base - 1] : NULL;
+    bool is_branch = is_of_branch(folding, track), was_branch = known && is_of_branch(folding, known);
+    if (!known || (is_branch != was_branch ? was_branch : track->number < known->number))
+        *base = (uint64_t)track->index + 1;
+    return 0;
+}
+
+static void fold(const struct folding *folding)
+{
+    const struct tracks *tracks = &folding->process->tracks;
+    for (size_t i = 0; i < tracks->items.count; i++) {
+        struct track *track = tracks->items.items[i];
+        bool is_branch = track->kind == TRACK_STREAM && is_of_branch(folding, track);
+        const uint64_t *index = is_branch ? map_get(&folding->base, base_key(track->graph, track)) : NULL;
+        struct track *base = index ? tracks->items.items[*index - 1] : track;
+        if (base == track || base->device != track->device || base->context != track->context)
+            continue;
+        track->stands_in = base;
+        lanes_must_collect(&base->lanes);
+    }
+}
+
+int graph_streams_fold(struct process *process)
+{
+    struct folding folding = {.process = process};
+    if (map_count(&process->graph_streams->pairs) == 0 || !process_was_to_record(process, TRACE_STREAM))
+        return 0; /* or streams that the program made are not known */
+    int result = map_each(&process->graph_streams->pairs, find_base, &folding);
+    if (result == 0)
+        fold(&folding);
+    process->tracks.recent = (struct tracks_recent){0};
+    map_release(&folding.base);
+    return result;
 }

@@ -1,5 +1,6 @@
 /*
- * CUDA graphs: which functions their nodes launch, and which launch an operation in a conditional node belongs to.
+ * CUDA graphs: which functions their nodes launch, which launch an operation in a conditional node belongs to, what
+ * numbers nodes of graphs within graphs have, and which streams exist for one graph alone.
  */
 #ifndef GPUTRACE_TRACE_MEANING_LAUNCHES_GRAPHS_H
 #define GPUTRACE_TRACE_MEANING_LAUNCHES_GRAPHS_H
@@ -8,9 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/spool/event_record.h"
+#include "trace/tracks.h"
+
+struct event;
+struct process;
 
 /*
  * Which functions the nodes of graphs launch, and when and on which thread nodes were made, as far as the process
@@ -31,8 +37,6 @@ struct graph_nodes {
     changes; /* ordered: by node, then as they came to be */
 };
 
-/* The number of the executable graph that a GPU operation is of; 0: of none. */
-uint32_t gpu_op_graph(const struct event *event);
 /* The number of the graph's node that it is of; 0: of none, or it is not known. */
 uint64_t gpu_op_node(const struct event *event);
 
@@ -103,5 +107,74 @@ void conditional_launches_finish(struct conditional_launches *launches);
 /* The correlation id of the launch that GPU work without one belongs to; 0: of none, or it is not finished. Several
  * threads may ask. */
 uint32_t conditional_launches_find(const struct conditional_launches *launches, const struct event *event);
+
+/*
+ * Nodes of graphs within an executable graph: of child graphs and of the bodies of conditional nodes.
+ *
+ * When a graph is instantiated, CUPTI reports the copies of its nodes and of those of the graphs in it. But in records
+ * the inner nodes have other numbers, which no callback reports: they count on behind the executable graph's own nodes,
+ * those of the first graph in it, then those of the next (CUPTI 13.0; seen on an H200 for bodies of conditional nodes).
+ *
+ * So the numbers are worked out here. Where child graphs are numbered otherwise they would be wrong, therefore what is
+ * recorded is compared with what the nodes launch: one kernel of another name, and nothing is known of the inner nodes
+ * of that executable graph. Nor is it after an update from another graph, of which the outer nodes alone are known.
+ *
+ *     index … inner_nodes_make, look at all GPU operations, find …
+ */
+
+struct inner_nodes {
+    FILE_VECTOR(struct inner_node {
+        uint64_t node;     /* as records have it */
+        uint64_t reported; /* as callbacks have it */
+        uint32_t graph;    /* index in `graphs` */
+    })
+    items; /* by node */
+    ARRAY(struct inner_graph {
+        uint32_t updated; /* the first call that made the executable graph's nodes copies of another graph's; 0: none */
+        bool refuted;     /* a record contradicts the numbers */
+    })
+    graphs;
+};
+
+/* Once NODES are ordered. Returns 0, or -1 after error(). */
+int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes);
+
+/* NODE, in a graph that is launched by the call CORRELATION, as callbacks have it; 0: it is not an inner one, or not
+ * known. Any number of threads may ask. */
+uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32_t correlation);
+
+/* A record contradicts what NODE is taken to be. Any number of threads may say so. */
+void inner_nodes_refute(const struct inner_nodes *inner, uint64_t node);
+
+/*
+ * Streams that CUDA makes for the branches of a graph, and for the bodies of its conditional nodes.
+ *
+ * CUPTI's records of a replay have the stream of the launch for one branch; every other branch and body has a stream of
+ * its own, which each executable graph has anew, and which nothing else uses (seen with CUDA 13.0 on an H200). So a
+ * program with many graphs has hundreds of such streams, of which few are ever busy at once. They get no rows: their
+ * slices stand on rows of the launch's stream, on as many as overlap. The argument "stream" stays CUPTI's number.
+ *
+ *     made …, see …, take …, then fold once
+ */
+
+struct graph_streams {
+    struct map pairs; /* graph and index of a stream's track, for all streams that graphs ran on */
+    struct map made;  /* numbers of streams that the program made */
+};
+
+void graph_streams_release(struct graph_streams *streams);
+
+/* The program made a stream of this number. Returns 0, or -1 after error(). */
+int graph_streams_made(struct graph_streams *streams, uint32_t number);
+
+/* A GPU operation on the stream of TRACK, one of FOUND's tracks: several threads see one part of the spool each, in
+ * structs of their own. Return 0, or -1 after error(). */
+int graph_streams_see(struct graph_streams *found, struct track *track, const struct event *event);
+
+/* What was seen of a part, TRACKS, is what the process has. */
+int graph_streams_take(struct process *process, struct graph_streams *found, const struct tracks *tracks);
+
+/* After the last. Takes their rows from streams of branches. */
+int graph_streams_fold(struct process *process);
 
 #endif

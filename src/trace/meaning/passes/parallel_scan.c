@@ -1,8 +1,11 @@
 /*
  * Threads read parts of the spool ahead, in any order; the calling thread takes what each found, in the order of the
- * parts. Also decides which records the trace shows at all.
+ * parts. Also decides which records the trace shows at all, and has the tables of record_table.h, CUPTI's records and
+ * the agent's, as arrays by event type.
  */
 #include "trace/meaning/passes/parallel_scan.h"
+
+#include <stddef.h>
 
 #include "common/api_classes.h"
 #include "common/log.h"
@@ -10,13 +13,29 @@
 #include "common/settings.h"
 #include "common/threads.h"
 #include "trace/meaning/base/event_functions.h"
-#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/agent_records.h"
-#include "trace/spool/cupti.h"
+#include "trace/spool/record_table.h"
+
+#define no_index NULL
+#define no_resolve NULL
+#define no_write NULL
+#define ALSO(...)
+
+const struct event_passes cupti_passes[EVENT_TYPE_COUNT] = {
+#define ROW(kind, event, decode, type, last, index, resolve, write, cause) \
+    [EVENT_##event] = {index, resolve, write, cause},
+    CUPTI_RECORDS(ROW, ALSO)
+#undef ROW
+};
+
+const struct event_passes agent_passes[EVENT_TYPE_COUNT] = {
+#define ROW(record, event, decode, index, resolve, write) [EVENT_##event] = {index, resolve, write, NO_CALL},
+    AGENT_RECORDS(ROW, ALSO)
+#undef ROW
+};
 
 /*
  * Which of CUPTI's records the trace shows.

@@ -1,10 +1,6 @@
 /*
- * A walk over all of CUPTI's records of a process, by several threads.
- *
- * Each part of the spool is one thread's, which looks at its events and notes what it finds. What depends on those of
- * other parts is left to the one thread that takes what was found, in the order of the parts: first what was noted,
- * then, one by one in their order, the events that were put off. So what comes of it is the same whatever the number of
- * threads.
+ * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that
+ * threads walk over them.
  */
 #ifndef GPUTRACE_TRACE_MEANING_PASSES_PARALLEL_SCAN_H
 #define GPUTRACE_TRACE_MEANING_PASSES_PARALLEL_SCAN_H
@@ -14,14 +10,31 @@
 
 #include "trace/meaning/base/clocks.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/record_walk.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
+#include "trace/spool/event_record.h"
 
-/*
- * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that
- * threads walk over them: parallel_scan.h.
- */
+struct piece_writer;
+struct process;
+
+/* What ties an event of CUPTI's to a call, which may be a plugin's. */
+enum event_cause {
+    NO_CALL,         /* nothing: it is always the program's */
+    ON_THREAD,       /* it is a span of time of a thread */
+    WITHIN_CALL,     /* it lies within the call that has its correlation id */
+    STARTED_BY_CALL, /* the call that has its correlation id started it, and it may run later */
+};
+
+/* What the passes do with each event: the rows of trace/spool/record_table.h, CUPTI's and the agent's apart, as some
+ * events come from both. Each function returns 0, or -1 after error(); NULL: the pass does nothing with the event. */
+struct event_passes {
+    int (*index)(struct process *process, const struct event *event);
+    int (*resolve)(struct process *process, const struct event *event);
+    int (*write)(struct piece_writer *out, struct process *process, const struct event *event);
+    enum event_cause cause;
+};
+
+extern const struct event_passes cupti_passes[EVENT_TYPE_COUNT], agent_passes[EVENT_TYPE_COUNT]; /* by type */
 
 /* The events of one part. Several threads may walk over parts of one process, each with a walk of its own. */
 struct part_walk {

@@ -18,12 +18,11 @@
 #include "trace/meaning/memory/pools.h"
 #include "trace/meaning/nvtx/nvtx_counters.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
-#include "trace/meaning/nvtx/nvtx_deferred.h"
+#include "trace/meaning/nvtx/nvtx_clocks.h"
 #include "trace/meaning/nvtx/nvtx_projections.h"
-#include "trace/meaning/passes/event_passes.h"
 #include "trace/meaning/passes/parallel_scan.h"
 #include "trace/meaning/passes/passes.h"
-#include "trace/meaning/torch/compiled_launches.h"
+#include "trace/meaning/torch/torch_launches.h"
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 

@@ -3,7 +3,7 @@
 #include "common/spool_records.h"
 #include "tests/unit.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/gpu/open_ranges.h"
+#include "trace/meaning/gpu/captures.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/nvtx/nvtx_projections.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "trace/meaning/gpu/stream_markers.h"
+#include "trace/meaning/gpu/device_ranges.h"
 
 enum { STREAM = 7, MANY = 64 };
 

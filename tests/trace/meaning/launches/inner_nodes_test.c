@@ -1,4 +1,4 @@
-#include "trace/meaning/launches/inner_nodes.h"
+#include "trace/meaning/launches/graphs.h"
 
 #include "tests/unit.h"
 

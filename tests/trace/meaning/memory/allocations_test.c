@@ -4,7 +4,7 @@
 #include "tests/unit.h"
 
 #include "common/spool_records.h"
-#include "trace/meaning/memory/allocations.h"
+#include "trace/meaning/memory/memory.h"
 #include "trace/spool/event_record.h"
 
 enum { FAILED = 201, BYTES = 4096 };

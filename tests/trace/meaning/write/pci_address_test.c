@@ -1,5 +1,5 @@
 /* PCI addresses of GPUs, from a folder as NVIDIA's kernel module makes it. */
-#include "trace/meaning/write/pci_address.h"
+#include "trace/meaning/write/metadata.h"
 
 #include <stdio.h>
 #include <string.h>
