@@ -244,11 +244,12 @@ void event_complete(struct event_fields *event, const struct event_fields *from)
 void event_translate(struct event_fields *event, const uint32_t *numbers);
 
 /* The fields of a kind; of an event of another one, such without any. */
-#define KIND(name, categories)                                                                                       \
-    static inline const struct name##_fields *event_##name(const struct event_fields *event)                         \
-    {                                                                                                                \
-        return category_in(event->category, categories) ? &event->of.name                                            \
-                                                        : &event_layouts[__builtin_ctz(categories)].nothing.of.name; \
+#define KIND(name, categories)                                                               \
+    static inline const struct name##_fields *event_##name(const struct event_fields *event) \
+    {                                                                                        \
+        if (__builtin_expect(category_in(event->category, categories), true))                \
+            return &event->of.name;                                                          \
+        return &event_layouts[__builtin_ctz(categories)].nothing.of.name;                    \
     }
 EVENT_KINDS(KIND)
 #undef KIND

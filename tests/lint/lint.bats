@@ -16,6 +16,7 @@ clean() { # NAME
 @test "exports: the library's symbols are those of its list" { clean exports; }
 @test "calls: the library neither exits nor prints" { clean calls; }
 @test "top level: nothing that does not belong there" { clean top-level; }
+@test "fields: the analysis reads those of a kind of events by their functions" { clean fields; }
 @test "format: as make fmt leaves it" { clean format; }
 @test "scripts: shellcheck finds nothing" { clean scripts; }
 @test "man: mandoc finds nothing" { clean man; }

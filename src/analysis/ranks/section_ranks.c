@@ -35,7 +35,7 @@ static void release_comm(void *context)
 static int event_comm(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct comm_state *state = context;
-    bool passes = !event_communicates(event) && event->category != CATEGORY_KERNEL;
+    bool passes = event->category != CATEGORY_KERNEL && !event_communicates(event);
     return passes ? 0 : collectives_event(&state->collectives, trace, event);
 }
 
