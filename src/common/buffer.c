@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/text.h"
 
 #define BLOCK_BYTES (256 * 1024)
 
@@ -114,4 +115,23 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
     va_start(args, format);
     buffer_vformat(buffer, format, args);
     va_end(args);
+}
+
+const char *buffer_valid_text(struct buffer *scratch, const char *text, size_t *length)
+{
+    size_t valid = 0, size;
+    while (valid < *length && ((signed char)text[valid] >= 0 || utf8_size(text + valid, *length - valid) > 0))
+        valid += (signed char)text[valid] >= 0 ? 1 : utf8_size(text + valid, *length - valid);
+    if (valid == *length)
+        return text;
+    scratch->length = 0;
+    for (size_t at = 0; at < *length; at += size ? size : 1) {
+        size = utf8_size(text + at, *length - at);
+        if (size > 0)
+            buffer_bytes(scratch, text + at, size);
+        else
+            buffer_text(scratch, UTF8_REPLACEMENT);
+    }
+    *length = scratch->length;
+    return scratch->data ? scratch->data : "";
 }

@@ -77,4 +77,8 @@ void buffer_i64(struct buffer *buffer, int64_t value);
 void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args);
 
+/* Returns *LENGTH bytes of TEXT as valid UTF-8, with U+FFFD for bytes that are none: TEXT itself if it is valid, else a
+ * copy in SCRATCH, a buffer in memory, which is overwritten. *LENGTH becomes the length of what is returned. */
+const char *buffer_valid_text(struct buffer *scratch, const char *text, size_t *length);
+
 #endif

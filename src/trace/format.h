@@ -22,7 +22,7 @@ enum file_packing {
     PACKING_NONE,
     PACKING_MEMBERS,  /* gzip */
     PACKING_SECTIONS, /* of Perfetto's format: each section is compressed */
-    PACKING_DATABASE, /* the rows of a sink become one (trace/sqlite/database.h) */
+    PACKING_DATABASE, /* the sink writes it itself (trace/sqlite/database.h) */
 };
 
 struct file_format {

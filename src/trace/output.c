@@ -66,7 +66,7 @@ static int set_up_database(struct output *output, const char *path)
         return error("cannot write '%s': a database must be a regular file", path);
     struct stat ours, opened;
     output->database = database_open(output->temporary);
-    buffer_init(&output->buffer, database_drain, output->database);
+    buffer_init_memory(&output->buffer);
     if (!output->database)
         return -1;
     if (fstat(output->fd, &ours) != 0 || lstat(output->temporary, &opened) != 0 || ours.st_ino != opened.st_ino ||
@@ -239,9 +239,8 @@ int output_put(struct output *output, const struct output_block *block)
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
-        (output->is_stream || output->database
-             ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
-             : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
+        (output->is_stream ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
+                           : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
     output->buffer.total += block->text.length;
     return failure ? cannot_write(output, failure) : 0;

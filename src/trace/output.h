@@ -12,11 +12,12 @@
 
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
+#include "trace/sink.h"
 
 struct database;
 
 struct output {
-    struct buffer buffer; /* what is written goes here */
+    struct buffer buffer; /* what is written goes here, but for a database, of which it has only failures */
     char *path;
     /* Gives TEMPORARY its name when it is whole. Returns 0, or -1 after error(). NULL: it replaces PATH. */
     int (*place)(void *context, const char *temporary);
@@ -57,6 +58,13 @@ int output_open(struct output *output, const char *path);
 /* Nothing is written: all bytes go to DRAIN, as of a buffer, in their order. ECANCELED: it has said why it failed. */
 void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
                         void *context);
+
+/* Makes SINK one that writes FORMAT to OUTPUT, whose path says so. */
+static inline void output_sink(struct output *output, struct sink *sink, const struct sink_format *format)
+{
+    sink_init(sink, format, &output->buffer);
+    sink->context = output->database;
+}
 
 /* Puts a packed block into the file, after what went through the buffer. Returns 0, or -1 after error(). */
 int output_put(struct output *output, const struct output_block *block);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "trace/event_fields.h"
 
 void record_put(struct buffer *records, enum record_kind kind, const void *data, size_t size)
@@ -27,11 +26,8 @@ static void put_text(struct buffer *records, const char *text, size_t length)
     struct buffer clean;
     buffer_init_memory(&clean);
     length = strnlen(text, length);
-    for (size_t at = 0, size; at < length; at += size ? size : 1) {
-        size = utf8_size(text + at, length - at);
-        buffer_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
-    }
-    record_put(records, RECORD_TEXT, clean.data, clean.length);
+    text = buffer_valid_text(&clean, text, &length);
+    record_put(records, RECORD_TEXT, text, length);
     records->failure = records->failure ? records->failure : clean.failure;
     buffer_release(&clean);
 }

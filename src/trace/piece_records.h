@@ -13,9 +13,7 @@
 #include "trace/names.h"
 
 enum record_kind {
-    RECORD_PIECE,    /* texts are numbered from 0 again */
     RECORD_TEXT,     /* bytes of valid UTF-8 */
-    RECORD_ROW,      /* of a database: struct row_head of trace/sqlite/database.h, then values and their texts */
     RECORD_METADATA, /* a key, NUL, a JSON value */
 };
 

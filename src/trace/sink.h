@@ -25,6 +25,7 @@ struct sink;
 struct sink_format {
     const char *name;
     unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each has names of its own */
+    bool one_thread;      /* pieces are written one after another by one thread, and their buffers stay empty */
     bool all_flows;       /* it has flows that do not follow their slice, too */
     /* VALUE is one JSON value of SIZE bytes. */
     void (*metadata)(struct sink *sink, const char *key, const char *value, size_t size);
@@ -59,7 +60,7 @@ struct sink {
 extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct sink_format pftrace;
-/* Rows for an SQLite database: trace/sqlite/database.h. */
+/* Rows of an SQLite database (trace/sqlite/database.h), which is `context`: output_sink(). */
 extern const struct sink_format sqlite_rows;
 /* Fields for the analysis: fields_sink_new() of trace/fields_receiver.h makes the whole. Batches of events are taken
  * from `context`, the pool of these; a buffer holds their addresses. */

@@ -233,7 +233,7 @@ static int write_trace(const char *input, const char *path, struct cut *cut, str
     struct sink sink;
     if (output_open(&output, path) != 0)
         return -1;
-    sink_init(&sink, file_format_of(path)->sink, &output.buffer);
+    output_sink(&output, &sink, file_format_of(path)->sink);
     int result = sources_read(input, cut ? cut_writing(cut, &sink) : &sink, &(struct sources_options){0});
     if (result == 0 && cut)
         result = cut_written(cut);

@@ -290,7 +290,7 @@ int merge_write(struct merge *merge, struct merge_summary *summary)
     merge_find_times(merge);
     if (output_open(&writing.output, merge->options->output) != 0)
         return -1;
-    sink_init(&writing.sink, merge->format, &writing.output.buffer);
+    output_sink(&writing.output, &writing.sink, merge->format);
     if (level == LOG_NORMAL)
         log_set_level(LOG_QUIET); /* what there is to say of the traces was said before */
     int result = write_all(&writing);

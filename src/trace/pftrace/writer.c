@@ -51,7 +51,7 @@ uint64_t pftrace_name_hash(const struct name *name)
 void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
                        size_t length)
 {
-    const char *valid = pftrace_valid_text(&state->text, text, &length);
+    const char *valid = buffer_valid_text(&state->text, text, &length);
     protobuf_put_bytes(buffer, field, valid, length);
 }
 

@@ -145,9 +145,6 @@ void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
-/* TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
-const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length);
-
 /* --- the state --- */
 
 /* Written while there are no pieces, read by all of them. */

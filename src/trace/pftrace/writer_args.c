@@ -350,25 +350,6 @@ static void put_members(struct pftrace_put *put, const struct arg *arg)
     buffer_release(&scratch.text);
 }
 
-const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length)
-{
-    size_t valid = 0, size;
-    while (valid < *length && ((signed char)text[valid] >= 0 || utf8_size(text + valid, *length - valid) > 0))
-        valid += (signed char)text[valid] >= 0 ? 1 : utf8_size(text + valid, *length - valid);
-    if (valid == *length)
-        return text;
-    scratch->length = 0;
-    for (size_t at = 0; at < *length; at += size ? size : 1) {
-        size = utf8_size(text + at, *length - at);
-        if (size > 0)
-            buffer_bytes(scratch, text + at, size);
-        else
-            buffer_text(scratch, UTF8_REPLACEMENT);
-    }
-    *length = scratch->length;
-    return scratch->data ? scratch->data : "";
-}
-
 /* --- */
 
 /* Sets a real number as JSON shows it: with six decimals, and as a text if it is not finite. */
@@ -399,7 +380,7 @@ static void put_list(struct pftrace_put *put, const struct arg *args, size_t cou
                           color >> 24 == 0xff ? color & 0xffffff : color);
             set_text(&arg, ARG_TYPE_TEXT, put->text->data, put->text->length);
             break;
-        case ARG_TYPE_TEXT: arg.text = pftrace_valid_text(put->text, arg.text, &arg.length); break;
+        case ARG_TYPE_TEXT: arg.text = buffer_valid_text(put->text, arg.text, &arg.length); break;
         case ARG_TYPE_JSON:
             put->text->length = 0;
             args[i].json.put(put->text, &args[i].json);

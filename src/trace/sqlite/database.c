@@ -1,10 +1,9 @@
 /*
- * Executes the statements of schema.c: it opens the database, binds the rows that threads have made, interns names,
- * and makes indexes and views at the end.
+ * Executes the statements of schema.c: it opens the database, binds the values of each row, interns names, and makes
+ * indexes and views at the end.
  */
 #include "trace/sqlite/database.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +32,13 @@ struct known_stream {
 };
 
 struct database {
+    struct database_row row; /* that is being made */
+    bool failed;             /* an error was printed */
     sqlite3 *handle;
     char *path;
     sqlite3_stmt *rows[SQLITE_TABLE_COUNT], *name, *metadata, *process;
-    struct interner names;   /* number N is row N + 1 of the table */
-    ARRAY(uint32_t) numbers; /* of the piece's texts, in these */
+    struct interner names; /* number N is row N + 1 of the table */
+    struct buffer valid;   /* in memory: a text of which bytes were not UTF-8 */
     int64_t events;
     ARRAY(struct known_row) known_rows;
     struct map row_index; /* of a row -> index + 1 */
@@ -50,9 +51,20 @@ struct database {
 
 /* --- SQLite --- */
 
-static int failed(const struct database *database)
+static int failed(struct database *database)
 {
+    if (database->failed)
+        return -1;
+    database->failed = true;
     return error("cannot write '%s': %s", database->path, sqlite3_errmsg(database->handle));
+}
+
+static int no_memory(struct database *database, const char *what)
+{
+    if (database->failed)
+        return -1;
+    database->failed = true;
+    return error_no_memory(what);
 }
 
 static int execute(struct database *database, const char *sql)
@@ -130,6 +142,8 @@ struct database *database_open(const char *path)
         database_free(database);
         return NULL;
     }
+    database->row.database = database;
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* which would take a lock for each allocation */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &database->handle, flags, NULL) != SQLITE_OK)
         failed(database);
@@ -150,7 +164,9 @@ void database_free(struct database *database)
     sqlite3_finalize(database->process);
     sqlite3_close(database->handle);
     interner_release(&database->names);
-    array_release(&database->numbers);
+    buffer_release(&database->valid);
+    buffer_release(&database->row.args);
+    buffer_release(&database->row.scratch);
     array_release(&database->known_rows);
     array_release(&database->streams);
     map_release(&database->row_index);
@@ -181,159 +197,153 @@ static struct known_row *find_row(struct database *database, struct row row)
     return &database->known_rows.items[*index - 1];
 }
 
-static int note_stream(struct database *database, struct row row, int64_t device, int64_t context, int64_t stream)
+static int note_stream(struct database *database, struct row row, const int64_t stream[3])
 {
-    const int64_t key[] = {device, context, stream};
-    uint64_t *index = map_put(&database->stream_index, hash_bytes(key, sizeof(key)), NULL);
+    uint64_t *index = map_put(&database->stream_index, hash_bytes(stream, 3 * sizeof(*stream)), NULL);
     if (!index)
-        return error_no_memory("streams");
+        return no_memory(database, "streams");
     if (*index != 0)
         return 0;
-    if (!ADD(array_push, &database->streams, (struct known_stream){device, context, stream, row}))
-        return error_no_memory("streams");
+    if (!ADD(array_push, &database->streams, (struct known_stream){stream[0], stream[1], stream[2], row}))
+        return no_memory(database, "streams");
     *index = database->streams.count;
     return 0;
 }
 
-/* --- records --- */
+/* --- names --- */
 
-static int take_text(struct database *database, const char *text, size_t length)
+/* Returns the number of TEXT, which gets a row of the table if it is new; NO_NAME after error(). The table has texts as
+ * JSON would give them: valid UTF-8, up to the first NUL. */
+static uint32_t number_of(struct database *database, const char *text, size_t length)
 {
     size_t before = database->names.count;
-    uint32_t name = intern(&database->names, length ? text : "", length);
-    uint32_t *number = name != INTERN_NO_MEMORY ? array_push(&database->numbers) : NULL;
-    if (!number)
-        return error_no_memory("the trace's names");
-    *number = name;
+    length = length ? strnlen(text, length) : 0;
+    text = buffer_valid_text(&database->valid, text, &length);
+    uint32_t number = intern(&database->names, length ? text : "", length);
+    if (number == INTERN_NO_MEMORY || database->valid.failure) {
+        no_memory(database, "the trace's names");
+        return NO_NAME;
+    }
     if (database->names.count == before)
-        return 0;
-    sqlite3_bind_int64(database->name, 1, (int64_t)name + 1);
-    bind_name(database, database->name, 2, name);
-    return step(database, database->name);
+        return number;
+    sqlite3_bind_int64(database->name, 1, (int64_t)number + 1);
+    bind_name(database, database->name, 2, number);
+    return step(database, database->name) == 0 ? number : NO_NAME;
 }
 
-static uint32_t name_at(const struct database *database, int64_t number)
+int database_put_process(struct database *database, const struct row_name *process)
 {
-    return (uint64_t)number < database->numbers.count ? database->numbers.items[number] : NO_NAME;
-}
-
-/* The name of a row, or of a process and its label. */
-static int take_naming(struct database *database, const struct row_head *head, const char *values)
-{
-    uint32_t texts[2] = {NO_NAME, NO_NAME};
-    for (uint32_t i = 0; i < head->count && i < 2; i++) {
-        struct row_value value;
-        memcpy(&value, values + i * sizeof(value), sizeof(value));
-        texts[i] = name_at(database, value.integer);
-    }
-    if (head->table == ROW_THREAD) {
-        struct known_row *row = find_row(database, head->row);
-        if (!row)
-            return error_no_memory("names of rows");
-        row->name = texts[0];
-        return 0;
-    }
-    if (head->table == ROW_GPU)
-        return map_put(&database->gpus, head->row.pid, NULL) ? 0 : error_no_memory("names of rows");
-    sqlite3_bind_int64(database->process, 1, head->row.pid);
-    bind_name(database, database->process, 2, texts[0]);
-    bind_name(database, database->process, 3, texts[1]);
+    uint32_t name = number_of(database, process->name, strlen(process->name));
+    uint32_t label = process->label ? number_of(database, process->label, strlen(process->label)) : NO_NAME;
+    if (database->failed)
+        return -1;
+    if (process->owner)
+        return map_put(&database->gpus, process->row.pid, NULL) ? 0 : no_memory(database, "names of rows");
+    sqlite3_bind_int64(database->process, 1, process->row.pid);
+    bind_name(database, database->process, 2, name);
+    bind_name(database, database->process, 3, label);
     return step(database, database->process);
 }
 
-static void bind_value(const struct database *database, sqlite3_stmt *statement, const struct row_value *value,
-                       const char *text)
+int database_put_thread(struct database *database, const struct row_name *thread)
 {
-    int parameter = value->column + 1;
-    switch ((enum row_type)value->type) {
-    case ROW_INTEGER: sqlite3_bind_int64(statement, parameter, value->integer); break;
-    case ROW_REAL: sqlite3_bind_double(statement, parameter, value->real); break;
-    case ROW_NAME: sqlite3_bind_int64(statement, parameter, (int64_t)name_at(database, value->integer) + 1); break;
-    case ROW_TEXT: sqlite3_bind_text(statement, parameter, text, (int)value->length, SQLITE_STATIC); break;
-    }
-}
-
-/* What a row of the trace is called, once it has a name. */
-static int bind_row(struct database *database, sqlite3_stmt *statement, const struct row_head *head)
-{
-    const struct known_row *row = find_row(database, head->row);
-    uint8_t column = sqlite_role_columns[head->table][SQLITE_ROLE_ROW];
+    struct known_row *row = find_row(database, thread->row);
     if (!row)
-        return error_no_memory("rows");
-    if (row->name != NO_NAME)
-        sqlite3_bind_int64(statement, column + 1, (int64_t)row->name + 1);
+        return no_memory(database, "names of rows");
+    row->name = number_of(database, thread->name, strlen(thread->name));
+    return database->failed ? -1 : 0;
+}
+
+int database_put_metadata(struct database *database, const char *key, const char *value, size_t size)
+{
+    sqlite3_bind_text(database->metadata, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(database->metadata, 2, value, (int)size, SQLITE_STATIC);
+    return step(database, database->metadata);
+}
+
+/* --- the row of an event --- */
+
+struct database_row *database_begin_row(struct database *database, enum sqlite_table_number table, struct row of)
+{
+    struct database_row *row = &database->row;
+    row->table = table;
+    row->row = of;
+    row->args.length = 0;
+    row->statement = database->rows[table];
+    row->has_stream = false;
+    memset(row->stream, 0, sizeof(row->stream));
+    sqlite3_clear_bindings(row->statement);
+    sqlite3_bind_int64(row->statement, 1, ++database->events);
+    return row;
+}
+
+void database_set_integer(struct database_row *row, uint8_t column, int64_t value)
+{
+    const uint8_t device = sqlite_arg_columns[row->table][ARG_DEVICE];
+    if (column == SQLITE_NO_COLUMN)
+        return;
+    sqlite3_bind_int64(row->statement, column + 1, value);
+    if (device != SQLITE_NO_COLUMN && column >= device && column < device + 3) {
+        row->stream[column - device] = value;
+        row->has_stream |= column == device + 2;
+    }
+}
+
+void database_set_real(struct database_row *row, uint8_t column, double value)
+{
+    if (column != SQLITE_NO_COLUMN)
+        sqlite3_bind_double(row->statement, column + 1, value);
+}
+
+void database_set_name(struct database_row *row, uint8_t column, const char *text, size_t length)
+{
+    if (column != SQLITE_NO_COLUMN)
+        sqlite3_bind_int64(row->statement, column + 1, (int64_t)number_of(row->database, text, length) + 1);
+}
+
+void database_set_null(struct database_row *row, uint8_t column)
+{
+    if (column != SQLITE_NO_COLUMN)
+        sqlite3_bind_null(row->statement, column + 1);
+}
+
+/* Binds what the row of the trace is called, once it has a name. */
+static int bind_row(const struct database_row *row, uint8_t column)
+{
+    const struct known_row *known = find_row(row->database, row->row);
+    if (!known)
+        return no_memory(row->database, "rows");
+    if (known->name != NO_NAME)
+        sqlite3_bind_int64(row->statement, column + 1, (int64_t)known->name + 1);
     return 0;
 }
 
-/* Notes the thread or stream that an event is of. ARGS has its device, context and stream, if it has them. */
-static int note_row(struct database *database, const struct row_head *head, const int64_t *stream, bool has_stream)
+/* Notes the thread or stream that the event is of. */
+static int note_row(const struct database_row *row)
 {
-    if (sqlite_tables[head->table].gpu_ops)
-        return has_stream ? note_stream(database, head->row, stream[0], stream[1], stream[2]) : 0;
-    if (sqlite_role_columns[head->table][SQLITE_ROLE_TID] == SQLITE_NO_COLUMN)
+    if (sqlite_tables[row->table].gpu_ops)
+        return row->has_stream ? note_stream(row->database, row->row, row->stream) : 0;
+    if (sqlite_role_columns[row->table][SQLITE_ROLE_TID] == SQLITE_NO_COLUMN)
         return 0;
-    struct known_row *row = find_row(database, head->row);
-    if (row)
-        row->host = true;
-    return row ? 0 : error_no_memory("rows");
+    struct known_row *known = find_row(row->database, row->row);
+    if (known)
+        known->host = true;
+    return known ? 0 : no_memory(row->database, "rows");
 }
 
-static int take_row(struct database *database, const char *data)
+int database_end_row(struct database_row *row)
 {
-    struct row_head head;
-    memcpy(&head, data, sizeof(head));
-    const char *values = data + sizeof(head), *texts = values + head.count * sizeof(struct row_value);
-    if (head.table >= SQLITE_TABLE_COUNT)
-        return take_naming(database, &head, values);
-    sqlite3_stmt *statement = database->rows[head.table];
-    const uint8_t device = sqlite_arg_columns[head.table][ARG_DEVICE];
-    int64_t stream[3] = {0};
-    bool has_stream = false;
-    sqlite3_clear_bindings(statement);
-    sqlite3_bind_int64(statement, 1, ++database->events);
-    for (uint32_t i = 0; i < head.count; i++) {
-        struct row_value value;
-        memcpy(&value, values + i * sizeof(value), sizeof(value));
-        bind_value(database, statement, &value, texts);
-        texts += value.length;
-        if (device != SQLITE_NO_COLUMN && value.column >= device && value.column < device + 3) {
-            stream[value.column - device] = value.integer;
-            has_stream |= value.column == device + 2;
-        }
+    const uint8_t *columns = sqlite_role_columns[row->table];
+    const uint8_t args = columns[SQLITE_ROLE_ARGS], name = columns[SQLITE_ROLE_ROW];
+    if (row->args.length > 0 && args != SQLITE_NO_COLUMN) {
+        buffer_char(&row->args, '}');
+        sqlite3_bind_text(row->statement, args + 1, row->args.data, (int)row->args.length, SQLITE_STATIC);
     }
-    if (sqlite_role_columns[head.table][SQLITE_ROLE_ROW] != SQLITE_NO_COLUMN &&
-        bind_row(database, statement, &head) < 0)
+    if (row->args.failure || row->scratch.failure)
+        return no_memory(row->database, "the trace's events");
+    if (row->database->failed || (name != SQLITE_NO_COLUMN && bind_row(row, name) < 0) || note_row(row) < 0)
         return -1;
-    return note_row(database, &head, stream, has_stream) < 0 ? -1 : step(database, statement);
-}
-
-static int take_record(struct database *database, const struct record *record, const char *data)
-{
-    size_t key;
-    switch ((enum record_kind)record->kind) {
-    case RECORD_PIECE: database->numbers.count = 0; return 0;
-    case RECORD_TEXT: return take_text(database, data, record->size);
-    case RECORD_ROW: return take_row(database, data);
-    case RECORD_METADATA:
-        key = strlen(data);
-        sqlite3_bind_text(database->metadata, 1, data, (int)key, SQLITE_STATIC);
-        sqlite3_bind_text(database->metadata, 2, data + key + 1, (int)(record->size - key - 1), SQLITE_STATIC);
-        return step(database, database->metadata);
-    }
-    return 0;
-}
-
-int database_drain(void *context, const char *data, size_t size)
-{
-    struct database *database = context;
-    struct record record;
-    int result = 0;
-    for (size_t at = 0; result == 0 && size - at >= sizeof(record); at += sizeof(record) + record.size) {
-        memcpy(&record, data + at, sizeof(record));
-        result = take_record(database, &record, data + at + sizeof(record));
-    }
-    errno = ECANCELED;
-    return result;
+    return step(row->database, row->statement);
 }
 
 /* --- the end --- */

@@ -348,8 +348,9 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         return -1;
     output.place = conversion->options->place;
     output.place_context = conversion->options->place_context;
-    sink_init(&conversion->sink, sink ? sink->format : file_format_of(path)->sink, &output.buffer);
-    conversion->sink.context = sink ? sink->context : NULL;
+    output_sink(&output, &conversion->sink, sink ? sink->format : file_format_of(path)->sink);
+    if (sink)
+        conversion->sink.context = sink->context;
     int result = write_trace(conversion, &output);
     sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;

@@ -308,7 +308,8 @@ static int take_piece(void *context, size_t piece, unsigned slot)
 
 static int set_up(struct write_pass *write_pass)
 {
-    write_pass->worker_count = ordered_loop_workers(write_pass->conversion->options->workers, WORKERS_MOST);
+    unsigned most = write_pass->conversion->sink.format->one_thread ? 1 : WORKERS_MOST;
+    write_pass->worker_count = ordered_loop_workers(write_pass->conversion->options->workers, most);
     write_pass->slot_count = ordered_loop_slots(write_pass->worker_count);
     write_pass->workers = calloc(write_pass->worker_count, sizeof(*write_pass->workers));
     write_pass->slots = calloc(write_pass->slot_count, sizeof(*write_pass->slots));
