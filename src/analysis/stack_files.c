@@ -155,7 +155,7 @@ static int write_speedscope(struct buffer *buffer, const struct gpu_stacks *stac
 /* --- folded stacks: "outer;inner;call;kernel NANOSECONDS", a line for each stack of all GPUs, in the order of their
  * bytes --- */
 
-/* What would end a name or a line. */
+/* Replaces the characters of a name that would end it or its line. */
 static void clean_name(struct buffer *name)
 {
     for (size_t i = 0; i < name->length; i++) {

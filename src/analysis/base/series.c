@@ -220,7 +220,8 @@ struct summary series_summary(struct series *series)
 
 /* --- the trimmed mean --- */
 
-/* Sums over sorted values, of which those of ranks FIRST to LAST count; the others count as the nearest of these. */
+/* Sums over sorted values. The values of ranks FIRST to LAST count as they are, lower and higher ones as the nearest of
+ * these. */
 struct trimming {
     int64_t first, last;
     int64_t passed;      /* values so far */

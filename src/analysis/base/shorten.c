@@ -86,7 +86,7 @@ static bool is_same(const struct shorten_text *a, const struct shorten_text *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* Whether any two of COUNT texts are different, but shortened to the same. */
+/* Whether any two of COUNT texts differ, but have the same shortened text. */
 static bool are_alike(struct shorten_text **group, size_t count)
 {
     qsort(group, count, sizeof(*group), by_shortened);

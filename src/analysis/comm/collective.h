@@ -13,7 +13,7 @@
 
 /* Times are ns. Numbers that are not known are FIELD_ABSENT, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
 struct collective {
-    /* Which operation it is: the same on all ranks of a job, but for numbers of texts. */
+    /* These identify the operation, and are equal on all ranks of a job, except for numbers of texts. */
     uint32_t communicator, group_ranks; /* texts */
     int32_t source, target;             /* of a send and its receive: ranks in the group; else -1 */
     int64_t sequence;                   /* from 0 */
@@ -30,7 +30,7 @@ struct collective {
     uint8_t on_host;    /* 1: of MPI: the call communicates, without a kernel */
     uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
     uint8_t joint;      /* 1: another operation has the same kernel: its time is counted there */
-    uint32_t name;      /* as the trace calls it */
+    uint32_t name;      /* its name in the trace */
     uint32_t dtype;     /* text */
     int64_t group_size; /* ranks */
     int64_t peer;       /* the root, or the other rank of a send or receive */
@@ -42,12 +42,12 @@ struct collective {
     int64_t called, returned; /* of the call; returned: FIELD_ABSENT, too, when it had not returned at the end */
     int64_t start, duration;  /* of the kernel; FIELD_ABSENT: none finished */
     int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */
-    int64_t group_call;       /* the same for all operations of a kernel; FIELD_ABSENT: the kernel has no other one */
+    int64_t group_call;       /* equal for all operations of one kernel; FIELD_ABSENT: the kernel does only this one */
     uint32_t thread;          /* index in trace.threads: the call's */
     uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
 };
 
-/* Whether the same ranks do both: those of a communicator, or a sender and a receiver. */
+/* Whether both operations are done by the same ranks: those of a communicator, or a sender and a receiver. */
 static inline bool collective_same_group(const struct collective *a, const struct collective *b)
 {
     return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&

@@ -52,7 +52,7 @@ struct group {
 
 /* --- bytes of a kernel --- */
 
-/* Bytes of operations. Sends and receives are counted apart, because they run at the same time. */
+/* Sums of bytes of operations. Sends and receives are summed separately, because they run at the same time. */
 struct bytes {
     bool known;
     double others, sent, received;

@@ -202,7 +202,8 @@ static int find_waits(struct deciding *deciding)
 
 /* --- calls --- */
 
-/* Of the operations that the process had launched on DEVICE (FIELD_ABSENT: on all) before CALL: the last to end. */
+/* Returns the last operation to end among those that the process had launched on DEVICE (FIELD_ABSENT: on any) before
+ * CALL. */
 static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
                                const struct critical_call *call)
 {

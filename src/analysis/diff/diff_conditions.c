@@ -15,7 +15,7 @@
 
 /* --- reading a condition --- */
 
-/* What a condition may be about, besides the rows of sections: figures of the whole. */
+/* The figures of whole traces that a condition may name, besides rows of sections. */
 static const struct {
     const char *noun;
     size_t at; /* of the struct diff_test in struct diff */

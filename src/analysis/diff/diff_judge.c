@@ -31,7 +31,7 @@ static bool sides_agree(const struct diff_values sides[DIFF_SIDES], double diffe
     return fabs(difference) >= FLOOR_AGREEMENT * sqrt(squares / df);
 }
 
-/* What counts as no difference, as a logarithm. */
+/* Returns the largest difference that counts as none, as a logarithm. */
 static double slack_of(const struct diff_values sides[DIFF_SIDES], struct floor floor, double difference)
 {
     size_t fewest = sides[BEFORE].count < sides[AFTER].count ? sides[BEFORE].count : sides[AFTER].count;
@@ -319,7 +319,7 @@ int diff_judge(struct diff *diff)
         if (diff->compared[i])
             status = test_section(diff, i);
     if (status == 0) {
-        /* What the host does varies by far more than what GPUs do, and is another question: each has its own family. */
+        /* Times of the host vary by far more than those of GPUs, so the two are corrected as separate families. */
         size_t most = diff->rows.count * 3 + 1;
         struct family family = {.tests = calloc(most, sizeof(*family.tests)),
                                 .p = calloc(most, sizeof(*family.p)),

@@ -9,11 +9,11 @@
 
 #include "common/lookup.h"
 
-/* The gap between two modes is at least so many times as large as the deviation of the runs of each. */
+/* The least gap between two modes, in deviations of the runs of each. */
 #define MODES_GAP 3
-/* Where a change fills the gap: the distance of the modes, in deviations of the runs of a mode and a side. */
+/* The least distance between two modes if a change fills the gap, in deviations of the runs of a mode and a side. */
 #define MODES_DISTANCE 6
-/* Shares of the modes differ by chance by up to so many standard deviations. */
+/* By how many standard deviations the shares of the modes may differ by chance. */
 #define MODES_SHARES 3
 /* How far above the limit the expected t has to be, so that it is above it in 19 of 20 cases. */
 #define MODES_POWER 1.65
@@ -130,7 +130,7 @@ static bool shares_agree(const struct diff_cell low[DIFF_SIDES], const struct di
     return fabs(apart) <= MODES_SHARES * sqrt(share * (1 - share) * (1 / before + 1 / after));
 }
 
-/* The difference between the sides, the same in each mode that both have, in the making. */
+/* Sums for the difference between the sides, which is taken to be equal in each mode that both sides have. */
 struct strata {
     double weights, before, after; /* sums; means are weighed by how exactly a mode shows the difference */
     double differences;            /* the weighed sum of their squares */

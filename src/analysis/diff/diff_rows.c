@@ -43,7 +43,7 @@ static struct cell fill_df(struct report_row *row, const struct column *column)
     return fill_trimmed(row, column, offsetof(struct trimmed, df));
 }
 
-/* What is asked of a series more than the report shows. */
+/* The figures of a series that the comparison needs and the report does not show. */
 enum { EXTRA_MEAN, EXTRA_VARIANCE, EXTRA_DF, EXTRA_COLUMNS };
 static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, const struct column *column) = {
     [EXTRA_MEAN] = fill_mean,
@@ -52,10 +52,10 @@ static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, c
 };
 
 struct columns {
-    struct column *list; /* the section's, and EXTRA_COLUMNS more where it has a series */
+    struct column *list; /* the section's columns, followed by EXTRA_COLUMNS if it has a series */
     size_t count;
     struct comparable_columns compared;
-    int extra; /* the first of these; -1: none */
+    int extra; /* index of the first extra column; -1: none */
 };
 
 static int columns_init(struct columns *columns, const struct section *section)

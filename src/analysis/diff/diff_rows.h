@@ -60,7 +60,7 @@ struct diff_test {
     bool few;              /* too few occurrences in a trace to know how they vary */
     double before, after;  /* geometric means of the traces that have it */
     struct difference log; /* of the logarithms */
-    double adjusted;       /* log.p, for as many comparisons as there are; or log.p itself */
+    double adjusted;       /* log.p, corrected for the number of comparisons; log.p itself for a test on its own */
 };
 
 /* The figures of a row that are compared. */

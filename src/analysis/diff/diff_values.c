@@ -17,10 +17,10 @@
 #define LEAST_VARIANCE_HOST 1
 #define LEAST_RATIO 1e-4
 
-/* From so many degrees of freedom on, the launches of a trace say how much they vary. */
+/* The degrees of freedom from which on the launches of a trace show how much they vary. */
 #define OFTEN 10
 
-/* The clock of a GPU is known from so many rows at least. */
+/* The least number of rows from which the clock of a GPU is derived. */
 #define SHIFT_ROWS 4
 
 /* --- values --- */

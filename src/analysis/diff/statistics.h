@@ -7,8 +7,7 @@
 
 #include <stddef.h>
 
-/* The chance that Student's t of so many degrees of freedom is farther from 0 than T, on either side. DF may be
- * infinite. */
+/* The chance that Student's t of DF degrees of freedom is farther from 0 than T, on either side. DF may be infinite. */
 double statistics_t_tail(double t, double df);
 /* The t that 5 % of all lie beyond, on either side: 95 % lie within it. */
 double statistics_t_95(double df);

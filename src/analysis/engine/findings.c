@@ -117,7 +117,8 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     return finding;
 }
 
-/* The finding at INDEX gains the same time as FINDING, but for REST. */
+/* Records that FINDING has the same idle time as the earlier finding at INDEX, so that only REST is left for it to
+ * gain. */
 static void count_once(struct finding *finding, size_t index, int64_t rest)
 {
     finding->same_as = index + 1;

@@ -69,7 +69,7 @@ struct trace {
     bool any;                  /* there is such an event */
     struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
 
-    /* What trace_gpu_op() changes. The threads of trace_gpu_op() and trace_event() do not share lines of caches. */
+    /* trace_gpu_op() changes the fields from here on. Its thread and that of trace_event() share no cache line. */
     _Alignas(TRACE_APART) struct trace_times gpu_op_times;
     struct dense_map stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
@@ -80,7 +80,7 @@ struct trace {
     struct captured captured; /* of gpu_ops, if launched_ops or operators are wanted */
     struct pretty_names pretty_names;
 
-    /* What trace_event() changes */
+    /* trace_event() changes the fields from here on. */
     _Alignas(TRACE_APART) struct trace_times times;
     uint64_t counts[CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
@@ -230,7 +230,7 @@ struct trace_open_call {
     uint32_t function, waits_for, handle;
 };
 
-/* A frame of all stacks in which the same frame calls it. */
+/* A node of the tree of stacks: a frame, for all stacks in which its caller is the same node. */
 struct trace_frame {
     uint32_t words;    /* function, file and line, with calls that were inlined */
     uint32_t place;    /* function, file without folders, and line */

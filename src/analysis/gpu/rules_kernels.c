@@ -180,7 +180,7 @@ static bool chooses_its_grid(const char *name)
     return has_any(name, words) || communication_is_kernel(name);
 }
 
-/* And nobody who calls these libraries can choose a grid or block. */
+/* Whether the kernel is of a library whose callers cannot choose a grid or block. */
 static bool is_of_library(const char *name)
 {
     static const char *const words[] = {"at::native::", "at_cuda_detail::", "cub::", "thrust::", NULL};
@@ -339,7 +339,8 @@ static int64_t percent_of(const struct trace_device *device, const struct shape 
     return known ? device_occupancy(device, &shape->block) : 0;
 }
 
-/* As if a kernel got faster with its occupancy, up to one half of the threads: more seldom helps. */
+/* The estimate assumes that a kernel gets faster in proportion to its occupancy, up to half of the threads. More than
+ * that seldom helps. */
 static int64_t occupancy_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
 {
     enum { ENOUGH_PERCENT = 50 };

@@ -74,8 +74,8 @@ const struct section section_kernels = {
 /* --- copies and sets by what they did: "Memcpy HtoD (Pinned -> Device)" --- */
 
 struct memop_row {
-    TALLY_SERIES(times, sizes); /* sizes: of those whose bytes are known */
-    int64_t sized;              /* the sum of the times of these */
+    TALLY_SERIES(times, sizes); /* sizes: of operations whose bytes are known */
+    int64_t sized;              /* the sum of the times of operations whose bytes are known */
 };
 
 static int memop_event(void *state, const struct trace *trace, const struct event_fields *event)

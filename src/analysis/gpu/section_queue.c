@@ -33,7 +33,7 @@ static void change(struct stream_row *row, int64_t time, int by)
     row->time = time;
 }
 
-/* What ends by TIME leaves the queue. */
+/* Takes the operations that end by TIME out of the queue. */
 static void finish_until(struct stream_row *row, int64_t time)
 {
     while (row->ends.count > 0 && row->ends.items[0] <= time) {

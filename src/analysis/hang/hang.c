@@ -95,7 +95,7 @@ static const struct collective *find_usual(const struct finishing *finishing, co
     return usual;
 }
 
-/* The other operation that a rank entered with the same number and finished, or NULL. */
+/* Returns the other operation that a rank entered under the number of the hanging one and finished; NULL: none. */
 static const struct collective *find_passed(const struct finishing *finishing, const struct hang_member *member)
 {
     const struct hang_group *group = finishing->group;

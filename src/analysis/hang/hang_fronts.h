@@ -55,7 +55,7 @@ struct hang_front {
     struct collective pending; /* the first after that, which it did not finish */
 };
 
-/* So many ranks are listed whose operation differs from that of the first rank. */
+/* The most ranks that are listed because their operation differs from that of the first rank. */
 #define HANG_OTHERS 8u
 
 /* The operations of a communicator, or those between two of its ranks. */
@@ -65,8 +65,8 @@ struct hang_group {
     bool has_kernels; /* a call without a kernel is then not finished */
     bool any_finished;
     struct collective finished; /* the last operation that all ranks finished */
-    unsigned other_count;       /* of others[] */
-    /* The first operation that was not the same on all ranks: of the first rank, and of others. */
+    unsigned other_count;       /* of `others` */
+    /* The first operation that differs between ranks: as the first rank entered it, and as others did. */
     struct collective one, others[HANG_OTHERS];
 };
 

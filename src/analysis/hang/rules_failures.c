@@ -242,7 +242,7 @@ const struct rule rule_hazards = {
 struct freed {
     struct heap heap;           /* zero before the first event */
     int64_t doubles;            /* releases of what was released before, which CUDA refused */
-    struct finding_place first; /* the first of these */
+    struct finding_place first; /* the first of these releases */
 };
 
 static int freed_event(void *state, const struct trace *trace, const struct event_fields *event)

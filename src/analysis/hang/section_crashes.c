@@ -144,7 +144,7 @@ static int index_lasting_error(struct crash_index *seen, const struct event_fiel
     return 0;
 }
 
-/* What CALL of the thread, one of its last, did not succeed with. NULL: it succeeded. */
+/* Returns the result of CALL, one of the last calls of the thread, if it failed. NULL: it succeeded. */
 static const struct call_result *crash_index_result(struct crash_index *seen, const struct trace_thread_id *thread,
                                                     const struct call *call)
 {

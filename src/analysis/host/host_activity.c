@@ -13,19 +13,19 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 
-/* A sample stands for what a running thread did up to so many periods before and after it. */
+/* A sample stands for what a running thread did up to REACH_PERIODS periods before and after it. */
 #define REACH_PERIODS 2
-/* Without recorded states: a thread did not run if it has no sample for so many periods. */
+/* Without recorded states: a thread did not run if it has no sample for OFF_PERIODS periods. */
 #define OFF_PERIODS 5
-/* If it is not known who ended a wait, a thread that ran for so many percent of it is named. */
+/* If it is not known who ended a wait, a thread that ran for MEANWHILE_PERCENT of it is named. */
 #define MEANWHILE_PERCENT 50
 /* Without recorded states, such a wait may be several waits with work between them. */
 #define MEANWHILE_PERCENT_OFF 20
-/* Samples and states are evicted from memory after so many questions. */
+/* The number of questions after which samples and states are evicted from memory. */
 #define EVICT_AFTER (1 << 16)
 /* In a shorter wait, one sample would make a thread seem to have run all the time. */
 #define MEANWHILE_PERIODS 2
-/* A chain of threads that wait for each other is followed for so many threads. */
+/* The length to which a chain of threads that wait for each other is followed. */
 #define CHAIN 3
 
 int host_activities_init(struct host_activities *all, const struct trace *trace)
@@ -253,7 +253,8 @@ static int at_wait(struct host_activities *all, uint32_t thread, const struct ho
     return wait->activity == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* What the thread did at SITE. The activity is EVENT_NO_TEXT if the doing of the site is not known. */
+/* Sets *MOMENT to what the thread did at SITE. The activity is EVENT_NO_TEXT if it is not known what code at SITE does.
+ */
 static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site, int64_t until,
                      struct host_moment *moment)
 {

@@ -117,7 +117,7 @@ static int count_stack(struct host_groups *host, const struct trace *trace, size
     const struct count *count = &host->counts.items[number];
     struct function_key key = {counted->group, (uint32_t)site->name, EVENT_NO_TEXT};
     struct function_row *row = depth > 0 ? NULL : count_function(host, &key, EVENT_NO_TEXT, number, count);
-    /* What the interpreter does in functions without a name counts for the function of Python that it does it for. */
+    /* Time in unnamed functions of the interpreter counts for the Python function that called them. */
     size_t first = 0;
     while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
         first++;

@@ -77,7 +77,7 @@ struct gap_walk {
     struct idle *idle;
     const struct trace *trace;
     int64_t from, to; /* gaps count from FROM to TO */
-    /* Of the GPU that the walk is at: */
+    /* State of the walk on the current GPU: */
     bool any;
     uint32_t device, last_thread;
     int64_t until; /* the end of all operations so far */

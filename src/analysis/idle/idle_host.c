@@ -46,8 +46,9 @@ struct doing {
     uint64_t compiling;                               /* 1: a phase is open */
 };
 
-/* So many open gaps are updated one by one. The others, until their operation is launched, share a sum for each thing
- * that the thread did, so that a step costs the same however many GPUs wait for the thread. */
+/* The first GAPS_ALONE open gaps are updated one by one. All others share a sum for each thing that the thread did,
+ * until their operation is launched, so the cost of a step does not grow with the number of GPUs that wait for the
+ * thread. */
 #define GAPS_ALONE 16u
 #define SUMS_LEAST 64u
 

@@ -340,7 +340,7 @@ static int use_find(void *state, struct findings *findings)
     place.time = trace->start + low.first * chunk;
     place.until = trace->start + (low.last + 1) * chunk;
     struct finding *finding = finding_add(findings, low.idle, low.idle, low.count, &place);
-    /* What makes the GPU idle between its first and last work for longest. */
+    /* The advice is about the cause of most of the idle time between the first and last work of the GPU. */
     const struct idle *idle = findings->idle;
     unsigned cause = IDLE_UNKNOWN;
     for (unsigned i = 0; idle && low.device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {

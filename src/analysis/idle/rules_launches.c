@@ -20,7 +20,7 @@ struct late_name {
 
 struct launches_of_device {
     int64_t count;     /* GPU operations with a call */
-    int64_t of_graphs; /* of these */
+    int64_t of_graphs; /* GPU operations of graphs */
     int64_t until;     /* the last to end so far ended then */
     struct dense_map name_ids;
     ARRAY(struct late_name) names;
@@ -87,15 +87,15 @@ static void launches_release(void *state)
     array_release(&launches->devices);
 }
 
-/* What a GPU waits at least between two kernels of a graph. */
+/* The shortest time between two kernels of a graph on a GPU. */
 #define GRAPH_GAP_NS 1000
 
-/* What the GPU waited for launches. */
+/* How long, and in how many gaps, the GPU waited for launches. */
 struct late {
     int64_t time, gaps;
 };
 
-/* What the host does between launches, if that takes most of the time. */
+/* Returns the words for what the host does between launches, if that takes most of the time. */
 static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
     const struct idle *idle = findings->idle;

@@ -76,7 +76,7 @@ static struct cell activity_cell(struct report_row *row, const struct idle *idle
     return table_text_from_buffer(row->table, &text);
 }
 
-/* What is known of a row that `mostly` shows: the first of these. */
+/* The field of a row that `mostly` shows: the first one here that is known. */
 enum shown { SHOWN_CALL, SHOWN_ACTIVITY, SHOWN_RANGE, SHOWN_OPERATION, SHOWN_STREAM, SHOWN_NOTHING };
 
 static enum shown shown_of(const struct idle_what *what, uint32_t *number)

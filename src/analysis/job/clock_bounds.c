@@ -18,7 +18,7 @@ struct point {
 };
 
 struct polygon {
-    struct point *corners, *spare; /* memory for so many as cuts can make */
+    struct point *corners, *spare; /* both have room for as many corners as cuts can make */
     size_t count;
 };
 

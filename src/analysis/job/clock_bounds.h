@@ -10,10 +10,11 @@
 
 #include "common/array.h"
 
-/* Two clocks drift apart by no more: Linux corrects the frequency of a clock by at most 500 ppm. */
+/* The largest drift between two clocks: Linux corrects the frequency of each clock by at most 500 ppm. */
 #define CLOCK_DRIFT_MOST 1e-3
-/* The share of bounds that may be mistakes. If more contradict each other, the clocks do not drift evenly, and the
- * uncertainty grows; unless these are so many, and by so much: then nothing is believed. */
+/* CLOCK_MISTAKES is the share of bounds that may be wrong. If more contradict each other, the clocks do not drift
+ * evenly, and the uncertainty grows. If a share of CLOCK_CONTRADICTING contradicts by CLOCK_CONTRADICTING_NS, no offset
+ * is derived. */
 #define CLOCK_MISTAKES 0.02
 #define CLOCK_CONTRADICTING 0.25
 #define CLOCK_CONTRADICTING_NS 1e6
@@ -23,7 +24,7 @@ struct clock_line {
     double start, drift;
 };
 
-/* What is known of it. */
+/* The lines that the bounds allow. */
 struct clock_region {
     bool any;                  /* there are bounds from both sides */
     bool contradicting;        /* too many of them are wrong */
@@ -53,9 +54,9 @@ void clock_bounds_release(struct clock_bounds *bounds);
 /* Returns 0, or -1: no memory. */
 int clock_bounds_add(struct clock_bounds *bounds, enum clock_side side, int64_t at, int64_t ahead);
 
-/* Finds the region. Where no line keeps to all bounds, those that the line of the least sum of violations violates
- * most are left out. The best line is WISHED, or one of the region near to it; NULL: the middle. Returns 0, or -1: no
- * memory. */
+/* Finds the region. If no line meets all bounds, the line with the least sum of violations is found, and the bounds
+ * that it violates most are left out. The best line is WISHED, or the line of the region that is near to it; NULL: the
+ * middle. Returns 0, or -1: no memory. */
 int clock_bounds_solve(struct clock_bounds *bounds, const struct clock_line *wished, struct clock_region *region);
 
 #endif

@@ -84,7 +84,7 @@ static int reserve(struct clock_pair *pair, size_t wanted, size_t most)
     return 0;
 }
 
-/* Where the bucket of AT would be; the buckets become longer until all fit into MOST. */
+/* Returns the number of the bucket of AT, after making all buckets longer until at most MOST are needed. */
 static int64_t place_of(struct clock_pair *pair, int64_t at, size_t most)
 {
     if (pair->count == 0) {
@@ -143,7 +143,7 @@ int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const s
     return status;
 }
 
-/* At most so many ends, each the best of neighbouring buckets. */
+/* The number of ends that a line is fitted to. Each is the best of several neighbouring buckets. */
 #define FIT_ENDS ((size_t)48)
 
 struct ends {

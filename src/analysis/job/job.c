@@ -147,7 +147,7 @@ static int add_row(struct adding *adding, const struct rank_report_row *row)
     return 0;
 }
 
-/* Adds the rows. Those of one trace with the same name are summed first. */
+/* Adds the rows of a rank report to those of the job. Rows of one report with the same name are summed first. */
 static int add_rows(struct adding *adding)
 {
     const struct rank_report *report = adding->report;

@@ -20,7 +20,7 @@
 struct job_row {
     uint64_t reports; /* number of reports that have it */
     double total, count;
-    int64_t ranks;                 /* of these reports */
+    int64_t ranks;                 /* ranks of these reports */
     double least, most;            /* of a rank: total, or count if the section has no total */
     int64_t least_rank, most_rank; /* FIELD_ABSENT: only known for several ranks together */
 };
@@ -40,8 +40,8 @@ struct job_finding {
     uint32_t text, advice, where;
 };
 
-/* Where a finding of the job can be seen: at the place of the finding of this rule in the trace of a rank, or, where
- * that has none, when others waited longest for the rank. */
+/* Where a finding of the job can be seen: in the trace of a rank, at the place of its finding of this rule. If it has
+ * none, at the time at which others waited longest for the rank. */
 struct job_moment {
     unsigned rule;
     uint32_t rank; /* index of ranks.items; RANK_NONE: not known */

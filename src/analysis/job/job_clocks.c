@@ -83,7 +83,7 @@ static uint32_t standing_for(struct job_clocks *clocks, uint32_t host)
     return host;
 }
 
-/* Makes all pairs' memory smaller when there are many. */
+/* Makes the memory of all pairs smaller once they need more than JOB_CLOCK_BYTES together. */
 static void share_memory(struct job_clocks *clocks)
 {
     size_t all = JOB_CLOCK_BYTES / sizeof(struct clock_bucket), buckets = clocks->buckets;
@@ -96,7 +96,8 @@ static void share_memory(struct job_clocks *clocks)
         clock_pair_shrink(&clocks->pairs.items[i], buckets);
 }
 
-/* A pair that is new where there are too many already is of use only if it joins hosts that no pairs join. */
+/* Whether a pair is left out: once there are too many pairs, a new one is of use only if it joins hosts that no pairs
+ * join. */
 static bool pair_is_left_out(struct job_clocks *clocks, uint64_t key, uint32_t a, uint32_t b)
 {
     size_t most = JOB_CLOCK_BYTES / sizeof(struct clock_bucket) / JOB_CLOCK_BUCKETS_LEAST;
@@ -159,7 +160,7 @@ struct solving {
     struct job_clocks *clocks;
     struct clock_region *regions; /* of each pair */
     double *lengths;              /* of each pair: the uncertainty that it adds; below 0: it joins no hosts */
-    /* Of each host: host 0's time is START + (1 + FAST) * its time, both relative. */
+    /* The map of each host: the time on host 0 is START + (1 + FAST) * the host's time, both relative. */
     struct clock_map {
         double start, fast;
         double distance; /* the sum of the lengths from host 0; below 0: it is not joined */

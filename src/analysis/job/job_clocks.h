@@ -35,9 +35,9 @@
 #include "common/dense_map.h"
 #include "trace/event_fields.h"
 
-#define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* of what is kept of pairs of hosts */
-#define JOB_CLOCK_BUCKETS ((size_t)256)      /* stretches of time that are kept of a pair at most ... */
-#define JOB_CLOCK_BUCKETS_LEAST ((size_t)16) /* ... where there are many, and so many at least */
+#define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* the most memory for all pairs of hosts */
+#define JOB_CLOCK_BUCKETS ((size_t)256)      /* the most buckets of a pair, each a stretch of time */
+#define JOB_CLOCK_BUCKETS_LEAST ((size_t)16) /* the most buckets of a pair if there are many pairs */
 
 /* The roles of a rank in an operation. A rank that RECEIVES leaves after each rank that SENDS has entered. */
 enum { JOB_CLOCK_SENDS = 1, JOB_CLOCK_RECEIVES = 2 };
@@ -56,19 +56,20 @@ enum job_clock_state {
     JOB_CLOCK_CONTRADICTING /* operations contradict each other: nothing is shifted */
 };
 
-/* The clock of a host, as it is read there, against that of host 0. Offset and drift are 0 where it is not known. */
+/* The clock of a host against that of host 0. Offset and drift are 0 if they are not known. */
 struct job_clock {
     enum job_clock_state state;
-    int64_t origin;              /* at this time of it, that of the first operation, it is ahead by ... */
-    int64_t offset_ns;           /* ... this */
-    double drift_ppm;            /* of its own ticks, so many in a million are too many */
-    double uncertainty_ns;       /* the truth is at most this far away, from FIRST to LAST ... */
-    double uncertainty_ppm;      /* ... and by so much more for the time beyond */
-    int64_t first, last;         /* times of this clock: the operations that it is known from */
-    uint32_t through;            /* the host by which it is joined to host 0; of host 0, 0 */
-    uint32_t steps;              /* pairs of hosts that its offset is the sum of; 1: from operations with host 0 */
-    uint64_t operations, bounds; /* with THROUGH: all of them, and bounds that were kept of these ... */
-    uint64_t outliers;           /* ... of which so many contradict the others and were left out */
+    int64_t origin;         /* the time of the first operation on this clock */
+    int64_t offset_ns;      /* how far this clock is ahead at `origin` */
+    double drift_ppm;       /* how many in a million of this clock's ticks are too many */
+    double uncertainty_ns;  /* the largest error from `first` to `last` */
+    double uncertainty_ppm; /* how fast the error may grow before and after that */
+    int64_t first, last;    /* on this clock: the operations from which it is known */
+    uint32_t through;       /* the host by which it is joined to host 0; of host 0, 0 */
+    uint32_t steps;         /* pairs of hosts that its offset is the sum of; 1: from operations with host 0 */
+    uint64_t operations;    /* with the host `through` */
+    uint64_t bounds;        /* that were kept of these operations */
+    uint64_t outliers;      /* bounds that were left out because they contradict the others */
 };
 
 struct job_clocks {
@@ -84,12 +85,12 @@ struct job_clocks {
     ARRAY(struct clock_entry) entries; /* of the operation at hand: one for each host */
 };
 
-/* What is known of a host while operations are added. */
+/* A host while operations are added. */
 struct clock_host {
     bool seen;
-    int64_t origin, last; /* its first time, which its times are relative to, and the latest of these */
+    int64_t origin, last; /* its first time, to which its times are relative, and its latest time */
     uint32_t entry;       /* index in `entries` + 1; 0: it has none */
-    uint32_t joined;      /* a host that pairs join it to; itself: it stands for all that are joined to it */
+    uint32_t joined;      /* a host to which pairs join it; itself: it stands for all hosts that are joined to it */
 };
 
 /* Returns 0, or -1 after error(): no memory. Either way it is to be released. */

@@ -27,7 +27,7 @@
 #include "analysis/report.h"
 #include "trace/held_messages.h"
 
-/* So many traces are read at once, each in bounded memory of its own. */
+/* The number of traces that are read at once, each in bounded memory of its own. */
 #define AT_ONCE 4
 
 struct reducing {

@@ -21,8 +21,8 @@ int job_report_check(const struct report_options *options, const char *const *pa
 #define JOB_REPORT_NONE 2
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
-/* As job_report_files(), of the rank reports at PATHS, which were made of the files NAMES. ARE_TRACES: each of these
- * can have its own report; if not, files of several jobs are an error. */
+/* Does what job_report_files() does for the rank reports at PATHS, which were made of the files NAMES. ARE_TRACES:
+ * these are traces, which can have reports of their own; otherwise files of several jobs are an error. */
 int job_report_parts(const struct report_options *options, const char *const *paths, const char *const *names,
                      bool are_traces, size_t count, struct buffer *out);
 

@@ -23,7 +23,7 @@ int job_tables_check(const struct report_options *options, uint64_t sections);
 /* The first line of the report of JOB. */
 void job_tables_headline(const struct job_whole *job, struct render *render);
 
-/* The columns that are the same in all tables that are made of rows of the traces' sections. */
+/* The columns that all tables of rows of the traces' sections have. */
 struct report_columns job_tables_columns(void);
 
 /* Sections that a job has: REPORT_BIT() each. */

@@ -106,8 +106,8 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
     return 0;
 }
 
-/* PyTorch's allocator has so many bytes after EVENT. Of what comes before the report's window the last level counts, at
- * its start. */
+/* Adds the level BYTES of PyTorch's allocator after EVENT. Of the levels before the report's window only the last
+ * counts, at its start. */
 static int add_level(struct tally *uses, const struct trace *trace, const struct event_fields *event,
                      enum memory_source source, int64_t bytes)
 {
@@ -131,7 +131,7 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
     return 0;
 }
 
-/* What is allocated, and what the allocator holds of CUDA's memory, which it does not report of the host's. */
+/* Adds the levels of allocated and of reserved memory. PyTorch does not report the latter for the host. */
 static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     const struct memory_fields *memory = event_memory(event);

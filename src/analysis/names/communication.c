@@ -42,7 +42,7 @@ static const char *const namespaces[] = {"deepep", "internode", "intranode", "pp
 static const char *const functions[] = {"dispatch", "combine",         "notify", "cachednotify",
                                         "barrier",  "cleanlowlatency", NULL};
 
-/* What begins at NAME, a letter or digit after BEFORE. */
+/* Returns what begins at NAME, a letter or digit that follows BEFORE. */
 static int beginning(const char *name, char before, bool first)
 {
     bool camel = isupper((unsigned char)*name) && (islower((unsigned char)before) || islower((unsigned char)name[1]));
@@ -92,7 +92,7 @@ static bool ends_locally(const struct plain *plain, size_t length)
     return without_any(plain, length, local, WORD) < length || without_any(plain, rest, local, WORD) < rest;
 }
 
-/* Where the word that goes on at AT ends: with the identifier, or before the next word. */
+/* Returns the end of the word around AT: the end of the identifier, or the begin of the next word. */
 static size_t end_of(const struct plain *plain, size_t at, int next)
 {
     while (at < plain->length && plain->begins[at] < next)

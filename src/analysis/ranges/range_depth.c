@@ -11,7 +11,7 @@
 #include "common/text.h"
 
 #define NO_THREAD UINT32_MAX
-#define STEPS 4u /* steps of this file are shorter: so many count as one of the limit */
+#define STEPS 4u /* steps of this file are shorter: STEPS of them count as one step of the limit */
 
 void range_depth_init(struct range_depth *depth, const char *directory)
 {
@@ -93,7 +93,7 @@ static int divide_rows(struct range_depth *depth)
     return 0;
 }
 
-/* --- questions, in groups about the same threads --- */
+/* --- questions, grouped by their threads --- */
 
 ORDER_BY(by_threads, struct cover_question, thread, other, last)
 

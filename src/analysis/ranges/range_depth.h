@@ -18,7 +18,7 @@
 #include "analysis/base/cover.h"
 #include "analysis/engine/ranges.h"
 
-/* The limit of steps, of about 50 ns each: so many for each operation and range, and ALL in addition. */
+/* The limit of steps, of about 50 ns each: EACH for every operation and range, and ALL in addition. */
 struct range_rows_limit {
     uint64_t each, all;
 };

@@ -51,7 +51,7 @@ struct rank_name {       /* a kernel or a copy of one rank */
     int64_t copy; /* 1: it is a copy */
 };
 
-/* Which ranks send to which: a row for each two ranks and direction. */
+/* The key of what one rank sends to another. */
 struct neighbour_key {
     uint64_t from, to; /* indices of ranks */
 };
@@ -88,7 +88,7 @@ void ranks_release(struct ranks *ranks);
  * ranks.items. Operations come in their order. Returns 0, or -1: no memory. */
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count);
 
-/* What the rank with index FROM sends to the rank with index TO, or NULL. */
+/* Returns the row of what the rank with index FROM sends to the rank with index TO; NULL: nothing. */
 const struct neighbour_row *neighbours_find(const struct neighbours *neighbours, uint32_t from, uint32_t to);
 
 /* The cause of most of its idle time between its first and its last operation; IDLE_CAUSE_COUNT if there is none. */

@@ -12,7 +12,7 @@
 /* Margins around a finding: at least so long, and a quarter of its length. */
 #define MARGIN_NS INT64_C(250000)
 #define MARGIN_PART 4
-/* A launch that is further away than so many lengths of the window is left out. */
+/* A launch that is further away than LAUNCH_LENGTHS lengths of the window is left out. */
 #define LAUNCH_LENGTHS 3
 /* Operations shorter than 1/180 of the window are joined if the gap between them is shorter than 1/400. */
 #define SHORT_PART 180
@@ -61,7 +61,7 @@ static int64_t busy_of(const struct profile *profile, const struct profile_line 
     return profile->trace->streams.items[line->index].busy.total;
 }
 
-/* Adds a line for a stream; if there are too many, in place of the stream that is busy for least. */
+/* Adds a line for a stream. If there are too many lines, it replaces that of the stream with the least busy time. */
 static int add_stream(struct profile *profile, uint32_t index)
 {
     struct profile_line *least = profile->streams.items;

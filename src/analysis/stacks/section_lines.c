@@ -20,7 +20,7 @@
 #include "analysis/engine/trace_stacks.h"
 #include "trace/frames.h"
 
-/* What launches have in common that one of them stands for. */
+/* The key of launches that are so alike that one call stack stands for all of them. */
 struct lines_launched {
     uint64_t name;
     int64_t size;     /* blocks of a kernel; of copies and sets the number of binary digits of their bytes */
@@ -159,7 +159,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
-/* What a stack, or the line that stands in its place, is known by. */
+/* Returns the key of the line of a stack, or of what stands in place of a stack (GPU_OP_STACKS and above). */
 static struct line_key key_of(const struct trace *trace, int64_t stack)
 {
     if (stack != FIELD_ABSENT && stack >= GPU_OP_STACKS)
@@ -172,7 +172,7 @@ static struct line_key key_of(const struct trace *trace, int64_t stack)
     return (struct line_key){place ? place->place : EVENT_NO_TEXT, LINE_PLACE};
 }
 
-/* The line of a stack, of which this costs COST. NULL: no memory. */
+/* Finds or adds the line of a stack. COST is what this use of the stack costs. NULL: no memory. */
 static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
 {
     struct lines *lines = row->state;
@@ -280,7 +280,7 @@ static struct cell fill_gpu_share(struct report_row *row, const struct column *c
     return part > 0 ? cell_share(part, lines->gpu_ns) : (struct cell){0};
 }
 
-/* Where the text goes on behind the brackets that are open at AT. */
+/* Returns the place after the bracket that closes the one at AT. */
 static const char *pass_brackets(const char *at, char open, char close)
 {
     for (int depth = 0; *at; at++) {
@@ -291,8 +291,8 @@ static const char *pass_brackets(const char *at, char open, char close)
     return at;
 }
 
-/* Where what stands at AT and belongs to the name ends, though it has brackets: "operator()", "operator<",
- * "(anonymous namespace)". AT: there is nothing of that kind. */
+/* Skips a part of a name that has brackets but no arguments: "operator()", "operator<", "(anonymous namespace)".
+ * Returns AT if there is none. */
 static const char *pass_word(const char *at)
 {
     static const char anonymous[] = "(anonymous namespace)", function[] = "operator";

@@ -276,7 +276,6 @@ static void write_longest(struct buffer *out, const struct trace *trace, const s
         buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
 }
 
-/* Where no rule speaks: what the GPU that works most was idle for longest. */
 /* Appends how long threads were in calls, and in which one most. */
 static void write_called(struct buffer *text, const struct trace *trace, const struct called *called)
 {

@@ -29,7 +29,8 @@ struct called {
     ARRAY(int64_t) by_name; /* ns, by index in trace.strings */
 };
 
-/* Where no rule speaks: what people read instead. IDLE: why GPUs did nothing. */
+/* Sets the text in place of rows for a trace without findings: how busy the GPU is that works most, and why it was idle
+ * for longest (IDLE); if nothing ran on a GPU, in which calls threads were for longest. */
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
 
 #endif

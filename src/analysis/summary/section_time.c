@@ -9,7 +9,7 @@
 #include "analysis/gpu/temporal.h"
 #include "analysis/summary/section_findings.h"
 
-/* What a GPU did, as parts that do not overlap: what is hidden by something above it does not count. */
+/* What a GPU did, as parts that do not overlap: time that belongs to several parts counts for the first of them. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };
 
 struct part {

@@ -36,7 +36,7 @@ struct open_operator {
     uint32_t same_shapes;     /* of that child */
 };
 
-/* What comes next by thread and time, of three walks. */
+/* The next item of each of three walks, which are merged by thread and time. */
 struct next {
     const struct range *range;
     const struct host_call *call;
@@ -223,7 +223,7 @@ static struct cell fill_own_share(struct report_row *row, const struct column *c
     return cell_share(row_integer(row, column), row->table->whole);
 }
 
-/* What is nearly all replayed comes first too. */
+/* Sorting by this column puts operators first whose work is nearly all replayed, too. */
 static struct cell fill_all_gpu(struct report_row *row, const struct column *column)
 {
     const struct operator_row *item = row->item;
