@@ -42,17 +42,17 @@ void event_batches_release(struct event_batches *batches)
 
 static struct event_batch *make_batch(void)
 {
-    struct event_batch *batch = huge_page_alloc(sizeof(*batch));
+    struct event_batch *batch = huge_page_alloc(sizeof(*batch) + EVENT_BATCH_BYTES);
     if (!batch)
         return NULL;
-    memset(batch, 0, offsetof(struct event_batch, events));
+    memset(batch, 0, sizeof(*batch));
     buffer_init_memory(&batch->records);
     return batch;
 }
 
 static void clear(struct event_batch *batch)
 {
-    batch->count = batch->categories = 0;
+    batch->count = batch->used = batch->categories = 0;
     batch->begins_piece = false;
     batch->numbers.count = batch->records.length = 0;
     if (batch->records.failure || batch->records.capacity > RECORD_BYTES_MOST)
@@ -104,7 +104,11 @@ void event_batches_give_back(struct event_batches *batches, struct event_batch *
 
 void event_batch_translate(struct event_batch *batch)
 {
-    for (size_t i = 0; i < batch->count && batch->numbers.count > 0; i++)
-        event_translate(&batch->events[i], batch->numbers.items);
+    size_t size;
+    for (size_t at = 0; at < batch->used && batch->numbers.count > 0; at += size) {
+        struct event_fields *event = event_batch_at(batch, at);
+        size = event_size(event);
+        event_translate(event, batch->numbers.items);
+    }
     batch->numbers.count = 0;
 }

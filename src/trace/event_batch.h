@@ -14,7 +14,9 @@
 #include "common/buffer.h"
 #include "trace/event_fields.h"
 
-#define EVENT_BATCH_MOST 4096u /* events */
+/* Events of a batch at most, and their bytes: as many kernels and calls take no more. */
+#define EVENT_BATCH_MOST 4096u
+#define EVENT_BATCH_BYTES (EVENT_BATCH_MOST * (size_t)192)
 
 struct event_batch {
     size_t count;
@@ -22,9 +24,35 @@ struct event_batch {
     bool begins_piece;       /* texts are numbered from 0 again */
     struct buffer records;   /* in memory: texts that the piece has first here, and metadata (trace/piece_records.h) */
     ARRAY(uint32_t) numbers; /* in the trace's strings of the texts so far; empty: the events have these numbers */
-    struct event_batch *before, *after;           /* of the pool's that are lent, or free */
-    struct event_fields events[EVENT_BATCH_MOST]; /* those from `count` on are any events */
+    struct event_batch *before, *after; /* of the pool's that are lent, or free */
+    size_t used;                        /* of the bytes: event_after() leads from an event to the next */
+    _Alignas(struct event_fields) char bytes[];
 };
+
+static inline struct event_fields *event_batch_at(struct event_batch *batch, size_t at)
+{
+    return (struct event_fields *)(void *)(batch->bytes + at);
+}
+
+/* Where the next event may be put, whatever its category. */
+static inline struct event_fields *event_batch_place(struct event_batch *batch)
+{
+    return event_batch_at(batch, batch->used);
+}
+
+static inline bool event_batch_is_full(const struct event_batch *batch)
+{
+    return batch->count == EVENT_BATCH_MOST || batch->used + sizeof(struct event_fields) > EVENT_BATCH_BYTES;
+}
+
+/* Adds the event that is in its place. */
+static inline void event_batch_add(struct event_batch *batch)
+{
+    const struct event_fields *event = event_batch_place(batch);
+    batch->categories |= CATEGORY_BIT(event->category);
+    batch->used += event_size(event);
+    batch->count++;
+}
 
 /* The batches that there are. Several threads may use a pool. */
 struct event_batches {

@@ -208,7 +208,7 @@ const struct arg_field *arg_field_find(const char *name, size_t length, enum cat
 
 /* What is known of the events of a category before the first of them. */
 struct event_layout {
-    size_t size;                 /* bytes: an event has no fields behind them */
+    size_t size;                 /* bytes, a multiple of 8: an event has no fields behind them */
     struct event_fields nothing; /* one without any field */
 };
 extern struct event_layout event_layouts[CATEGORY_COUNT]; /* set before main() */
@@ -217,6 +217,12 @@ extern struct event_layout event_layouts[CATEGORY_COUNT]; /* set before main() *
 static inline size_t event_size(const struct event_fields *event)
 {
     return event_layouts[event->category].size;
+}
+
+/* The event that lies behind EVENT, where as many bytes of each are kept as mean something. */
+static inline const struct event_fields *event_after(const struct event_fields *event)
+{
+    return (const struct event_fields *)(const void *)((const char *)event + event_size(event));
 }
 
 /* Most events have little of their kind or nothing, and the size of the rest is a constant for the compiler. */

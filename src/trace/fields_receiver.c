@@ -62,9 +62,13 @@ static int receive_records(struct fields_sink *sink, const struct buffer *record
 static int receive_one_by_one(const struct fields_receiver *receiver, struct event_batch *batch)
 {
     int status = 0;
+    size_t size;
     event_batch_translate(batch);
-    for (size_t i = 0; i < batch->count && status == 0; i++)
-        status = receiver->event(receiver->context, &batch->events[i]);
+    for (size_t at = 0; at < batch->used && status == 0; at += size) {
+        struct event_fields *event = event_batch_at(batch, at);
+        size = event_size(event); /* the receiver may change it */
+        status = receiver->event(receiver->context, event);
+    }
     return status;
 }
 

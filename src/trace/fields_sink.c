@@ -81,16 +81,15 @@ static inline struct event_fields *place_of(struct sink *sink)
 {
     struct fields_writer *writer = sink->state;
     struct event_batch *batch = writer ? writer->batch : NULL;
-    if (!batch || batch->count == EVENT_BATCH_MOST)
+    if (!batch || event_batch_is_full(batch))
         batch = begin_batch(sink);
-    return batch ? &batch->events[batch->count] : NULL;
+    return batch ? event_batch_place(batch) : NULL;
 }
 
 /* The event is in its place. */
 static inline void put_event(struct sink *sink)
 {
-    struct event_batch *batch = ((struct fields_writer *)sink->state)->batch;
-    batch->categories |= CATEGORY_BIT(batch->events[batch->count++].category);
+    event_batch_add(((struct fields_writer *)sink->state)->batch);
 }
 
 static void release(struct sink *sink)

@@ -64,6 +64,12 @@ UNIT_TEST(fields_of_another_kind_are_absent)
     assert_int_equal(event_compilation(&kernel)->function, EVENT_NO_TEXT);
 }
 
+UNIT_TEST(events_lie_behind_one_another_aligned)
+{
+    for (enum category category = 0; category < CATEGORY_COUNT; category++)
+        assert_int_equal(event_layouts[category].size % _Alignof(struct event_fields), 0);
+}
+
 UNIT_TEST(an_event_begins_without_any_field)
 {
     for (enum category category = 0; category < CATEGORY_COUNT; category++) {

@@ -124,11 +124,11 @@ static void translate(struct dispatcher *dispatcher, struct dispatcher_batch *ba
 
 static void give(struct dispatcher *dispatcher, struct dispatcher_consumer *consumer)
 {
-    const struct event_batch *batch = batch_of(dispatcher, consumer->next)->events;
+    struct event_batch *batch = batch_of(dispatcher, consumer->next)->events;
     consumer->busy = true;
     wake_another(dispatcher);
     pthread_mutex_unlock(&dispatcher->lock);
-    int status = consumer->take(consumer->context, batch->events, batch->count);
+    int status = consumer->take(consumer->context, event_batch_at(batch, 0), batch->count);
     pthread_mutex_lock(&dispatcher->lock);
     consumer->busy = false;
     if (status < 0) {
@@ -213,7 +213,7 @@ static int end_batch(struct dispatcher *dispatcher, uint64_t most)
 struct event_fields *dispatcher_place(struct dispatcher *dispatcher)
 {
     struct event_batch *batch = dispatcher->filling;
-    return batch ? &batch->events[batch->count] : &dispatcher->single;
+    return batch ? event_batch_place(batch) : &dispatcher->single;
 }
 
 int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *event)
@@ -221,10 +221,10 @@ int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *e
     struct event_batch *batch = dispatcher->filling;
     if (!batch)
         return give_at_once(dispatcher, event);
-    if (event != &batch->events[batch->count])
-        event_copy(&batch->events[batch->count], event);
-    batch->categories |= CATEGORY_BIT(event->category);
-    return ++batch->count == EVENT_BATCH_MOST ? end_batch(dispatcher, DISPATCHER_BATCHES - 1) : 0;
+    if (event != event_batch_place(batch))
+        event_copy(event_batch_place(batch), event);
+    event_batch_add(batch);
+    return event_batch_is_full(batch) ? end_batch(dispatcher, DISPATCHER_BATCHES - 1) : 0;
 }
 
 int dispatcher_batch(struct dispatcher *dispatcher, struct event_batch *batch)
@@ -235,8 +235,9 @@ int dispatcher_batch(struct dispatcher *dispatcher, struct event_batch *batch)
         return pass_on(dispatcher, batch, DISPATCHER_BATCHES - 1);
     int status = 0;
     event_batch_translate(batch);
-    for (size_t i = 0; i < batch->count && status == 0; i++)
-        status = give_at_once(dispatcher, &batch->events[i]);
+    const struct event_fields *event = event_batch_at(batch, 0);
+    for (size_t i = 0; i < batch->count && status == 0; i++, event = event_after(event))
+        status = give_at_once(dispatcher, event);
     event_batches_give_back(&dispatcher->pool, batch);
     return status;
 }

@@ -28,9 +28,9 @@
 
 struct dispatcher_consumer {
     unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
-    /* Takes events. The texts they refer to may be looked up, whatever the reader adds meanwhile. Gives 0, or -1: no
-     * memory. */
-    int (*take)(void *context, const struct event_fields *events, size_t count);
+    /* Takes events, which event_after() leads through. The texts they refer to may be looked up, whatever the reader
+     * adds meanwhile. Gives 0, or -1: no memory. */
+    int (*take)(void *context, const struct event_fields *event, size_t count);
     void *context;
     const char *what; /* there was no memory for */
     uint64_t next;    /* set here: the batch that it gets next */

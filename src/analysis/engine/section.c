@@ -233,28 +233,27 @@ const struct section *section_wanted(const struct report_options *options, unsig
 
 /* --- events --- */
 
-static int add_to_trace(void *context, const struct event_fields *events, size_t count)
+static int add_to_trace(void *context, const struct event_fields *event, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (trace_event(context, &events[i]) < 0)
+    for (size_t i = 0; i < count; i++, event = event_after(event))
+        if (trace_event(context, event) < 0)
             return -1;
     return 0;
 }
 
-static int add_gpu_ops(void *context, const struct event_fields *events, size_t count)
+static int add_gpu_ops(void *context, const struct event_fields *event, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (trace_gpu_op(context, &events[i]) < 0)
+    for (size_t i = 0; i < count; i++, event = event_after(event))
+        if (trace_gpu_op(context, event) < 0)
             return -1;
     return 0;
 }
 
-static int add_to_section(void *context, const struct event_fields *events, size_t count)
+static int add_to_section(void *context, const struct event_fields *event, size_t count)
 {
     const struct sections_one *one = context;
     const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
-    for (size_t i = 0; i < count; i++) {
-        const struct event_fields *event = &events[i];
+    for (size_t i = 0; i < count; i++, event = event_after(event)) {
         /* Of categories that are slices, other phases are left out. */
         if (category_in(event->category, one->section->categories) &&
             (event->phase == 'X' || !category_in(event->category, sliced)) &&

@@ -19,19 +19,19 @@ struct seen {
     const struct interner *strings;
 };
 
-static int see(void *context, const struct event_fields *events, size_t count)
+static int see(void *context, const struct event_fields *event, size_t count)
 {
     struct seen *seen = context;
     char name[32];
     seen->wrong |= atomic_flag_test_and_set(&seen->taking);
-    for (size_t i = 0; i < count; i++) {
-        if (!category_in(events[i].category, seen->categories))
+    for (size_t i = 0; i < count; i++, event = event_after(event)) {
+        if (!category_in(event->category, seen->categories))
             continue;
-        snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
-        seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
+        snprintf(name, sizeof(name), "name %lld", (long long)event->start);
+        seen->wrong |= event->start <= seen->last || strcmp(interned(seen->strings, event->name), name) != 0;
         if (seen->of_batches)
-            seen->wrong |= events[i].stack != (events[i].start % 5 ? FIELD_ABSENT : events[i].start);
-        seen->last = events[i].start;
+            seen->wrong |= event->stack != (event->start % 5 ? FIELD_ABSENT : event->start);
+        seen->last = event->start;
         if (++seen->count > seen->most)
             return -1;
     }
@@ -101,16 +101,15 @@ static int hand_out_batch(struct test *test, int64_t first, size_t count)
     assert_non_null(batch);
     assert_non_null(array_at(&batch->numbers, count - 1));
     for (size_t i = 0; i < count; i++) {
-        struct event_fields *event = &batch->events[i];
+        struct event_fields *event = event_batch_place(batch);
         int64_t number = first + (int64_t)i;
         event_begin(event, category_of(number));
         event->start = number;
         event->name = (uint32_t)(count - 1 - i);
         event->stack = number % 5 ? FIELD_ABSENT : number;
-        batch->categories |= CATEGORY_BIT(event->category);
         batch->numbers.items[event->name] = new_name(test, number);
+        event_batch_add(batch);
     }
-    batch->count = count;
     return dispatcher_batch(&test->dispatcher, batch);
 }
 
