@@ -185,6 +185,14 @@ FORMATTED = $(shell find src include tests samples -name '*.[ch]' -o -name '*.cu
 fmt: ## formats the sources with clang-format 19, which Debian 12 and 13 and Ubuntu 24.04 have
 	command=$$(tests/lint/check-format --command) && $$command -i $(FORMATTED)
 
+compile-commands: ## writes build/compile_commands.json, which clangd and other tools read
+	@mkdir -p $(B) && $(MAKE) --no-print-directory -nB V=1 all | jq -Rn --arg directory '$(CURDIR)' \
+	    '[inputs | select(test(" -c .*[.]c$$|[.]c( |$$)")) | {$$directory, command: ., file: (capture("(?<f>[^ ]+[.]c)( |$$)").f)}]' \
+	    >$(B)/compile_commands.json
+
+tags: ## writes build/tags, for editors
+	@mkdir -p $(B) && ctags -R -f $(B)/tags src include
+
 # What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
@@ -223,4 +231,4 @@ help: ## this list
 	    awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 	@echo "with V=1 whole commands are printed, with WERROR=1 compiler warnings are errors"
 
-.PHONY: all always toolkit setup demo test test-all check-samples bench bench-kill lint fmt install uninstall clean help
+.PHONY: all always toolkit compile-commands tags setup demo test test-all check-samples bench bench-kill lint fmt install uninstall clean help
