@@ -95,6 +95,7 @@ static const struct option_row options[] = {
     {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},
     OPTION_ROWS_STYLE(diff_settings, diff.report, NULL),
     OPTION_ROW_NO_PAGER,
+    OPTION_ROW_VERBOSE,
     {.word = "format",
      .letter = 'f',
      .argument = "FORMAT",

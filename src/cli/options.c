@@ -242,6 +242,14 @@ void options_help(const struct command *command, FILE *out)
     fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
 }
 
+int options_take_verbose(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    log_set_level(LOG_VERBOSE);
+    return 0;
+}
+
 void options_set_log_level(bool quiet, bool verbose)
 {
     log_set_level(quiet ? LOG_QUIET : verbose ? LOG_VERBOSE : LOG_NORMAL);

@@ -58,6 +58,15 @@ struct option_row {
     {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"}, \
         {.word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step"}
 
+/* -v of a command that has no settings for it. */
+int options_take_verbose(void *settings, const char *value);
+#define OPTION_ROW_VERBOSE         \
+    {.word = "verbose",            \
+     .letter = 'v',                \
+     .type = OPTION_CALL,          \
+     .take = options_take_verbose, \
+     .help = "print each step and what it took"}
+
 /* What of a trace is wanted. FIELDS: a struct filter_options. */
 #define OPTION_ROW_FILTER(settings, fields, name, kind, value, text) \
     {.word = #name,                                                  \

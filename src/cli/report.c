@@ -80,6 +80,7 @@ static const struct option_row options[] = {
      .offset = FIELD(report.sort)},
     OPTION_ROWS_STYLE(report_settings, report, report_column_words),
     OPTION_ROW_NO_PAGER,
+    OPTION_ROW_VERBOSE,
     {.word = "snapshot",
      .argument = "TIME",
      .help = "section memory: show what was allocated at this time of the trace,\n"

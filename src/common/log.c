@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/text.h"
 
 #define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
@@ -175,4 +176,11 @@ void verbose(const char *format, ...)
     va_start(args, format);
     print_line(LOG_VERBOSE, "", format, args);
     va_end(args);
+}
+
+void verbose_step(uint64_t *since, const char *step)
+{
+    uint64_t now = clock_monotonic();
+    verbose("%s: %.3f s", step, (double)(now - *since) / 1e9);
+    *since = now;
 }

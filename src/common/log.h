@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum log_level {
     LOG_QUIET = -1,  /* errors only */
@@ -50,5 +51,7 @@ bool warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "gputrace: MESSAGE" when verbose. */
 void verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* When verbose, prints what STEP took since *SINCE (CLOCK_MONOTONIC, ns), which becomes the time now. */
+void verbose_step(uint64_t *since, const char *step);
 
 #endif

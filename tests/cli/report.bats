@@ -1320,3 +1320,9 @@ END
     # Numbers of errors and of a GPU are no counts.
     run -1 grep -E '(^|[ (])[0-9]{5,}($|[ )])' <(sed -E 's/(error|GPU|thread|process|pid) [0-9]+//g' said)
 }
+
+@test "-v says what each step of a report took" {
+    run -0 --separate-stderr "$gputrace" report -v "$root/tests/data/report/small.json"
+    assert_equal "$(sed -nE 's/^gputrace: (.*): [0-9]+[.][0-9]{3} s$/\1/p' <<<"$stderr" | head -n 3 | paste -sd,)" \
+        'trace read,operations and calls joined,findings'
+}

@@ -15,10 +15,11 @@ enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED,
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
 /*
- * The sections, in the order of a report. Each is one row here, and a table that a file section_….c in the
- * folder of its topic defines. A word of -r prints the section of X and the PARTs of it. Every table has a key of its
- * own in csv and json. X: constant, section_NAME, key and word of -r, title, question that it answers PART: constant,
- * section_NAME, key, title, constant of the section that it is a part of
+ * The sections, in the order of a report. Each is one row here, and a table that a file section_….c in the folder of
+ * its topic defines. A word of -r prints the section of X and the PARTs of it. Every table has a key of its own in csv
+ * and json.
+ *     X: constant, section_NAME, key and word of -r, title, question that it answers
+ *     PART: constant, section_NAME, key, title, constant of the section that it is a part of
  */
 #define REPORT_SECTIONS(X, PART)                                                                                   \
     X(FINDINGS, findings, "findings", "Findings", "What costs time, and what can be done?")                        \

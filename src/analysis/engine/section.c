@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/threads.h"
@@ -280,8 +281,10 @@ static int add_section(struct sections *sections, unsigned number)
     struct trace *trace = &sections->trace;
     struct sections_one *one = &sections->all[number];
     const struct section *section = section_wanted(trace->options, number);
-    *one = (struct sections_one){
-        .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
+    *one = (struct sections_one){.section = section ? section : section_list[number].section,
+                                 .shown = section,
+                                 .number = number,
+                                 .trace = trace};
     section = one->section;
     struct trace_wanted *wanted = &trace->wanted;
     for (size_t i = 0; i < sizeof(*wanted); i++)
@@ -305,7 +308,7 @@ static int add_section(struct sections *sections, unsigned number)
 int sections_init(struct sections *sections, const struct report_options *options)
 {
     struct trace *trace = &sections->trace;
-    *sections = (struct sections){0};
+    *sections = (struct sections){.began = clock_monotonic()};
     trace_init(trace, options);
     heap_init(&sections->heap, &trace->strings);
     dispatcher_init(&sections->dispatcher, options->workers);
@@ -353,13 +356,20 @@ static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call
 static int pass_gpu_ops(void *context)
 {
     const struct sections_one *one = context;
-    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, &one->trace->stream_owners, pass_gpu_op, context);
+    uint64_t since = clock_monotonic();
+    int status =
+        gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, &one->trace->stream_owners, pass_gpu_op, context);
+    verbose_step(&since, section_list[one->number].word);
+    return status;
 }
 
 static int gather(void *context)
 {
     const struct sections_one *one = context;
-    return one->section->gather(one->state, one->trace);
+    uint64_t since = clock_monotonic();
+    int status = one->section->gather(one->state, one->trace);
+    verbose_step(&since, section_list[one->number].word);
+    return status;
 }
 
 /* Makes the pretty names of kernels for --names=pretty. */
@@ -377,11 +387,14 @@ static int make_names(struct trace *trace)
 int sections_finish(struct sections *sections)
 {
     struct trace *trace = &sections->trace;
+    uint64_t since = sections->began;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
+    verbose_step(&since, "trace read");
     bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.intervals.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
     int status = trace_finish(trace, workers);
+    verbose_step(&since, "operations and calls joined");
     if (status == 0) {
         /* The tasks of the sections, and of the trace for them. */
         struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
@@ -396,6 +409,7 @@ int sections_finish(struct sections *sections)
         status = tasks_run(tasks, count, workers);
     }
     status = status ?: make_names(trace);
+    verbose_step(&since, "sections and names made");
     return status < 0 ? error_no_memory("a report") : 0;
 }
 

@@ -264,9 +264,11 @@ struct sections {
     struct heap heap; /* of the trace, if a section reads it */
     struct dispatcher dispatcher;
     const void *states[REPORT_SECTION_COUNT];
+    uint64_t began; /* CLOCK_MONOTONIC, ns */
     struct sections_one {
         const struct section *section; /* NULL: it is neither wanted nor needed */
         bool shown;                    /* it is wanted */
+        unsigned number;               /* its enum report_section */
         const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];

@@ -307,21 +307,28 @@ static int index_processes(struct conversion *conversion, bool by_launcher)
 
 static int learn(struct conversion *conversion)
 {
+    uint64_t since = clock_monotonic();
     session_note_read(conversion->session, conversion->options->spool_directory);
-    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0 || index_processes(conversion, false) != 0 ||
-        cpu_scopes_find(conversion) != 0 || index_processes(conversion, true) != 0)
+    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
+    verbose_step(&since, "spools opened");
+    if (index_processes(conversion, false) != 0 || cpu_scopes_find(conversion) != 0 ||
+        index_processes(conversion, true) != 0)
+        return -1;
+    verbose_step(&since, "records indexed");
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
     if (number_flows(conversion) != 0)
         return -1;
+    verbose_step(&since, "launches resolved");
     set_base(conversion);
     if (distributed_resolve(conversion) != 0 || gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (captures_find_lines(conversion_process(conversion, i)) != 0)
             return -1;
+    verbose_step(&since, "call stacks named");
     sum_losses(conversion);
     return find_missed(conversion);
 }
@@ -330,9 +337,11 @@ static int write_trace(struct conversion *conversion, struct output *output)
 {
     if (write_metadata(conversion) != 0)
         return -1;
+    uint64_t since = clock_monotonic();
     conversion->sink.format->begin(&conversion->sink, conversion->base);
     if (write_events(conversion, output) != 0)
         return -1;
+    verbose_step(&since, "events written");
     conversion->sink.format->finish(&conversion->sink);
     return 0;
 }
