@@ -4,11 +4,11 @@
 #include "trace/event_batch.h"
 
 #include <stdlib.h>
-
-#include "common/memory.h"
+#include <sys/mman.h>
 
 /* More are kept only as long as they are lent, and of records no more bytes than the usual piece has. */
 #define FREE_MOST 16
+#define BATCH_SIZE (sizeof(struct event_batch) + EVENT_BATCH_BYTES)
 #define RECORD_BYTES_MOST ((size_t)256 * 1024)
 
 void event_batches_init(struct event_batches *batches)
@@ -21,7 +21,7 @@ static void free_batch(struct event_batch *batch)
 {
     buffer_release(&batch->records);
     array_release(&batch->numbers);
-    free(batch);
+    munmap(batch, BATCH_SIZE);
 }
 
 static void free_list(struct event_batch *batch)
@@ -33,6 +33,15 @@ static void free_list(struct event_batch *batch)
     }
 }
 
+void event_batches_trim(struct event_batches *batches)
+{
+    pthread_mutex_lock(&batches->lock);
+    free_list(batches->free);
+    batches->free = NULL;
+    batches->free_count = 0;
+    pthread_mutex_unlock(&batches->lock);
+}
+
 void event_batches_release(struct event_batches *batches)
 {
     free_list(batches->lent);
@@ -40,12 +49,12 @@ void event_batches_release(struct event_batches *batches)
     pthread_mutex_destroy(&batches->lock);
 }
 
+/* Not of malloc(), which would keep the memory for the thread that a batch was made by. */
 static struct event_batch *make_batch(void)
 {
-    struct event_batch *batch = huge_page_alloc(sizeof(*batch) + EVENT_BATCH_BYTES);
-    if (!batch)
+    struct event_batch *batch = mmap(NULL, BATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (batch == MAP_FAILED)
         return NULL;
-    memset(batch, 0, sizeof(*batch));
     buffer_init_memory(&batch->records);
     return batch;
 }

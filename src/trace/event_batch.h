@@ -65,6 +65,9 @@ void event_batches_init(struct event_batches *batches);
 /* Frees all, also those that are not given back. */
 void event_batches_release(struct event_batches *batches);
 
+/* Frees those that are not lent, as there will be few events from now on. */
+void event_batches_trim(struct event_batches *batches);
+
 /* Returns an empty one, or NULL without memory. */
 struct event_batch *event_batches_take(struct event_batches *batches);
 void event_batches_give_back(struct event_batches *batches, struct event_batch *batch);

@@ -244,5 +244,7 @@ int dispatcher_batch(struct dispatcher *dispatcher, struct event_batch *batch)
 
 int dispatcher_wait(struct dispatcher *dispatcher)
 {
-    return dispatcher->filling ? end_batch(dispatcher, 0) : 0;
+    int status = dispatcher->filling ? end_batch(dispatcher, 0) : 0;
+    event_batches_trim(&dispatcher->pool);
+    return status;
 }
