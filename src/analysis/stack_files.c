@@ -18,8 +18,8 @@
 #include "common/lookup.h"
 #include "trace/meaning/sources.h"
 #include "trace/fields_receiver.h"
-#include "trace/format.h"
 #include "trace/output.h"
+#include "trace/sink.h"
 
 /* The names of a tree as the format shows them. */
 struct shown {

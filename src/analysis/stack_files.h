@@ -14,7 +14,7 @@ struct stack_files_summary {
 };
 
 /* Reads the trace INPUT (any that the report reads) and writes OUTPUT, whose name has one of the formats of
- * trace/format.h whose content are stacks. Returns 0, or -1 after error(): then OUTPUT is as it was. */
+ * trace/sink.h whose content are stacks. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int stack_files_convert(const char *input, const char *output, struct stack_files_summary *summary);
 
 #endif

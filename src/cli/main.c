@@ -14,7 +14,7 @@
 #include "cli/complete.h"
 #include "cli/faults.h"
 #include "cli/options.h"
-#include "trace/format.h"
+#include "trace/sink.h"
 
 static const struct command *const commands[] = {&command_run,  &command_report,  &command_diff,
                                                  &command_view, &command_recover, &command_convert,

@@ -26,9 +26,9 @@
 #include "symbols/symbols.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/sources.h"
-#include "trace/format.h"
 #include "trace/merge/merge.h"
 #include "trace/spool/spool_directory.h"
+#include "trace/sink.h"
 
 struct merge_command_options {
     bool force, quiet, verbose;

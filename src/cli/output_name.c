@@ -19,8 +19,8 @@
 #include "common/buffer.h"
 #include "common/settings.h"
 #include "trace/meaning/sources.h"
-#include "trace/format.h"
 #include "trace/output.h"
+#include "trace/sink.h"
 
 #define NUMBERS_MOST 100000 /* traces of runs at the same time */
 

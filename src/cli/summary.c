@@ -25,7 +25,6 @@
 #include "doctor/doctor.h"
 #include "launch/program.h"
 #include "trace/meaning/passes/passes.h"
-#include "trace/format.h"
 #include "trace/sink.h"
 
 #define VIEWER "https://ui.perfetto.dev"

@@ -28,10 +28,8 @@
 #include "trace/sink.h"
 #include "trace/windows.h"
 
-#define CUT_KEY "gputrace_cut"
-
-struct cut;
 struct buffer;
+struct cut;
 
 /* Appends the value of CUT_KEY: what OPTIONS left of LENGTH ns, from FROM to TO. */
 void cut_describe(const struct filter_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out);

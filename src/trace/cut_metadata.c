@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "common/json_out.h"
-#include "trace/cut_parts.h"
+#include "trace/cut_metadata.h"
 #include "trace/json/text.h"
 
 #define RANKS_KEY "distributedInfo"

@@ -16,7 +16,7 @@
 
 #include "common/log.h"
 #include "common/memory.h"
-#include "trace/format.h"
+#include "trace/sink.h"
 #include "trace/pftrace/packets.h"
 #include "trace/sqlite/database.h"
 

@@ -33,6 +33,8 @@ struct selected_number {
     X(rank, RANK, "ranks") \
     X(process, PROCESS, "processes") X(gpu, GPU, "GPUs") X(stream, STREAM, "streams") X(thread, THREAD, "threads")
 
+#define CUT_KEY "gputrace_cut" /* of the metadata of a part: which options it was cut out by */
+
 /* Which events of a trace are wanted. All zero: all. */
 struct filter_options {
     struct time_bound from, to;

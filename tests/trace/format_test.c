@@ -1,6 +1,5 @@
 #include "tests/unit.h"
 
-#include "trace/format.h"
 #include "trace/sink.h"
 
 UNIT_TEST(the_ending_chooses_the_format)

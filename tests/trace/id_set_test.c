@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/id_set.h"
+#include "trace/selection.h"
 
 UNIT_TEST(a_set_has_what_was_added)
 {

@@ -1,6 +1,7 @@
 /*
- * The events of a piece of a trace file, read on the guess that the piece begins with one: whether it does is known to
- * the reader alone, who has come there from the start of the file.
+ * The text of a trace file, a window at a time, and the events that were read ahead of it: those of a piece of the
+ * file, read on the guess that the piece begins with one. Whether it does is known to the reader alone, who has come
+ * there from the start of the file.
  */
 #ifndef GPUTRACE_TRACE_JSON_BLOCKS_H
 #define GPUTRACE_TRACE_JSON_BLOCKS_H
@@ -14,6 +15,8 @@
 #include "trace/event_fields.h"
 #include "trace/gzip/source.h"
 #include "trace/json/parse.h"
+
+struct blocks;
 
 struct batch_text {
     size_t at, length; /* of the piece */
@@ -52,30 +55,11 @@ struct block {
     struct source_failure failure; /* after this text */
 };
 
-struct blocks;
-
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Returns NULL after error().
- */
-struct blocks *blocks_open(const char *path, unsigned workers);
-void blocks_close(struct blocks *blocks);
-
 /* Makes batches hold texts instead of events. Must be called before the first block. */
 void blocks_keep_texts(struct blocks *blocks);
 
-/* Returns the name of the file for messages. */
-const char *blocks_path(const struct blocks *blocks);
-
-/* The next block, valid until the next call; not to be called after the last. NULL after error(). */
-const struct block *blocks_next(struct blocks *blocks);
-
 /* Reports a block's failure. Returns -1. */
 int blocks_error(const struct blocks *blocks, const struct block *block);
-
-/*
- * The text of a trace file, a window at a time, and the events that were read ahead of it (blocks.h).
- */
-
-struct block;
 
 /* No value of a file may be larger: the window holds it whole. */
 #define INPUT_WINDOW_LIMIT ((size_t)16 * 1024 * 1024)

@@ -56,10 +56,6 @@ struct gpu_row {
     int64_t device, stream; /* -1: not known */
 };
 
-/* What a slice NAME is, in thread TID of this name, which may be empty, of a process. A category of CATEGORY_OTHER:
- * the names do not say it. */
-struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid, const char *name);
-
 struct sink;
 
 struct json_row {

@@ -89,7 +89,7 @@ void json_unescape(struct buffer *out, struct json_text inside);
  * in SCRATCH, a buffer in memory, which is overwritten. */
 struct json_text json_clean(struct json_text text, struct buffer *scratch);
 
-/* --- scan.c: where a value ends, without reading what is in it. json_check() decides whether it is JSON. --- */
+/* --- where a value ends, without reading what is in it. json_check() decides whether it is JSON. --- */
 
 struct scan {
     size_t length; /* bytes of the value */

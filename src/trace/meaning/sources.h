@@ -26,7 +26,7 @@ int sources_read(const char *path, struct sink *sink, const struct sources_optio
 int sources_read_fields(const char *path, struct interner *strings, const struct fields_receiver *receiver,
                         const struct sources_options *options);
 
-/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (trace/format.h), which has to be of
+/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (trace/sink.h), which has to be of
  * events. Of SUMMARY sets events and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
 

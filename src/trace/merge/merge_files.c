@@ -11,10 +11,10 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/threads.h"
-#include "trace/meaning/sources.h"
-#include "trace/format.h"
-#include "trace/merge/merge_parts.h"
 #include "trace/output.h"
+#include "trace/meaning/sources.h"
+#include "trace/merge/merge_parts.h"
+#include "trace/sink.h"
 
 #define WORKERS_MOST 8 /* each needs the memory that the reading of a trace does */
 

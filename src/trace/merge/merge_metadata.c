@@ -1,6 +1,10 @@
 /*
  * Metadata of all traces together. That of each trace was put into a file when the trace was read, and comes back one
  * after another, in the order of ranks.
+ *
+ * What traces of gputrace say below "gputrace" is one object: losses are summed, processes and other lists follow one
+ * another, objects have the members of all. Of what else there is the first trace's counts; host and exit are there if
+ * they are those of all.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,10 +13,315 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/memory.h"
 #include "trace/cut.h"
 #include "trace/json/text.h"
 #include "trace/merge/merge_parts.h"
+
+/* A reader of traces holds the metadata whole. */
+#define LIST_BYTES_MOST ((size_t)8 << 20)
+#define PROCESSES_BYTES_MOST ((size_t)32 << 20)
+
+struct member {
+    char *key; /* as JSON has it */
+    enum { VALUE, LIST, OBJECT, LOSSES, PROCESSES } kind;
+    struct buffer text; /* a value, or the inside of a list or object, in memory */
+    struct map known;   /* hashes of an object's keys; of losses their index + 1 */
+    bool differs;       /* of a value */
+};
+
+struct merge_own {
+    const struct merge *merge;
+    ARRAY(struct member) members;
+    ARRAY(struct loss {
+        char *key;
+        uint64_t count;
+    })
+    losses;
+};
+
+static struct merge_own *merge_own_new(const struct merge *merge)
+{
+    struct merge_own *own = calloc(1, sizeof(*own));
+    if (own)
+        own->merge = merge;
+    else
+        error_no_memory("the trace's metadata");
+    return own;
+}
+
+static void merge_own_free(struct merge_own *own)
+{
+    if (!own)
+        return;
+    for (size_t i = 0; i < own->members.count; i++) {
+        free(own->members.items[i].key);
+        buffer_release(&own->members.items[i].text);
+        map_release(&own->members.items[i].known);
+    }
+    for (size_t i = 0; i < own->losses.count; i++)
+        free(own->losses.items[i].key);
+    array_release(&own->losses);
+    array_release(&own->members);
+    free(own);
+}
+
+/* What is not of the output: its own is written, and numbers of traces that others had merged before. */
+static bool is_left_out(struct json_text key)
+{
+    static const char *const words[] = {"version",           "ranks", "merged", "clock", "frames", "stacks",
+                                        "processes_left_out"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (json_is(key, words[i]))
+            return true;
+    return false;
+}
+
+static int kind_of(struct json_text key, struct json_text value)
+{
+    struct json_text first;
+    const char *at = value.at + 1, *end = value.at + value.length;
+    if (json_is(key, "losses") && *value.at == '{')
+        return LOSSES;
+    if (json_is(key, "processes"))
+        return PROCESSES;
+    if (*value.at == '{')
+        return OBJECT;
+    if (*value.at != '[' || (json_element(&at, end, &first) && *first.at != '{'))
+        return VALUE;
+    return LIST;
+}
+
+static struct member *put_member(struct merge_own *own, struct json_text key, int kind)
+{
+    for (size_t i = 0; i < own->members.count; i++)
+        if (json_is(key, own->members.items[i].key))
+            return &own->members.items[i];
+    struct member *member = array_push(&own->members);
+    if (!member || !(member->key = strndup(key.at, key.length))) {
+        error_no_memory("the trace's metadata");
+        return NULL;
+    }
+    member->kind = kind;
+    buffer_init_memory(&member->text);
+    return member;
+}
+
+/* --- values --- */
+
+static void begin_item(struct member *member, struct json_out *json)
+{
+    if (member->text.length > 0)
+        buffer_char(&member->text, ',');
+    json_out_init(json, &member->text, false);
+}
+
+static int add_losses(struct merge_own *own, struct member *member, struct json_text object)
+{
+    struct json_text key, value;
+    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);) {
+        struct loss *loss = PUT_ITEM(&own->losses, &member->known, hash_bytes(key.at, key.length));
+        if (loss && !loss->key)
+            loss->key = strndup(key.at, key.length);
+        if (!loss || !loss->key)
+            return error_no_memory("the trace's metadata");
+        loss->count += strtoull(value.at, NULL, 10);
+    }
+    return 0;
+}
+
+static int add_object(const struct merge_remap *remap, struct member *member, struct json_text object)
+{
+    struct json_text key, value;
+    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);) {
+        bool is_new = false;
+        if (member->text.length > LIST_BYTES_MOST)
+            break;
+        if (!map_put(&member->known, hash_bytes(key.at, key.length), &is_new))
+            return error_no_memory("the trace's metadata");
+        if (!is_new)
+            continue;
+        begin_item(member, remap->json);
+        buffer_char(&member->text, '"');
+        buffer_bytes(&member->text, key.at, key.length);
+        buffer_text(&member->text, "\":");
+        merge_put_value(remap, value);
+    }
+    return 0;
+}
+
+static void add_list(const struct merge_remap *remap, struct member *member, struct json_text list)
+{
+    struct json_text item;
+    for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
+        if (member->text.length > LIST_BYTES_MOST)
+            break;
+        begin_item(member, remap->json);
+        merge_put_value(remap, item);
+    }
+}
+
+static void add_processes(const struct merge_remap *remap, struct member *member, struct json_text list)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    json_out_init(remap->json, &text, false);
+    json_begin_array(remap->json);
+    merge_put_processes(remap, list);
+    json_end(remap->json);
+    if (text.length > 2 && member->text.length + text.length < PROCESSES_BYTES_MOST) {
+        if (member->text.length > 0)
+            buffer_char(&member->text, ',');
+        buffer_bytes(&member->text, text.data + 1, text.length - 2);
+    }
+    if (text.failure)
+        member->text.failure = text.failure;
+    buffer_release(&text);
+}
+
+static void add_value(struct member *member, struct json_text value)
+{
+    if (member->text.length == 0)
+        buffer_bytes(&member->text, value.at, value.length);
+    else if (member->text.length != value.length || memcmp(member->text.data, value.at, value.length) != 0)
+        member->differs = true;
+}
+
+static int add_member(struct merge_own *own, const struct merge_remap *remap, struct json_text key,
+                      struct json_text value)
+{
+    int kind = kind_of(key, value);
+    struct member *member = put_member(own, key, kind);
+    if (!member)
+        return -1;
+    if ((int)member->kind != kind)
+        return 0;
+    switch (kind) {
+    case LOSSES: return add_losses(own, member, value);
+    case OBJECT: return add_object(remap, member, value);
+    case LIST: add_list(remap, member, value); break;
+    case PROCESSES: add_processes(remap, member, value); break;
+    default: add_value(member, value); break;
+    }
+    return 0;
+}
+
+/* Adds what TEXT, an object, says; EMPTY, of a trace without the key. Returns 0, or -1 after error(). */
+static int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct json_text text,
+                         const struct merge_stacks *stacks)
+{
+    struct json_out json;
+    const struct merge_remap remap = {.merge = own->merge, .trace = trace, .stacks = stacks, .json = &json};
+    const struct json_text processes = {"processes", strlen("processes")};
+    struct json_text key, value;
+    bool told = false;
+    const char *at = text.at + 1, *end = text.at + text.length;
+    while (text.length > 0 && *text.at == '{' && json_member(&at, end, &key, &value)) {
+        if (is_left_out(key))
+            continue;
+        told |= json_is(key, "processes") && *value.at == '[';
+        if (add_member(own, &remap, key, value) != 0)
+            return -1;
+    }
+    return told ? 0 : add_member(own, &remap, processes, (struct json_text){"[]", 2});
+}
+
+/* --- the object --- */
+
+static void put_losses(const struct merge_own *own, struct json_out *json)
+{
+    json_key_object(json, "losses");
+    for (size_t i = 0; i < own->losses.count; i++) {
+        json_key_raw(json, own->losses.items[i].key, strlen(own->losses.items[i].key));
+        json_u64(json, own->losses.items[i].count);
+    }
+    json_end(json);
+}
+
+static void put_rank(const struct merge *merge, const struct merge_trace *trace, const struct merge_process *process,
+                     struct json_out *json)
+{
+    const struct merge_host *host = &merge->hosts.items[process->host];
+    json_begin_object(json);
+    json_put_i64(json, "rank", process->rank);
+    if (host->named)
+        json_put_text(json, "host", host->name);
+    json_put_text(json, "file", trace->input->name);
+    if (host->clock.known) {
+        json_put_i64(json, "offset_ns", host->clock.offset);
+        json_key(json, "drift_ppm");
+        json_double(json, host->clock.drift * 1e6, 6);
+        if (host->clock.uncertainty >= 0) {
+            json_key(json, "uncertainty_ns");
+            json_double(json, host->clock.uncertainty, 0);
+        }
+    }
+    json_end(json);
+}
+
+/* Which file each rank came from, and how its clock was corrected. */
+static void put_ranks(const struct merge_own *own, struct json_out *json)
+{
+    const struct merge *merge = own->merge;
+    json_key_array(json, "ranks");
+    for (size_t i = 0; i < merge->options->count; i++) {
+        const struct merge_trace *trace = &merge->traces[i];
+        struct map put = {0};
+        bool is_new = true;
+        for (size_t k = 0; k < trace->processes.count; k++) {
+            const struct merge_process *process = &trace->processes.items[k];
+            if (!merge_is_program(process) || process->rank == MERGE_NO_RANK ||
+                !map_put(&put, (uint64_t)process->rank, &is_new) || !is_new)
+                continue;
+            put_rank(merge, trace, process, json);
+        }
+        map_release(&put);
+    }
+    json_end(json);
+}
+
+static void put_text(const struct member *member, struct json_out *json)
+{
+    bool list = member->kind == LIST || member->kind == PROCESSES, object = member->kind == OBJECT;
+    struct buffer *out = json->buffer;
+    json_key_raw(json, member->key, strlen(member->key));
+    if (!list && !object) {
+        json_raw(json, member->text.data, member->text.length);
+        return;
+    }
+    if (list)
+        json_begin_array(json);
+    else
+        json_begin_object(json);
+    if (member->text.length > 0)
+        buffer_bytes(out, member->text.data, member->text.length);
+    json_end(json);
+}
+
+/* Appends the object of all traces. Returns 0, or -1 after error(). */
+static int merge_own_put(struct merge_own *own, struct buffer *out)
+{
+    struct json_out json;
+    json_out_init(&json, out, false);
+    json_begin_object(&json);
+    json_put_text(&json, "version", GPUTRACE_VERSION);
+    json_put_u64(&json, "merged", own->merge->options->count);
+    for (size_t i = 0; i < own->members.count; i++) {
+        const struct member *member = &own->members.items[i];
+        bool of_all = strcmp(member->key, "host") == 0 || strcmp(member->key, "exit") == 0;
+        if (member->text.failure)
+            return error_no_memory("the trace's metadata");
+        if (member->kind == LOSSES) {
+            put_losses(own, &json);
+        } else if (!member->differs || !of_all) {
+            put_text(member, &json);
+        }
+    }
+    put_ranks(own, &json);
+    json_end(&json);
+    return out->failure ? error_no_memory("the trace's metadata") : 0;
+}
 
 int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *at)
 {

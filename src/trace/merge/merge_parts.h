@@ -2,11 +2,9 @@
  * The inside of a merge:
  *
  *   merge_looking.c    the first reading: what a trace has
- *   merge_numbers.c    new numbers, the order of processes
- *   merge_rows.c       names of rows, times by the clocks of hosts
+ *   merge_numbers.c    new numbers, the order of processes, names of rows, times by the clocks of hosts
  *   merge_rename.c     the sink of the second reading, which gives events their new numbers and times
- *   merge_args.c       the same of their arguments
- *   merge_metadata.c   metadata of all traces together; merge_own.c, merge_processes.c, merge_stacks.c: parts of it
+ *   merge_metadata.c   metadata of all traces together; merge_processes.c: that of processes, and call stacks
  *   merge_files.c      reads the traces and writes the output
  */
 #ifndef GPUTRACE_TRACE_MERGE_MERGE_PARTS_H
@@ -18,6 +16,10 @@
 #include "trace/json/text.h"
 #include "trace/merge/merge.h"
 #include "trace/sink.h"
+
+struct json_out;
+struct json_text;
+struct merge_stacks;
 
 #define MERGE_NO_RANK INT64_MAX
 #define MERGE_NO_HOST UINT32_MAX
@@ -136,7 +138,7 @@ int merge_look_at_trace(const struct merge *merge, struct merge_trace *trace, un
 /* merge_numbers.c: once all traces were read. Return 0, or -1 after error(). */
 int merge_number(struct merge *merge);
 
-/* merge_rows.c: the time of the output that a time of the process is; itself where PROCESS is NULL. */
+/* merge_numbers.c: the time of the output that a time of the process is; itself where PROCESS is NULL. */
 uint64_t merge_time(const struct merge *merge, const struct merge_process *process, uint64_t time);
 /* Sets times of the output, once clocks are known. */
 void merge_find_times(struct merge *merge);
@@ -149,9 +151,6 @@ int merge_write_metadata(struct merge *merge, struct sink *sink);
 int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *at);
 
 /* Values of the metadata of TRACE are written to JSON with the numbers and times of the output. */
-struct json_out;
-struct json_text;
-struct merge_stacks;
 struct merge_remap {
     const struct merge *merge;
     const struct merge_trace *trace;
@@ -159,16 +158,6 @@ struct merge_remap {
     const struct merge_stacks *stacks;
     struct json_out *json;
 };
-
-/* merge_own.c: what traces of gputrace say below their own key. */
-struct merge_own;
-struct merge_own *merge_own_new(const struct merge *merge);
-void merge_own_free(struct merge_own *own);
-/* Adds what TEXT, an object, says; EMPTY, of a trace without the key. Returns 0, or -1 after error(). */
-int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct json_text text,
-                  const struct merge_stacks *stacks);
-/* Appends the object of all traces. Returns 0, or -1 after error(). */
-int merge_own_put(struct merge_own *own, struct buffer *out);
 
 /* merge_processes.c: appends what the output says of the processes of a trace: TEXT is the list that the trace has, or
  * empty. */
@@ -179,7 +168,7 @@ void merge_put_value(const struct merge_remap *remap, struct json_text value);
 int merge_put_devices(const struct merge *merge, const struct merge_trace *trace, struct json_text text,
                       struct map *put, struct json_out *json);
 
-/* merge_stacks.c: call stacks of all traces as one tree. */
+/* merge_processes.c: call stacks of all traces as one tree. */
 struct merge_stacks {
     struct map known;                  /* hash of a frame and of what it is below -> its number */
     struct buffer frames;              /* in memory: the members of the object, each behind a comma */
@@ -215,10 +204,8 @@ void merge_rename_release(struct merge_rename *rename);
 /* From now on TO is given all that comes. */
 struct sink *merge_rename_to(struct merge_rename *rename, struct sink *to);
 
-/* merge_args.c: an integer from 0 on, of at most 18 digits. False: VALUE is not one. */
+/* merge_rename.c: an integer from 0 on, of at most 18 digits. False: VALUE is not one. */
 bool merge_read_number(struct json_text value, uint64_t *number);
 void merge_args_see(struct merge_trace *trace, const struct args *args);
-/* ARGS, which may be NULL, with new numbers; valid until the next call. */
-const struct args *merge_args_new(struct merge_rename *rename, const struct args *args);
 
 #endif

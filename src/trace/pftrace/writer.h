@@ -15,7 +15,7 @@
 #include "trace/pftrace/fields.h"
 #include "trace/sink.h"
 
-/* --- writer_sequences.c: one packet sequence for each lane of a row --- */
+/* --- writer_rows.c: one packet sequence for each lane of a row --- */
 
 /* The tables of interned texts, each with numbers of its own. */
 enum pftrace_interned {
@@ -211,7 +211,7 @@ void pftrace_write_gpus(struct sink *sink, const char *value, size_t size);
 /* Adds what follows from the launch's shape and the GPU to the interned KERNEL. */
 void pftrace_put_figures(const struct pftrace_rows *rows, const struct pftrace_put *put, struct buffer *kernel);
 
-/* writer_stacks.c: what JSON has as "stackFrames". */
+/* writer_rows.c: what JSON has as "stackFrames". */
 void pftrace_read_frames(struct sink *sink, const char *value, size_t size);
 void pftrace_frames_release(struct pftrace_rows *rows);
 /* The call stack of this number as one that SEQUENCE has interned; 0: it is not known. */

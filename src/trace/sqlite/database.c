@@ -15,7 +15,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "trace/format.h"
+#include "trace/sink.h"
 
 #define NO_NAME UINT32_MAX
 

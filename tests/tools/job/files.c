@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/format.h"
 #include "trace/output.h"
 #include "trace/sink.h"
 

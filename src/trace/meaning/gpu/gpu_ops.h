@@ -1,11 +1,13 @@
 /*
- * Operations of GPUs: kernels, copies, sets, graph launches, as slices with their names and arguments.
+ * Operations of GPUs: kernels, copies, sets, graph launches, as slices with their names and arguments. Synchronisation:
+ * records of CUDA events, and which of them a wait waited for.
  */
 #ifndef GPUTRACE_TRACE_MEANING_GPU_GPU_OPS_H
 #define GPUTRACE_TRACE_MEANING_GPU_GPU_OPS_H
 
 #include <stdint.h>
 
+#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 /*
@@ -24,11 +26,27 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
 /* Blocks of this size that one multiprocessor can hold at once. */
 uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared);
 
-struct process;
-struct args;
-
 /* Events of CUPTI's records, and of ours. */
 
-void add_gpu_place(struct args *args, const struct process *process, const struct event *event);
+/*
+ * Which record of a CUDA event a synchronisation waited for.
+ */
+
+struct cuda_event_record {
+    uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
+    uint64_t sync_id;
+    uint32_t event_context, correlation, stream;
+};
+
+struct cuda_events {
+    FILE_VECTOR(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+};
+
+/* An EVENT_CUDA_EVENT; and after the last. Return 0, or -1 after error(). */
+int cuda_events_index(struct cuda_events *events, const struct event *event);
+int cuda_events_sort(struct cuda_events *events);
+
+/* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
+const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "trace/format.h"
+#include "trace/output.h"
 #include "trace/meaning/base/clocks.h"
 #include "trace/meaning/base/session.h"
 #include "trace/meaning/base/stack_tree.h"
@@ -15,7 +15,7 @@
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/collectives/distributed.h"
 #include "trace/meaning/gpu/captures.h"
-#include "trace/meaning/gpu/cuda_events.h"
+#include "trace/meaning/gpu/gpu_ops.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/compilation.h"
 #include "trace/meaning/host/cpu.h"
@@ -29,9 +29,9 @@
 #include "trace/meaning/torch/operators.h"
 #include "trace/meaning/write/metadata.h"
 #include "trace/meaning/write/missed.h"
-#include "trace/output.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
+#include "trace/sink.h"
 
 /* What is known of a process: each topic's own struct. */
 struct process_state {

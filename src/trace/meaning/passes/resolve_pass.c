@@ -8,7 +8,7 @@
 #include "trace/meaning/collectives/collective_tasks.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/gpu/captures.h"
-#include "trace/meaning/gpu/cuda_events.h"
+#include "trace/meaning/gpu/gpu_ops.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/compilation.h"
 #include "trace/meaning/host/cpu.h"

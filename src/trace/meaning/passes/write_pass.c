@@ -8,7 +8,7 @@
 #include "common/threads.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/gpu/cuda_events.h"
+#include "trace/meaning/gpu/gpu_ops.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/compilation.h"
 #include "trace/meaning/host/plugins.h"

@@ -1,4 +1,4 @@
-#include "trace/meaning/gpu/cuda_events.h"
+#include "trace/meaning/gpu/gpu_ops.h"
 
 #include "tests/unit.h"
 

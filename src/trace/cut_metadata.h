@@ -1,14 +1,14 @@
 /*
- * The inside of a cut: cut_looking.c has the first reading, cut_writing.c the second, cut_metadata.c metadata in both.
+ * What a cut knows between its readings, and the metadata of the part: that of the processes and the rank in it.
  */
-#ifndef GPUTRACE_TRACE_CUT_PARTS_H
-#define GPUTRACE_TRACE_CUT_PARTS_H
+#ifndef GPUTRACE_TRACE_CUT_METADATA_H
+#define GPUTRACE_TRACE_CUT_METADATA_H
 
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/map.h"
 #include "common/sorter.h"
-#include "trace/cut.h"
+#include "trace/sink.h"
 #include "trace/selection.h"
 
 /* An end of a flow, with the times of its slice. */
@@ -68,27 +68,5 @@ static inline struct cut *cut_of(struct sink *sink)
 
 void cut_look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 void cut_write_metadata(struct sink *sink, const char *key, const char *value, size_t size);
-
-/* Whether a slice, instant or range is selected, whenever it was. The first reading learns from the events, and takes
- * all GPU work that may be selected. */
-bool cut_selects_event(struct cut *cut, char phase, const struct slice *event);
-
-/* What RANGE is where it begins. */
-static inline struct slice cut_async_begin(const struct async_slice *range)
-{
-    return (struct slice){.category = range->category,
-                          .name = range->name,
-                          .row = range->begin,
-                          .start = range->start,
-                          .end = range->end,
-                          .args = range->args};
-}
-
-/* Whether some of a slice, or an instant, lies in a window. */
-static inline bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)
-{
-    const struct window *window = windows_next(&cut->windows, (int64_t)start);
-    return window && ((int64_t)start >= window->start || (int64_t)end > window->start);
-}
 
 #endif

@@ -1,11 +1,10 @@
-/* The table of formats: the ending of the name, the sink, and what is done with the bytes on the way. */
-#include "trace/format.h"
+/* The table of formats of files: the ending of the name, the sink, and what is done with the bytes on the way. */
+#include "trace/sink.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
-#include "trace/sink.h"
 
 static const struct file_format formats[] = {
 #define FORMAT(ending, what, ...) {ending, __VA_ARGS__},
