@@ -133,7 +133,7 @@ $(B)/obj/libdir: always
 $(filter $(B)/obj/src/analysis/%,$(TOOL_OBJ)): ALL_CFLAGS += -Wno-unused-parameter
 
 # What exceptions of C++ pass through on their way to the program.
-$(patsubst %,$(B)/obj/src/%.o,allocator/torch_malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
+$(patsubst %,$(B)/obj/src/%.o,allocator/malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
 
 -include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(MPI_OBJ) $(TORCH_OBJ) $(TOOL_OBJ))
 

@@ -15,7 +15,6 @@
 #include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/shell_word.h"
 #include "common/text.h"
 #include "cli/options.h"
 #include "cli/output_name.h"

@@ -1,12 +1,11 @@
-/*
- * The options of `gputrace run`.
- */
+/* The options of `gputrace run`, and the start of recording processors (--cpu). */
 #ifndef GPUTRACE_CLI_RUN_OPTIONS_H
 #define GPUTRACE_CLI_RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "perf/recorder.h"
 #include "cli/options.h"
 #include "common/settings.h"
 #include "perf/rings.h"
@@ -45,5 +44,17 @@ void run_options_init(struct run_options *options);
  * -NAME removes one. A list that begins with a removal starts from the default. Returns 0, or -1 after error().
  */
 int trace_list_parse(const char *text, int64_t *bits);
+
+/* --- --cpu --- */
+
+/* Reads "samples", "samples:HZ", "switches", separated by commas. Returns 0, or -1 after error(). */
+int cpu_list_parse(const char *text, struct perf_wanted *wanted);
+
+/* Begins to record what RECORDING wants, which may be nothing. What cannot be recorded is said in a line. NULL: nothing
+ * is recorded. */
+struct cpu_recorder *run_cpu_start(const struct cpu_recording *recording);
+
+/* RECORDER may be NULL. */
+void run_cpu_stop(struct cpu_recorder *recorder);
 
 #endif

@@ -19,7 +19,6 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/shell_word.h"
 #include "common/spool.h"
 #include "common/text.h"
 #include "doctor/doctor.h"

@@ -16,10 +16,9 @@
 #include "cli/summary.h"
 #include "cli/trace_folder.h"
 #include "cli/trace_server.h"
-#include "cli/view_request.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/shell_word.h"
+#include "common/text.h"
 #include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/number.h"
 #include "common/text.h"
 
 #define BLOCK_BYTES (256 * 1024)

@@ -1,5 +1,5 @@
 # Tables made from NVIDIA's headers: names of API calls by CUPTI's callback ids (`[211] = "cudaLaunchKernel",`) for
-# cuda_names.c, their classes (`[165] = API_QUERY,`) for api_classes.c, and names of errors by number
+# cuda_names.c, their classes (`[165] = API_QUERY,`) for cupti.c, and names of errors by number
 # (`case 2: return "cudaErrorMemoryAllocation";`) for cuda_names.c.
 # CUPTI's headers lie beside CUDA's (packages, wheels) or below extras (the toolkit's installer).
 
@@ -22,7 +22,7 @@ endef
 $(eval $(call CBID_RULE,runtime,driver_types.h))
 $(eval $(call CBID_RULE,driver,cuda.h))
 
-GEN_OBJ := src/trace/spool/cuda_names.o src/common/api_classes.o
+GEN_OBJ := src/trace/spool/cuda_names.o src/common/cupti.o
 GEN_TABLES := $(foreach api,runtime driver,$(addprefix $(GEN)/,common/$(api)_cbid.inc common/$(api)_classes.inc \
     trace/spool/$(api)_errors.inc))
 $(addprefix $(B)/obj/,$(GEN_OBJ)): $(GEN_TABLES)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/number.h"
 #include "common/text.h"
 
 void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty)

@@ -1,7 +1,11 @@
-/* Allocates large memory, reads and writes files as a whole, and makes temporary files that stand in for memory. */
+/*
+ * Allocates large memory, reads and writes files as a whole, makes temporary files that stand in for memory, and says
+ * whether other users could replace a library.
+ */
 #ifndef GPUTRACE_COMMON_MEMORY_H
 #define GPUTRACE_COMMON_MEMORY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +50,19 @@ int temporary_file_grow(int fd, uint64_t from, uint64_t bytes);
 /* Whether the file FD may grow by BYTES. The agent and the launcher leave a twentieth of the disk, at most 128 MiB,
  * for the program, which may write to it too. True also where the disk does not report its size. */
 bool disk_has_space(int fd, uint64_t bytes);
+
+/* --- who can replace a library --- */
+
+/*
+ * Whether every user could replace a library before it is loaded: the file or a directory above it is world-writable. A
+ * directory with the sticky bit, such as /tmp, is safe for files of root and of this user.
+ */
+
+/*
+ * PATH leads to a file, by symbolic links or not. True: others can change what is there; WHERE then holds the file or
+ * directory in question. False also for a file that does not exist, which cannot be loaded. Nothing is allocated or
+ * printed.
+ */
+bool world_writable(const char *path, char where[PATH_MAX]);
 
 #endif

@@ -7,6 +7,7 @@
 #define GPUTRACE_COMMON_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PYTHON_VERSION(major, minor) ((major) << 8 | (minor))
@@ -75,5 +76,33 @@ enum { PYTHON_OWNED_BY_GENERATOR = 1, PYTHON_OWNED_BY_C = 3 /* or more: a shim *
 /* The layout of VERSION, whose _PyRuntime is RUNTIME. Returns false when it is not known, or is of a build that is not
  * read: one without the GIL. */
 bool python_layout(struct python_layout *layout, unsigned version, const uint64_t *runtime);
+
+/* --- strings and lines of code objects --- */
+
+/*
+ * Reads what code objects of CPython point to: the characters of strings, and the source line of an instruction, from
+ * the code object's table of lines, which has one of three formats.
+ */
+
+struct python_text {
+    unsigned width; /* bytes of a character: 1, 2, 4; 0: it is none of the usual strings */
+    bool is_ascii;
+};
+
+/* Says where the characters lie of a string with this state (PYTHON_TEXT_STATE). */
+struct python_text python_text_of(uint32_t state);
+
+/* Writes COUNT characters as UTF-8, cut to SPACE bytes. Returns the bytes. */
+size_t python_text_utf8(char *out, size_t space, const void *characters, uint64_t count, unsigned width);
+
+struct line_table {
+    enum python_lines_kind kind;
+    const unsigned char *bytes;
+    size_t length;
+    int first; /* line of the code */
+};
+
+/* The line of the instruction at byte OFFSET of the bytecode; FIRST when OFFSET is before it; 0: it has none. */
+uint32_t line_at(const struct line_table *table, int64_t offset);
 
 #endif

@@ -1,14 +1,19 @@
 /*
- * Reads and exports the settings by the lists of common/settings.h, and finds this process's rank in the variables
- * that job starters set.
+ * Reads and exports the settings by the lists of common/settings.h, and finds this process's rank in the variables that
+ * job starters set. Lists of ranks are walked anew for each question, because they are short. How many filters of
+ * system calls (seccomp) a process has is in /proc/thread-self/status.
  */
 #include "common/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 
@@ -137,4 +142,90 @@ static const char *of_environment(void *context, const char *variable)
 void rank_read(struct job_rank *rank)
 {
     rank_read_from(rank, of_environment, NULL);
+}
+
+/* --- lists of ranks --- */
+
+/* Reads the digits at *AT and moves it behind them. -1: there are none, or more than a rank has. */
+static int64_t read_number(const char **at)
+{
+    int64_t number = 0;
+    size_t digits = strspn(*at, "0123456789");
+    if (digits == 0 || digits > 9)
+        return -1;
+    for (size_t i = 0; i < digits; i++)
+        number = 10 * number + (*at)[i] - '0';
+    *at += digits;
+    return number;
+}
+
+/* One item: the ranks from FIRST to LAST, each STEP-th of them. */
+struct item {
+    int64_t first, last, step;
+};
+
+/* Reads the item at *AT and moves it behind the comma that follows, if one does. */
+static bool read_item(const char **at, struct item *item)
+{
+    static const char every[] = "every:";
+    *item = (struct item){.last = INT64_MAX, .step = 1};
+    if (strncmp(*at, every, sizeof(every) - 1) == 0) {
+        *at += sizeof(every) - 1;
+        item->step = read_number(at);
+    } else {
+        item->first = item->last = read_number(at);
+        if (item->first >= 0 && **at == '-') {
+            ++*at;
+            item->last = read_number(at);
+        }
+    }
+    if (item->first < 0 || item->last < item->first || item->step < 1 || (**at != ',' && **at != '\0'))
+        return false;
+    bool more = **at == ',';
+    *at += more;
+    return !more || **at != '\0';
+}
+
+bool rank_list_is_valid(const char *list)
+{
+    struct item item;
+    bool valid = *list != '\0';
+    while (valid && *list)
+        valid = read_item(&list, &item);
+    return valid;
+}
+
+bool rank_list_has(const char *list, int64_t rank)
+{
+    struct item item;
+    bool found = false;
+    if (rank < 0 || !rank_list_is_valid(list))
+        return false;
+    while (!found && *list && read_item(&list, &item))
+        found = rank >= item.first && rank <= item.last && (rank - item.first) % item.step == 0;
+    return found;
+}
+
+/* --- filters of system calls --- */
+
+/* The number after NAME in TEXT; OTHERWISE where it does not occur. */
+static int64_t number_after(const char *text, const char *name, int64_t otherwise)
+{
+    const char *at = strstr(text, name);
+    return at ? strtoll(at + strlen(name), NULL, 10) : otherwise;
+}
+
+int64_t seccomp_filters(void)
+{
+    char text[8192]; /* of the lines before, only the list of groups may be long */
+    int saved = errno;
+    int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    bool is_whole = got > 0 && got < (ssize_t)sizeof(text) - 1; /* a kernel without filters has no line */
+    int64_t mode = number_after(text, "\nSeccomp:", is_whole ? 0 : -1);
+    errno = saved;
+    return mode == 0 ? 0 : number_after(text, "\nSeccomp_filters:", -1);
 }

@@ -8,19 +8,20 @@
 #ifndef GPUTRACE_COMMON_SETTINGS_H
 #define GPUTRACE_COMMON_SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*      field            variable                     what it holds */
-#define SETTINGS_TEXTS(X)                                                                                            \
-    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */     \
-    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                   \
-    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                          \
-    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                 \
-    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */       \
-    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */  \
-    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                 \
-    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                              \
-    X(ranks, "GPUTRACE_RANKS")                 /* common/rank_list.h: other processes record nothing; absent: all */ \
+#define SETTINGS_TEXTS(X)                                                                                           \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */    \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                  \
+    X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                         \
+    X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                \
+    X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */      \
+    X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
+    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
+    X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
+    X(ranks, "GPUTRACE_RANKS")                 /* a list of ranks: other processes record nothing; absent: all */   \
     X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
 #define SETTINGS_NUMBERS(X)                                                                                      \
     X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
@@ -31,7 +32,7 @@
     X(only_process, "GPUTRACE_ONLY_PROCESS")  /* pid: no other is recorded; 0: all are */                        \
     X(clock_offset,                                                                                              \
       "GPUTRACE_CLOCK_OFFSET") /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */      \
-    X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (common/seccomp.h) */       \
+    X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (seccomp_filters()) */      \
     X(stacks, "GPUTRACE_STACKS")                   /* bits of enum stacks_bits */                                \
     X(stacks_every, "GPUTRACE_STACKS_EVERY")       /* of launches of one kernel and grid; 0: the default */      \
     X(verbose, "GPUTRACE_VERBOSE")                 /* enum log_level */
@@ -135,5 +136,24 @@ void rank_read(struct job_rank *rank);
 
 /* The rank that the variables say of which VALUE returns what they hold, NULL: they are not set. */
 void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, const char *variable), void *context);
+
+/* --- lists of ranks --- */
+
+/*
+ * As --ranks has them: "0,7", "0-3", "every:8" (0, 8, 16 …), separated by commas.
+ */
+
+/* Whether LIST can be read as such a list. */
+bool rank_list_is_valid(const char *list);
+
+/* Whether RANK is in LIST. False for -1, the rank that is not known, and for a LIST that is not valid. */
+bool rank_list_has(const char *list, int64_t rank);
+
+/* --- filters of system calls --- */
+
+/* How many filters the calling thread is under; -1: not known (Linux before 5.9 says only whether there are any, and
+ * /proc may be missing). Filters are never removed, and children inherit them: of a process and its descendant with as
+ * many, both are under the same. */
+int64_t seccomp_filters(void);
 
 #endif

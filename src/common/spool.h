@@ -143,7 +143,7 @@ struct spool_header {
     uint64_t unannounced;
     uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
     int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
-    uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_file.c */
+    uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_records.c */
     uint64_t cpu_lost;       /* CPU samples and switches that the kernel, or the launcher, had no space for */
     uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of the agent's threads; 0: none */
     uint32_t world_size;                     /* processes of the job; 0: not known */

@@ -510,7 +510,7 @@ struct spool_crash_stack {
     char text[4];
 };
 
-/* A thread was at STACK. The launcher writes these and the next ones, into files of its own (perf/cpu_file.c). */
+/* A thread was at STACK. The launcher writes these and the next ones, into files of its own (perf/cpu_records.c). */
 struct spool_cpu_sample {
     struct spool_record head;
     uint32_t thread; /* gettid() */

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
-#include "common/cupti_path.h"
-#include "common/shell_word.h"
+#include "common/cupti.h"
+#include "common/text.h"
 #include "doctor/libraries.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"

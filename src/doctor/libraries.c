@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/world_writable.h"
+#include "common/memory.h"
 
 /* The answer lies in memory that both processes see; `whole` is set when it is complete. */
 struct shared {

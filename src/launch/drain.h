@@ -1,6 +1,6 @@
 /*
  * Packs the spools of a run while its programs write them, so that they take little space on the disk and little is
- * left to read at the end. drain.c: the thread; spool_drain.c: one spool; live.c: figures for `gputrace run --live`.
+ * left to read at the end. drain.c: the thread, and figures for `gputrace run --live`; spool_drain.c: one spool.
  */
 #ifndef GPUTRACE_LAUNCH_DRAIN_H
 #define GPUTRACE_LAUNCH_DRAIN_H
@@ -14,7 +14,7 @@
 #include "trace/spool/packing.h"
 #include "trace/spool/spool_file.h"
 
-/* --- live.c: figures of all processes of a run, as far as CUPTI has collected GPU times: some 300 ms late --- */
+/* --- figures of all processes of a run, as far as CUPTI has collected GPU times: some 300 ms late --- */
 
 /*
  * How busy a GPU is: the time of its work in each millisecond, added up over streams, at most a millisecond. Without

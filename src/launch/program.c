@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/shell_word.h"
-#include "common/world_writable.h"
+#include "common/text.h"
+#include "common/memory.h"
 #include "launch/launch.h"
 
 /* Returns 0 for a file that may be run, else errno. */

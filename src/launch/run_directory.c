@@ -21,7 +21,6 @@
 #include "common/text.h"
 #include "common/memory.h"
 #include "common/spool.h"
-#include "common/shell_word.h"
 
 #define PREFIX "gputrace-"
 #define RANDOM "XXXXXX"

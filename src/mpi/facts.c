@@ -4,12 +4,209 @@
  */
 #include "mpi/facts.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/map.h"
-#include "mpi/communicators.h"
+
+/* --- communicators --- */
+
+/*
+ * Communicators by numbers and names that are the same on all of their ranks, without asking other ranks:
+ *
+ *   - MPI_COMM_WORLD is "world", MPI_COMM_SELF of rank 3 "self 3". In processes that others spawned they are the world
+ *     "of" a name that the launcher gave to these processes: "world of prterun-7@2", with "parent of prterun-7@2".
+ *   - All ranks of a communicator make others of it in one order. So the third one that is made of it is the third on
+ *     all ranks: "world/3". If it has fewer ranks, several are made at once; the world's rank of its rank 0 follows:
+ *     "world/3.4".
+ *   - MPI_Comm_create_group and MPI_Intercomm_create are called by the members of the new communicator alone: it is
+ *     known by its members, and by how often these made one: "group 5c3f….1".
+ *   - Those of which this library did not see how they were made (by PMPI_Comm_dup, MPI_Comm_join) have a number that
+ *     no other rank has: "rank 3: 7f00…". The two sides of MPI_Comm_spawn and MPI_Comm_connect have a number each.
+ *
+ * The number is a hash of the name. Handles that are freed and used again get the name of the new communicator.
+ */
+
+#define COMMUNICATOR_NAME_BYTES 64
+
+struct communicator {
+    uint64_t id;
+    int ranks, rank;
+    bool inter;
+    uint64_t operations; /* collective ones so far */
+    uint64_t made;       /* communicators that were made of it */
+    char name[COMMUNICATOR_NAME_BYTES];
+    const void *text; /* the name, by range_text() */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct map by_handle; /* -> struct communicator * */
+    struct map groups;    /* hash of members -> how many communicators they made */
+} communicators = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash & ((UINT64_C(1) << 48) - 1)) | 1; /* a number of JSON has it exactly */
+}
+
+static struct communicator *get(uint64_t handle)
+{
+    const uint64_t *place = map_get(&communicators.by_handle, handle);
+    return place ? (struct communicator *)(uintptr_t)*place : NULL; /* NOLINT: a pointer that was put there */
+}
+
+/* With the lock. Takes the place of what had the handle before. */
+static struct communicator *put(uint64_t handle, const struct mpi_members *members, const char *name)
+{
+    struct communicator *communicator = get(handle);
+    if (!communicator) {
+        communicator = calloc(1, sizeof(*communicator));
+        uint64_t *place = communicator ? map_put(&communicators.by_handle, handle, NULL) : NULL;
+        if (!place) {
+            free(communicator);
+            return NULL;
+        }
+        *place = (uintptr_t)communicator;
+    }
+    *communicator = (struct communicator){
+        .id = hash_of(name), .ranks = members->count, .rank = members->rank, .inter = members->remote_count > 0};
+    snprintf(communicator->name, sizeof(communicator->name), "%s", name);
+    communicator->text = range_text(name);
+    return communicator;
+}
+
+/* With the lock. Returns what names of communicators end with in processes that were spawned, whose ranks begin at 0
+ * like those of the processes that spawned them: launchers with PMIx, and those with PMI 2, name them. */
+static const char *world_suffix(uint64_t parent)
+{
+    static char suffix[32];
+    const char *name = getenv("PMIX_NAMESPACE") ?: getenv("PMI_JOBID");
+    if (parent && !*suffix)
+        snprintf(suffix, sizeof(suffix), " of %.24s", name ? name : "the spawned");
+    return suffix;
+}
+
+/* With the lock: one of which it was not seen how it was made. */
+static struct communicator *put_unseen(const struct mpi_constants *constants, uint64_t handle)
+{
+    struct mpi_members members;
+    char name[COMMUNICATOR_NAME_BYTES];
+    if (mpi_members(constants, handle, &members) != 0)
+        return NULL;
+    uint64_t parent = mpi_parent(constants);
+    const char *suffix = world_suffix(parent);
+    if (handle == constants->world)
+        snprintf(name, sizeof(name), "world%s", suffix);
+    else if (handle == constants->self)
+        snprintf(name, sizeof(name), "self %d%s", members.world_rank, suffix);
+    else if (handle == parent)
+        snprintf(name, sizeof(name), "parent%s", suffix);
+    else
+        snprintf(name, sizeof(name), "rank %d: %" PRIx64, members.world_rank, handle);
+    return put(handle, &members, name);
+}
+
+static struct communicator *get_or_put(const struct mpi_constants *constants, uint64_t handle)
+{
+    struct communicator *communicator = get(handle);
+    return communicator ? communicator : put_unseen(constants, handle);
+}
+
+/* Writes what is known of the communicator HANDLE. COLLECTIVE: another such operation is counted; `operations` is its
+ * number, from 0. False: nothing is known. */
+static bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
+                              struct communicator *found)
+{
+    pthread_mutex_lock(&communicators.lock);
+    struct communicator *communicator = get_or_put(constants, handle);
+    if (communicator) {
+        *found = *communicator;
+        communicator->operations += collective;
+    }
+    pthread_mutex_unlock(&communicators.lock);
+    return communicator != NULL;
+}
+
+/* Must be called before a call of all ranks of PARENT that makes a communicator of it. Returns how many such calls
+ * there were, with this one. */
+static uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent)
+{
+    pthread_mutex_lock(&communicators.lock);
+    struct communicator *communicator = get_or_put(constants, parent);
+    uint64_t number = communicator ? ++communicator->made : 0;
+    pthread_mutex_unlock(&communicators.lock);
+    return number;
+}
+
+/* With the lock. A name that is too long is cut, but for a hash of all of it. */
+static void name_child(char *name, const struct communicator *parent, uint64_t number,
+                       const struct mpi_members *members)
+{
+    char whole[2 * COMMUNICATOR_NAME_BYTES];
+    int length = snprintf(whole, sizeof(whole), "%s/%" PRIu64, parent->name, number);
+    if (members->count != parent->ranks || parent->inter)
+        length += snprintf(whole + length, sizeof(whole) - (size_t)length, ".%d", members->first);
+    if (length < COMMUNICATOR_NAME_BYTES)
+        memcpy(name, whole, (size_t)length + 1);
+    else
+        snprintf(name, COMMUNICATOR_NAME_BYTES, "%.40s…%016" PRIx64, whole, hash_of(whole));
+}
+
+/* Does that after MPI_Comm_idup, whose communicator MPI may not be asked about before the request is complete. */
+static void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made)
+{
+    char name[COMMUNICATOR_NAME_BYTES];
+    pthread_mutex_lock(&communicators.lock);
+    const struct communicator *from = get(parent);
+    if (from && number > 0) {
+        const struct mpi_members members = {.count = from->ranks, .rank = from->rank, .remote_count = from->inter};
+        name_child(name, from, number, &members);
+        put(made, &members, name);
+    }
+    pthread_mutex_unlock(&communicators.lock);
+}
+
+/* Must be called after it: MADE is the new communicator, or the null handle. NUMBER is what communicator_making()
+ * returned; GROUP_ALONE: only the members called. */
+static void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
+                              uint64_t made)
+{
+    struct mpi_members members;
+    char name[COMMUNICATOR_NAME_BYTES] = "";
+    if (mpi_members(constants, made, &members) != 0)
+        return; /* this rank is not in it */
+    pthread_mutex_lock(&communicators.lock);
+    const struct communicator *from = get_or_put(constants, parent);
+    if (group_alone && members.known) {
+        uint64_t *times = map_put(&communicators.groups, members.hash, NULL);
+        snprintf(name, sizeof(name), "group %" PRIx64 ".%" PRIu64 "%s", members.hash, times ? ++*times : 0,
+                 world_suffix(mpi_parent(constants)));
+    } else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
+        name_child(name, from, number, &members);
+    if (!*name || !put(made, &members, name))
+        put_unseen(constants, made);
+    pthread_mutex_unlock(&communicators.lock);
+}
+
+static void communicator_freed(uint64_t handle)
+{
+    pthread_mutex_lock(&communicators.lock);
+    free(get(handle));
+    map_remove(&communicators.by_handle, handle);
+    pthread_mutex_unlock(&communicators.lock);
+}
+
+/* --- facts of calls --- */
 
 /* What is known of MPI's objects whose calls do not say it: the communicator of a window and of a file, the sender of a
  * matched message, what a persistent request moves. Handles are different numbers for objects of different kinds. */

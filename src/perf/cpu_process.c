@@ -16,7 +16,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/rank_list.h"
 #include "common/settings.h"
 #include "common/spool_records.h"
 

@@ -83,7 +83,7 @@ struct cpu_processes {
     uint64_t samples, states;
 };
 
-/* --- cpu_file.c --- */
+/* --- the file of a process: cpu_records.c --- */
 
 /* DIRECTORY stays open as long as FILE. What the header says of the process is the caller's to fill in. */
 void cpu_file_init(struct cpu_file *file, int directory);

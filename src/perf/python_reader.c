@@ -11,7 +11,7 @@
 
 #include "common/map.h"
 #include "common/memory.h"
-#include "common/python_lines.h"
+#include "common/python_layout.h"
 #include "symbols/exports.h"
 
 #define OLDEST PYTHON_VERSION(3, 11) /* before, frames are objects, and threads have no number of the kernel's */

@@ -19,7 +19,7 @@ struct cpu_recording {
     pid_t pid;             /* the program's, before its exec */
     const char *directory; /* of the run */
     uint64_t from, to;     /* CLOCK_REALTIME, ns; only what is in between is recorded; TO 0: no end */
-    const char *ranks;     /* common/rank_list.h: other processes are not recorded; NULL: all are */
+    const char *ranks;     /* a list (common/settings.h): other processes are not recorded; NULL: all are */
     bool first_alone;      /* other processes than PID are not recorded */
 };
 

@@ -5,7 +5,6 @@
 #include "common/clock.h"
 #include "cli/session.h"
 #include "common/spool.h"
-#include "launch/host_clock.h"
 
 static char folder[256];
 static cJSON *json;

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "cli/view_request.h"
+#include "cli/trace_server.h"
 
 #define PATH "/trace.json"
 #define GET "GET " PATH " HTTP/1.1\r\n"

@@ -1,4 +1,4 @@
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 
 #include "tests/unit.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "common/cupti_path.h"
+#include "common/cupti.h"
 
 struct seen {
     int count;

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "common/dense_map.h"
+#include "common/map.h"
 
 struct pair {
     uint64_t first;

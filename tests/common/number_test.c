@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "common/number.h"
+#include "common/text.h"
 
 #define expect(call, text)                         \
     do {                                           \

@@ -1,7 +1,7 @@
 /*
  * Lines from the three formats of tables, written by hand; frames_test compares those that interpreters write.
  */
-#include "common/python_lines.h"
+#include "common/python_layout.h"
 
 #include "tests/unit.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "common/rank_list.h"
+#include "common/settings.h"
 
 static const char *ranks_of(const char *list)
 {

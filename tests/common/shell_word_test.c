@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "common/shell_word.h"
+#include "common/text.h"
 
 /* What bash reads of the word. */
 static void expect_same(const char *text)

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "common/world_writable.h"
+#include "common/memory.h"
 
 static const char *folder;
 static char library[512], below[512], link_to[512], where[PATH_MAX];

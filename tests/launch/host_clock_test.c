@@ -2,7 +2,7 @@
 
 #include "common/buffer.h"
 #include "common/json_out.h"
-#include "launch/host_clock.h"
+#include "cli/session.h"
 
 UNIT_TEST(a_clock_is_synchronised_if_the_system_says_so)
 {

@@ -16,7 +16,7 @@
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 
 /* The size of KIND's records: how far CUPTI steps in a buffer of nothing but this kind. 0: it steps nowhere. */
 static uint16_t ask_size(const struct cupti *cupti, uint32_t kind)

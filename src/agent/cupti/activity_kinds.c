@@ -1,5 +1,5 @@
 /*
- * Switches the kinds of CUPTI's activity records on and off. Most kinds follow the table of common/cupti_kinds.h;
+ * Switches the kinds of CUPTI's activity records on and off. Most kinds follow the table of common/cupti.h;
  * those with several users, with settings of their own or with rows per API function (calls of the runtime and the
  * driver) are switched by functions below.
  */
@@ -12,8 +12,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
-#include "common/api_classes.h"
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 
 static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
 

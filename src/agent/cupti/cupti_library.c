@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/cupti_path.h"
+#include "common/cupti.h"
 #include "common/log.h"
-#include "common/world_writable.h"
+#include "common/memory.h"
 
 static struct cupti loaded;
 

@@ -53,7 +53,7 @@ struct cupti {
 
 /*
  * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
- * (common/cupti_path.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried.
+ * (common/cupti.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried.
  * Once loaded it stays, also over a fork.
  */
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size);

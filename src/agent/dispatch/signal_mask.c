@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/seccomp.h"
+#include "common/settings.h"
 #include "common/spool.h"
 
 #define SIGNAL_SET_BYTES 8

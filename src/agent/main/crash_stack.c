@@ -1,6 +1,6 @@
 /*
  * Saves the registers and the stack memory of a crashing thread, and the lines of /proc/self/maps whose code the stack
- * refers to. The tool unwinds them later (symbols/snapshot.c), because unwinding is not safe in a signal handler.
+ * refers to. The tool unwinds them later (symbols/symbols.c), because unwinding is not safe in a signal handler.
  */
 #include "agent/main/crash_stack.h"
 

@@ -21,7 +21,7 @@
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/world_writable.h"
+#include "common/memory.h"
 
 struct client_time {
     uint64_t calls, ns;

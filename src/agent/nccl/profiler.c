@@ -1,10 +1,235 @@
 /*
- * The profiler plugin as NCCL sees it: a table of functions for each version, which turns its structs into calls of
- * operations.h. NCCL finds the tables by their names when NCCL_PROFILER_PLUGIN is the path of this library.
+ * The profiler plugin as NCCL sees it: a table of functions for each version, which turns its structs into calls of one
+ * form. NCCL finds the tables by their names when NCCL_PROFILER_PLUGIN is the path of this library. NCCL's calls,
+ * operations and proxies have places in a table of fixed size, used in turn, and are written as records when complete.
  */
-#include "agent/nccl/layouts.h"
-#include "agent/nccl/operations.h"
+#include "agent/nccl/profiler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "common/spool_records.h"
+#include "agent/dispatch/fork_watch.h"
+#include "agent/nccl/layouts.h"
+#include "agent/spool/recorder.h"
+#include "agent/spool/writer.h"
+#include "common/clock.h"
+#include "common/settings.h"
+
+#define EVENTS (UINT64_C(1) << 13) /* that are known at once */
+#define COMMUNICATORS (UINT32_C(1) << 12)
+#define PROXY_BIT (UINT64_C(1) << 63) /* in the number of an operation: the event of a proxy */
+
+static struct event {
+    uint64_t number;  /* 0: free */
+    uint64_t called;  /* when the program called, ns; 0: not known */
+    uint32_t thread;  /* that called */
+    const char *type; /* of the elements; NULL: not known */
+    uint64_t count;
+    uint32_t open;    /* proxies that work on it */
+    uint32_t proxies; /* that have begun since a record was written … */
+    uint32_t steps;   /* … and their steps */
+} events[EVENTS];
+
+static struct {
+    bool wanted;
+    bool (*wake)(void);
+    uint64_t last_event;
+    uint32_t communicator_count;
+    uint64_t communicators[COMMUNICATORS];
+    uint32_t generation; /* of the process that was asked for last … */
+    bool recorded;       /* … where it is recorded */
+} nccl;
+
+void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void))
+{
+    const char *set = getenv("NCCL_PROFILER_PLUGIN");
+    nccl.wake = wake;
+    nccl.wanted = (trace_bits & TRACE_NCCL) != 0;
+    if (nccl.wanted && (!set || !library || strcmp(set, library) != 0))
+        record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
+                          text_of_bytes(set ? set : "", set ? strlen(set) : 0), .head.flags = SPOOL_NCCL_OTHER_PLUGIN);
+}
+
+/* Starts the library in a process that was forked, before its first operation is recorded. */
+static bool renew(void)
+{
+    int saved = errno;
+    if (fork_turned_away())
+        return false;
+    bool recorded = nccl.wake();
+    __atomic_store_n(&nccl.recorded, recorded, __ATOMIC_RELAXED);
+    __atomic_store_n(&nccl.generation, fork_generation(), __ATOMIC_RELEASE);
+    errno = saved;
+    return recorded;
+}
+
+static bool is_recorded(void)
+{
+    if (!nccl.wanted)
+        return false;
+    uint32_t generation = __atomic_load_n(&nccl.generation, __ATOMIC_ACQUIRE);
+    bool is_known = generation != 0 && generation == fork_generation();
+    return is_known ? __atomic_load_n(&nccl.recorded, __ATOMIC_RELAXED) : renew();
+}
+
+static bool is_recording(void)
+{
+    return is_recorded() && recorder_is_on();
+}
+
+int nccl_wanted(void)
+{
+    return is_recorded() ? NCCL_EVENTS_WANTED : 0;
+}
+
+/* --- communicators --- */
+
+/* ncclGetVersion() of the library with the code at CALLER, which the program as a whole may not see. NCCL has just
+ * loaded a library, so the loader's lock is free. */
+static int version_of(const void *caller)
+{
+    Dl_info info;
+    int (*get)(int *version), version = 0;
+    void *library = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    *(void **)&get = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
+    if (!get || get(&version) != NCCL_SUCCESS)
+        version = 0;
+    if (library)
+        dlclose(library);
+    return version;
+}
+
+void nccl_version(const void *caller)
+{
+    int saved = errno, version = is_recorded() ? version_of(caller) : 0;
+    char text[32];
+    if (version > 0) {
+        int length = snprintf(text, sizeof(text), "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+        record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
+                          text_of_bytes(text, (size_t)length), .head.flags = SPOOL_NCCL_VERSION);
+    }
+    errno = saved;
+}
+
+void *nccl_communicator(uint64_t number, const char *name, int nodes, int ranks, int rank)
+{
+    struct gputrace_text text = text_of_bytes(name, name ? strlen(name) : 0);
+    uint64_t *place =
+        &nccl.communicators[__atomic_fetch_add(&nccl.communicator_count, 1, __ATOMIC_RELAXED) % COMMUNICATORS];
+    __atomic_store_n(place, number, __ATOMIC_RELAXED);
+    if (is_recorded())
+        record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(), text, .communicator = number,
+                          .nodes = nodes, .ranks = ranks, .rank = rank);
+    return place;
+}
+
+uint64_t nccl_communicator_of(const void *context)
+{
+    return context ? __atomic_load_n((const uint64_t *)context, __ATOMIC_RELAXED) : 0;
+}
+
+/* --- events --- */
+
+static struct event *event_new(uint64_t called, uint32_t thread, uint64_t *number)
+{
+    *number = __atomic_add_fetch(&nccl.last_event, 1, __ATOMIC_RELAXED);
+    struct event *event = &events[*number % EVENTS];
+    __atomic_store_n(&event->number, 0, __ATOMIC_RELAXED);
+    event->called = called;
+    event->thread = thread;
+    event->type = NULL;
+    event->open = event->proxies = event->steps = 0;
+    __atomic_store_n(&event->number, *number, __ATOMIC_RELEASE);
+    return event;
+}
+
+/* NULL: it is none, or its place was used again. */
+static struct event *event_of(const void *handle)
+{
+    uint64_t number = (uint64_t)(uintptr_t)handle & ~PROXY_BIT;
+    struct event *event = &events[number % EVENTS];
+    return number != 0 && __atomic_load_n(&event->number, __ATOMIC_ACQUIRE) == number ? event : NULL;
+}
+
+void *nccl_call(const char *type, uint64_t count)
+{
+    uint64_t number;
+    if (!is_recording())
+        return NULL;
+    struct event *event = event_new(clock_now(), writer_thread(), &number);
+    event->type = type;
+    event->count = count;
+    return (void *)(uintptr_t)number;
+}
+
+/* The words of an operation with '\n' between them. Returns the length. */
+static size_t put_words(char *text, size_t space, const struct nccl_operation *operation)
+{
+    const char *words[] = {operation->function, operation->type, operation->algorithm, operation->protocol};
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        for (const char *at = words[i]; at && *at && length < space - 1; at++)
+            text[length++] = *at;
+        if (i + 1 < sizeof(words) / sizeof(*words) && length < space - 1)
+            text[length++] = '\n';
+    }
+    return length;
+}
+
+void *nccl_operation(const void *call, const struct nccl_operation *operation)
+{
+    char words[128];
+    uint64_t number;
+    if (!is_recording())
+        return NULL;
+    const struct event *known = event_of(call);
+    struct event called = known ? *known : (struct event){0};
+    struct nccl_operation told = *operation;
+    if (called.type) {
+        told.type = called.type;
+        told.count = called.count;
+    }
+    event_new(0, 0, &number);
+    struct gputrace_text text = text_of_bytes(words, put_words(words, sizeof(words), &told));
+    record_write_text(SPOOL_RECORD_NCCL_OPERATION, nccl_operation, clock_now(), text, .number = number,
+                      .communicator = operation->communicator, .sequence = operation->sequence, .count = told.count,
+                      .called = called.called, .thread = called.thread, .peer = operation->peer,
+                      .channels = operation->channels);
+    return (void *)(uintptr_t)number;
+}
+
+/* --- proxies --- */
+
+void *nccl_proxy(const void *operation, pid_t pid, int steps)
+{
+    struct event *event = pid == getpid() ? event_of(operation) : NULL;
+    if (!event || steps < 0)
+        return NULL;
+    __atomic_fetch_add(&event->open, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&event->proxies, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&event->steps, (uint32_t)steps, __ATOMIC_RELAXED);
+    return (void *)((uintptr_t)operation | PROXY_BIT);
+}
+
+/* The last proxy that works on an operation writes what all have done. More may begin later. */
+void nccl_stop(const void *handle)
+{
+    struct event *event = (uintptr_t)handle & PROXY_BIT ? event_of(handle) : NULL;
+    if (!event || __atomic_sub_fetch(&event->open, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    uint32_t proxies = __atomic_exchange_n(&event->proxies, 0, __ATOMIC_RELAXED);
+    uint32_t steps = __atomic_exchange_n(&event->steps, 0, __ATOMIC_RELAXED);
+    if (proxies != 0 && is_recorded())
+        record_write(SPOOL_RECORD_NCCL_STEPS, nccl_steps, clock_now(),
+                     .number = (uint64_t)(uintptr_t)handle & ~PROXY_BIT, .proxies = proxies, .steps = steps);
+}
+
+/* --- the profiler plugin as NCCL sees it --- */
 
 #define NAME "gputrace"
 

@@ -7,7 +7,6 @@
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/payload_copy.h"
-#include "agent/nvtx/program_memory.h"
 #include "agent/nvtx/schemas.h"
 #include "common/memory.h"
 

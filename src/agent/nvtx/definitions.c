@@ -12,7 +12,6 @@
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/program_memory.h"
 #include "common/clock.h"
 
 /* A copy of what was defined; its record and its texts lie behind it. */

@@ -2,12 +2,12 @@
 #ifndef GPUTRACE_AGENT_NVTX_DOMAINS_H
 #define GPUTRACE_AGENT_NVTX_DOMAINS_H
 
+#include <nvtx3/nvToolsExt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "agent/dispatch/registry.h"
-#include "agent/nvtx/nvtx_headers.h"
 
 /* What an nvtxDomainHandle_t of ours points to. It lives as long as the process, also when the program destroys it:
  * other modules may have the same domain, and its events may be on their way. */
@@ -103,5 +103,22 @@ static inline int *nvtx_thread_depth(uint32_t domain)
 {
     return domain < NVTX_THREAD_DOMAINS ? &nvtx_this_thread.first[domain] : nvtx_thread_more(domain);
 }
+
+/* NVTX's extensions without the functions that their headers give to programs: types and numbers only. */
+#pragma push_macro("NVTX_DECLSPEC")
+#pragma push_macro("NVTX_NO_IMPL")
+#undef NVTX_DECLSPEC
+#undef NVTX_NO_IMPL
+#define NVTX_DECLSPEC
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtMem.h>
+#include <nvtx3/nvToolsExtMemCudaRt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
+#include <nvtx3/nvToolsExtSemanticsScope.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
+#pragma pop_macro("NVTX_NO_IMPL")
+#pragma pop_macro("NVTX_DECLSPEC")
 
 #endif

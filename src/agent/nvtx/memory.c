@@ -7,7 +7,6 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/program_memory.h"
 
 /* Handles for what has no address of its own lie where no memory can be: code that takes one for a pointer crashes at
  * once. */

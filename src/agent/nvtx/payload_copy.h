@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/nvtx/nvtx_headers.h"
+#include "agent/nvtx/domains.h"
 
 struct gputrace_nvtx;
 struct nvtx_domain;

@@ -10,7 +10,6 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/program_memory.h"
 
 struct known {
     struct nvtx_known known;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "agent/nvtx/nvtx_headers.h"
+#include "agent/nvtx/domains.h"
 
 struct payload_schema;
 

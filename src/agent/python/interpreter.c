@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/python_lines.h"
+#include "common/python_layout.h"
 
 /* --- where --- */
 

@@ -1,13 +1,21 @@
 /*
  * Starts and ends device ranges: records a CUDA event of the cache in the program's stream and writes a record with
  * its correlation id. Where the GPU's times cannot be had, the user reads why, once for each cause.
+ *
+ * CUDA events are kept for use again, for each thread and context, because creating one takes longer than recording it.
+ * A context takes its events with it when it goes.
  */
 #include "agent/ranges/device_ranges.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "agent/dispatch/fork_watch.h"
+#include "common/threads.h"
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_ids.h"
@@ -145,4 +153,265 @@ void device_range_end(uint64_t range, struct CUstream_st *stream)
 void device_ranges_atfork_child(void)
 {
     __atomic_store_n(&ranges.times_on, false, __ATOMIC_RELAXED);
+}
+
+/* --- the cache of CUDA events --- */
+
+struct cached_event {
+    struct gputrace_cached_event given; /* first: what is given out */
+    struct event_cache *home;
+    struct cached_event *next; /* at home */
+    bool timing;
+    bool out;
+};
+
+struct event_cache {
+    struct event_cache *next;           /* of all */
+    struct event_cache *next_of_thread; /* the thread's alone */
+    struct CUctx_st *context;
+    uint32_t generation; /* of the process: a forked child's are its own */
+    uint32_t references;
+    bool owned;                   /* by a thread that lives; under the lock of all */
+    pthread_mutex_t lock;         /* of what follows, and of `out` of its events */
+    struct cached_event *kept[2]; /* without, with timing */
+    bool gone;                    /* with its context */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct event_cache *first; /* of all whose context is there */
+    uint32_t generation;
+} caches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct event_cache *mine;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct thread_key at_thread_end;
+
+/* --- caches --- */
+
+static void release(struct event_cache *cache)
+{
+    if (__atomic_sub_fetch(&cache->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+static void thread_ended(void *unused)
+{
+    (void)unused;
+    while (mine && !fork_unannounced()) {
+        struct event_cache *cache = mine;
+        mine = cache->next_of_thread;
+        pthread_mutex_lock(&caches.lock);
+        cache->owned = false;
+        pthread_mutex_unlock(&caches.lock);
+        release(cache);
+    }
+}
+
+/* Its context goes, and its events with it. */
+static void empty(struct event_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    __atomic_store_n(&cache->gone, true, __ATOMIC_RELAXED); /* looked at without the lock */
+    struct cached_event *kept[] = {cache->kept[0], cache->kept[1]};
+    cache->kept[0] = cache->kept[1] = NULL;
+    pthread_mutex_unlock(&cache->lock);
+    for (unsigned timing = 0; timing < 2; timing++) {
+        for (struct cached_event *event = kept[timing], *next; event; event = next) {
+            next = event->next;
+            free(event);
+        }
+    }
+}
+
+static void context_goes(void *unused, const struct gputrace_context_deletion *context)
+{
+    (void)unused;
+    struct event_cache *gone = NULL;
+    pthread_mutex_lock(&caches.lock);
+    for (struct event_cache **at = &caches.first; *at;) {
+        struct event_cache *cache = *at;
+        if (cache->context != context->call.context) {
+            at = &cache->next;
+            continue;
+        }
+        *at = cache->next;
+        cache->next = gone;
+        gone = cache;
+    }
+    pthread_mutex_unlock(&caches.lock);
+    while (gone) {
+        struct event_cache *cache = gone;
+        gone = cache->next;
+        empty(cache);
+        release(cache);
+    }
+}
+
+static void prepare(void)
+{
+    thread_key_make(&at_thread_end, thread_ended);
+    registry_context_deletion_register(context_goes, NULL);
+}
+
+/* Returns a new cache for CONTEXT; NULL: no memory. */
+static struct event_cache *make(struct CUctx_st *context)
+{
+    struct event_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache)
+        return NULL;
+    cache->context = context;
+    cache->generation = caches.generation;
+    cache->references = 1; /* the list's */
+    pthread_mutex_init(&cache->lock, NULL);
+    cache->next = caches.first;
+    return caches.first = cache;
+}
+
+static struct event_cache *own(struct CUctx_st *context)
+{
+    pthread_once(&once, prepare);
+    pthread_mutex_lock(&caches.lock);
+    struct event_cache *cache = caches.first;
+    while (cache && (cache->context != context || cache->owned)) /* one that no thread has */
+        cache = cache->next;
+    if (!cache)
+        cache = make(context);
+    if (cache) {
+        cache->owned = true;
+        __atomic_add_fetch(&cache->references, 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&caches.lock);
+    if (!cache)
+        return NULL;
+    cache->next_of_thread = mine;
+    mine = cache;
+    thread_key_set(&at_thread_end);
+    return cache;
+}
+
+/* This thread's, which is made, or taken over, when there is none. Forgets those whose context is gone. */
+static struct event_cache *cache_of_thread(struct CUctx_st *context)
+{
+    for (struct event_cache **at = &mine; *at;) {
+        struct event_cache *cache = *at;
+        if (__atomic_load_n(&cache->gone, __ATOMIC_RELAXED)) {
+            *at = cache->next_of_thread;
+            release(cache);
+        } else if (cache->context == context) {
+            return cache;
+        } else {
+            at = &cache->next_of_thread;
+        }
+    }
+    return own(context);
+}
+
+/* --- CUDA --- */
+
+/* Creates an event in the current context. The capture mode is relaxed meanwhile, so that no capture breaks. */
+static CUevent create_in_current(const struct driver *driver, bool timing)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool relaxed = driver->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    CUevent event = NULL;
+    if (driver->cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        event = NULL;
+    if (relaxed)
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+    return event;
+}
+
+static CUevent create(CUcontext context, bool timing)
+{
+    const struct driver *driver = driver_functions();
+    struct tracing_suppressed suppressed;
+    CUcontext current = NULL, popped;
+    CUevent event = NULL;
+    if (!driver || !tracing_suppress(&suppressed))
+        return NULL;
+    bool is_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
+    if (is_current || driver->cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
+        event = create_in_current(driver, timing);
+        if (!is_current)
+            driver->cuCtxPopCurrent_v2(&popped);
+    }
+    tracing_resume(&suppressed);
+    return event;
+}
+
+/* --- events --- */
+
+static struct cached_event *take_kept(struct event_cache *cache, bool timing)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct cached_event *event = cache->kept[timing];
+    if (event) {
+        cache->kept[timing] = event->next;
+        event->out = true;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return event;
+}
+
+static struct cached_event *make_event(struct event_cache *cache, bool timing)
+{
+    struct cached_event *event = malloc(sizeof(*event));
+    CUevent made = event ? create(cache->context, timing) : NULL;
+    if (!made) {
+        free(event);
+        return NULL;
+    }
+    *event = (struct cached_event){.given = {made}, .home = cache, .timing = timing, .out = true};
+    return event;
+}
+
+const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, bool timing)
+{
+    if (fork_unannounced())
+        return NULL;
+    if (!context)
+        context = current_context();
+    struct event_cache *cache = context ? cache_of_thread(context) : NULL;
+    if (!cache)
+        return NULL;
+    struct cached_event *event = take_kept(cache, timing);
+    if (!event)
+        event = make_event(cache, timing);
+    if (!event)
+        return NULL;
+    __atomic_add_fetch(&cache->references, 1, __ATOMIC_RELAXED);
+    return &event->given;
+}
+
+void event_cache_give_back(const struct gputrace_cached_event *given)
+{
+    struct cached_event *event = (struct cached_event *)(uintptr_t)given;
+    if (!event || fork_unannounced() ||
+        event->home->generation != __atomic_load_n(&caches.generation, __ATOMIC_RELAXED))
+        return;
+    struct event_cache *cache = event->home;
+    pthread_mutex_lock(&cache->lock);
+    bool was_out = event->out, keep = !cache->gone;
+    event->out = false;
+    if (was_out && keep) {
+        event->next = cache->kept[event->timing];
+        cache->kept[event->timing] = event;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    if (!was_out)
+        return;
+    if (!keep)
+        free(event);
+    release(cache);
+}
+
+void event_cache_atfork_child(void)
+{
+    pthread_mutex_init(&caches.lock, NULL);
+    caches.first = NULL;
+    mine = NULL;
+    caches.generation++;
 }

@@ -11,7 +11,6 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
-
 #include <gputrace/callbacks.h>
 
 /* Starts a range in STREAM (0 and 1: the legacy default stream, 2: the thread's own). MESSAGE is UTF-8; NULL: none.

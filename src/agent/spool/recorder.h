@@ -1,6 +1,6 @@
 /*
- * The recorder: subscribers that write events into the spool. record_cuda.c writes those of CUDA, record_nvtx.c those
- * of NVTX; here are recording on and off, notes to the user, the records of plugins, and the chunk for a crash.
+ * The recorder: subscribers that write events into the spool. record_events.c writes those of CUDA and NVTX; here are
+ * recording on and off, notes to the user, the records of plugins, and the chunk for a crash.
  *
  * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them; NVTX
  * events and synchronisation only while recording is on. For CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing

@@ -10,7 +10,7 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
-#include "agent/torch/profiler.h"
+#include "agent/torch/libtorch.h"
 #include "agent/torch/ticks.h"
 #include "common/clock.h"
 #include "common/map.h"

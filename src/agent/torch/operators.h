@@ -26,7 +26,7 @@ void operators_atfork_child(void);
 /* The number of a text of WHAT (SPOOL_OPERATOR_NAME …), which is written when it is new. Takes no lock. */
 uint32_t operator_text(uint16_t what, const char *text, size_t length);
 
-/* --- lists among inputs: lists.c --- */
+/* --- lists among inputs: inputs.c --- */
 
 #define INPUTS_MOST 256 /* inputs of an operator: of those with more, none are recorded */
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "common/sorter.h"
 
 /* The length of the union of intervals, which are added in the order of their starts. All zero is empty. */

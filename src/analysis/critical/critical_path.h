@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "common/file_vector.h"
 #include "analysis/base/series.h"
 

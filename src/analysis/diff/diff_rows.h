@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/engine/section.h"
 #include "analysis/names/pretty_names.h"

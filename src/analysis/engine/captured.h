@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
 #include "common/map.h"
 
 struct captured_path {

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "trace/event_fields.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/base/table.h"
 
 /* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */

@@ -16,7 +16,6 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/windows.h"
-#include "common/dense_map.h"
 
 /* No memory is larger than an address space: greater sizes are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "common/file_vector.h"
 #include "common/sorter.h"
 #include "trace/event_fields.h"

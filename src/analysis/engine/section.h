@@ -37,7 +37,7 @@
 #include "common/settings.h"
 #include "trace/event_fields.h"
 #include "analysis/engine/dispatcher.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/engine/heap.h"
 #include "analysis/base/options.h"
 #include "analysis/base/series.h"
@@ -55,7 +55,7 @@ struct tally {
     size_t count, capacity;
 };
 
-/* The item, a TYPE, of *KEY (common/dense_map.h), which is zero if the key is new. Returns NULL without memory. */
+/* The item, a TYPE, of *KEY (common/map.h), which is zero if the key is new. Returns NULL without memory. */
 #define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {

@@ -21,7 +21,6 @@
 #include "analysis/engine/gpu_ops.h"
 #include "analysis/engine/host_samples.h"
 #include "analysis/names/pretty_names.h"
-#include "common/dense_map.h"
 #include "analysis/engine/autograd.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/timeline.h"

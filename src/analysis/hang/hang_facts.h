@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "trace/event_fields.h"
 #include "analysis/hang/hang_fronts.h"
 

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/comm/collectives.h"
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/host/host_words.h"
 

@@ -17,7 +17,7 @@
 #include "common/array.h"
 #include "common/sorter.h"
 #include "trace/event_fields.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/host/host_activity.h"
 
 /* From SYNC to LAUNCH: the operation was launched late, because of what its thread did before. In a gap of at most

@@ -32,7 +32,7 @@
 
 #include "analysis/job/clock_pair.h"
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "trace/event_fields.h"
 
 #define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* the most memory for all pairs of hosts */

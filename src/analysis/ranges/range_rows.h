@@ -12,7 +12,7 @@
 
 #include "common/array.h"
 #include "analysis/base/busy.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/section.h"
 #include "analysis/ranges/range_depth.h"

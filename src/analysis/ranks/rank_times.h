@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/gpu/temporal.h"
 
 struct trace;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/dense_map.h"
+#include "common/map.h"
 #include "analysis/comm/collective.h"
 
 struct transfer_key {

@@ -22,7 +22,6 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/selection.h"
-#include "common/dense_map.h"
 #include "analysis/base/options.h"
 #include "analysis/engine/trace.h"
 

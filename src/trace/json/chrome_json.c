@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
-#include "common/number.h"
+#include "common/text.h"
 #include "common/buffer.h"
 #include "trace/sink.h"
 #include "trace/json/text.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
 #include "common/protobuf.h"
 #include "common/text.h"
 #include "trace/json/text.h"

@@ -12,7 +12,7 @@
 
 #include <cupti_activity.h>
 #include <cupti_activity_deprecated.h>
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 #include "trace/spool/record_table.h"
 
 static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");

@@ -6,7 +6,7 @@
  *
  * An event without a decoder (NULL) has what every record has. What is the record's own the passes read from
  * event->record, a struct of common/spool_records.h, unless several kinds of records become the event. CUPTI's kinds,
- * their sizes and when they are on are rows of common/cupti_kinds.h, the agent's types and their structs rows of
+ * their sizes and when they are on are rows of common/cupti.h, the agent's types and their structs rows of
  * common/spool_records.h.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_RECORD_TABLE_H

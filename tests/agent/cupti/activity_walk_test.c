@@ -3,7 +3,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 
 static char published[256];
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "agent/dispatch/signal_mask.h"
-#include "common/seccomp.h"
+#include "common/settings.h"
 #include "common/spool.h"
 
 static void enter(unsigned call, unsigned action)

@@ -9,7 +9,7 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/payload_copy.h"
-#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/nvtx.h"
 #include "common/payload.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/nvtx.h"
 #include "common/memory.h"
 
 /* Two pages, of which the second cannot be read. */

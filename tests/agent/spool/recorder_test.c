@@ -1,8 +1,7 @@
 
 #include "agent/dispatch/registry.h"
 #include "agent/spool/call_stacks.h"
-#include "agent/spool/record_cuda.h"
-#include "agent/spool/record_nvtx.h"
+#include "agent/spool/record_events.h"
 #include "agent/spool/writer.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"

@@ -6,7 +6,7 @@
 
 #include <cupti_activity.h>
 #include <cupti_activity_deprecated.h>
-#include "common/cupti_kinds.h"
+#include "common/cupti.h"
 
 static void *grow(struct make_spool *spool, size_t size)
 {

@@ -22,7 +22,7 @@
 #include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
-#include "common/number.h"
+#include "common/text.h"
 #include "trace/event.h"
 #include "trace/meaning/base/nvtx_places.h"
 #include "trace/meaning/collectives/collective_calls.h"

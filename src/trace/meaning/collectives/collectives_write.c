@@ -4,7 +4,7 @@
  */
 #include "trace/meaning/collectives/collectives_write.h"
 
-#include "common/number.h"
+#include "common/text.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collective_kernels.h"
 #include "trace/meaning/collectives/collective_tasks.h"

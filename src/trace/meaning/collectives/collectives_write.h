@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "common/number.h"
+#include "common/text.h"
 #include "trace/event.h"
 
 struct event;

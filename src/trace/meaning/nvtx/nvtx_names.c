@@ -7,7 +7,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/lookup.h"
-#include "common/number.h"
+#include "common/text.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"

@@ -10,7 +10,6 @@
 
 #include "common/buffer.h"
 #include "common/json_out.h"
-#include "common/number.h"
 #include "common/text.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_names.h"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "common/api_classes.h"
+#include "common/cupti.h"
 #include "common/log.h"
 #include "common/lookup.h"
 #include "common/settings.h"

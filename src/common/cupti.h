@@ -6,9 +6,10 @@
  * records and writes them into the spool's header; both processes take the table's size of a kind that has none there.
  * What the tool makes of the records is in trace/spool/record_table.h.
  */
-#ifndef GPUTRACE_COMMON_CUPTI_KINDS_H
-#define GPUTRACE_COMMON_CUPTI_KINDS_H
+#ifndef GPUTRACE_COMMON_CUPTI_H
+#define GPUTRACE_COMMON_CUPTI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +43,7 @@ enum cupti_kind_on {
  * 12.3 have it. Measured with the libraries of 11.8, 12.4 and 13.0; trace/spool/cupti.c compares them with the headers.
  *
  * The group `sync` has no kind: SYNCHRONIZATION and CUDA_EVENT each make every launch 0.1 us longer (13.0), so the
- * agent records waits from their calls (record_cuda.c) unless the GPU is asked for the times of events. Switched on
+ * agent records waits from their calls (record_events.c) unless the GPU is asked for the times of events. Switched on
  * late (13.0), neither of the two reports all without the other.
  */
 #define CUPTI_KINDS(X)                                                                                                \
@@ -85,5 +86,42 @@ extern const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT];
 
 /* Bytes of a record of KIND; 0: the table does not know the kind or the version. */
 uint16_t cupti_record_bytes(uint32_t kind, uint32_t version);
+
+/* --- where a libcupti is searched --- */
+
+/* The one order in which a libcupti is searched, for the library, which loads it, and for `gputrace doctor`. */
+
+#define CUPTI_OLDEST 18 /* what cuptiGetVersion() says of CUDA 11.8's: an older one crashes programs */
+
+/*
+ * Calls TRY with one name for dlopen() after the other, until it gives non-zero; gives that, else 0:
+ *   1. PREFERRED (the setting GPUTRACE_CUPTI; NULL or "": none), whether it exists or not
+ *   2. those that exist in the folders of LD_LIBRARY_PATH, for it says which CUDA this program shall use
+ *   3. those that exist in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda
+ *   4. bare sonames, newest first, for the rest of the loader's own search
+ * PATH is valid during the call alone. Nothing is loaded, allocated or printed here.
+ */
+int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context);
+
+/* --- classes of functions --- */
+
+/*
+ * The class of each function of CUDA's API, which decides whether its calls are recorded by default. The table is
+ * api_classes.list. The agent asks CUPTI for the recorded calls only; the tool drops the calls that an old CUPTI, which
+ * cannot be asked, recorded nevertheless.
+ */
+
+enum api_class {
+    API_ACTION, /* also a function that is not in the table */
+    API_QUERY,
+    API_STATUS,
+};
+
+/* CBID is CUPTI's callback id of the function. */
+enum api_class api_runtime_class(uint32_t cbid);
+enum api_class api_driver_class(uint32_t cbid);
+
+/* Whether calls of functions of CLASS are recorded with TRACE_BITS (common/settings.h). */
+bool api_class_recorded(enum api_class class, uint64_t trace_bits);
 
 #endif

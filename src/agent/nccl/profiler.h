@@ -6,8 +6,8 @@
  * what NCCL still says of an event whose place in the table was used again is ignored. The table is the library's,
  * which stays in the process, so NCCL may close the plugin and go on.
  */
-#ifndef GPUTRACE_AGENT_NCCL_OPERATIONS_H
-#define GPUTRACE_AGENT_NCCL_OPERATIONS_H
+#ifndef GPUTRACE_AGENT_NCCL_PROFILER_H
+#define GPUTRACE_AGENT_NCCL_PROFILER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,10 @@
 /*
- * Tries, in order, the path that the user gives, LD_LIBRARY_PATH, the toolkits of CUDA_HOME, CUDA_PATH and
- * /usr/local/cuda, and the names that the dynamic loader finds by itself.
+ * The table of CUPTI's kinds with the sizes of their records by CUPTI's version; the order in which a libcupti is
+ * searched: the path that the user gives, LD_LIBRARY_PATH, the toolkits of CUDA_HOME, CUDA_PATH and /usr/local/cuda,
+ * and the names that the dynamic loader finds by itself; and the classes of the API functions as two arrays by CUPTI's
+ * number of the function, made of api_classes.list.
  */
-#include "common/cupti_path.h"
+#include "common/cupti.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -10,6 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/settings.h"
+
+const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT] = {
+#define SIZE(since, bytes, type) {since, bytes},
+#define KIND(number, name, groups, on, sizes) {number, CUPTI_KIND_##on, groups, {sizes}},
+    CUPTI_KINDS(KIND)
+#undef KIND
+#undef SIZE
+};
+
+uint16_t cupti_record_bytes(uint32_t kind, uint32_t version)
+{
+    uint16_t bytes = 0;
+    for (size_t i = 0; i < CUPTI_KIND_COUNT && version < CUPTI_13_1; i++)
+        for (size_t j = 0; cupti_kinds[i].number == kind && j < 4 && cupti_kinds[i].sizes[j].bytes; j++)
+            if (cupti_kinds[i].sizes[j].since <= version)
+                bytes = cupti_kinds[i].sizes[j].bytes;
+    return bytes;
+}
+
+/* --- where a libcupti is searched --- */
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -69,4 +93,30 @@ int cupti_path_each(const char *preferred, int (*try)(void *context, const char 
     for (size_t i = 0; !result && i < COUNT(sonames); i++)
         result = try(context, sonames[i]);
     return result;
+}
+
+/* --- classes of functions --- */
+
+static const uint8_t runtime_classes[] = {
+#include "common/runtime_classes.inc"
+};
+
+static const uint8_t driver_classes[] = {
+#include "common/driver_classes.inc"
+};
+
+enum api_class api_runtime_class(uint32_t cbid)
+{
+    return cbid < sizeof(runtime_classes) ? runtime_classes[cbid] : API_ACTION;
+}
+
+enum api_class api_driver_class(uint32_t cbid)
+{
+    return cbid < sizeof(driver_classes) ? driver_classes[cbid] : API_ACTION;
+}
+
+bool api_class_recorded(enum api_class class, uint64_t trace_bits)
+{
+    return class == API_ACTION || (trace_bits & TRACE_API_ALL) ||
+           (class == API_STATUS && (trace_bits & TRACE_EVENT_TIMES));
 }

@@ -1,8 +1,13 @@
 /*
- * How a report looks for who reads it: a person at a terminal, a person with a file, or a program.
+ * What commands that print reports have in common: how a report looks for who reads it (a person at a terminal, a
+ * person with a file, or a program), the sections that it has, and where it goes (a page, a file, a pager).
  */
-#ifndef GPUTRACE_CLI_REPORT_STYLE_H
-#define GPUTRACE_CLI_REPORT_STYLE_H
+#ifndef GPUTRACE_CLI_REPORT_OUTPUT_H
+#define GPUTRACE_CLI_REPORT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/base/options.h"
 #include "cli/options.h"
@@ -61,5 +66,52 @@ extern const struct option_choice report_colours[], report_name_forms[];
 /* Sets how a report looks that is written to FD, a terminal or not. What the user did not choose suits the format: what
  * matters for people, everything for programs. */
 void report_style_set(struct report_options *report, int fd, const struct report_style *style);
+
+/* --- words of -r: sections, each with its parts --- */
+
+extern const struct option_choice section_words[]; /* ends with NULL */
+/* Writes the words of sections that `gputrace diff` compares, "findings, time", into the SIZE bytes of TEXT. */
+void section_words_compared(char *text, size_t size);
+
+enum section_choice { SECTIONS_NAMED, SECTIONS_ALL, SECTIONS_LISTED };
+
+/*
+ * Sets SECTIONS to those that VALUE names, separated by commas: REPORT_BIT() each; or to 0, and CHOICE, for the words
+ * "all" and "list". COMPARED: VALUE may name only sections that `gputrace diff` compares. Returns 0, or OPTIONS_ERROR
+ * after error().
+ */
+int section_words_take(const char *value, bool compared, uint64_t *sections, enum section_choice *choice);
+
+/* Prints what each section answers, or each that is COMPARED. Returns 0, or -1 after error(). */
+int section_words_list(bool compared, enum report_format format);
+
+/* --- the pager --- */
+
+/*
+ * Output that is longer than the terminal goes through a pager: $GPUTRACE_PAGER, else $PAGER, else less. It is started
+ * with the first output, as reading a trace may take long. Where standard output is no terminal, there is none.
+ */
+
+/* --no-pager: no pager from now on. */
+int pager_take_none(void *context, const char *value);
+
+#define OPTION_ROW_NO_PAGER                                                                         \
+    {.word = "no-pager",                                                                            \
+     .help = "write to the terminal itself, and not to a pager ($GPUTRACE_PAGER, $PAGER, or less)", \
+     .type = OPTION_CALL,                                                                           \
+     .take = pager_take_none}
+
+/* --- where a report goes --- */
+
+struct buffer;
+
+/* Checks the name in --html, and that --format does not ask for another format. Returns 0, or -1 after error(). */
+int page_file_check(const char *path, bool other_format);
+
+/* Writes what WRITE puts into OUT to PATH, whole or not at all: also if WRITE returns a negative value, or a signal
+ * ends the process. PATH NULL: to standard output, through a pager. Progress is shown while TRACES, a word for people,
+ * are read. Returns what WRITE returns, or -1 after error(). */
+int page_file_write(const char *path, const char *traces, int (*write)(void *context, struct buffer *out),
+                    void *context);
 
 #endif
