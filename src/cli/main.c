@@ -15,7 +15,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
-#include "cli/faults.h"
+#include "cli/progress.h"
 #include "cli/options.h"
 #include "trace/sink.h"
 

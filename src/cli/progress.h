@@ -1,6 +1,6 @@
 /*
  * Shows on stderr what goes on: a line on the terminal that the next one replaces. Removes an unfinished trace when a
- * signal ends the tool.
+ * signal or a fault ends the tool.
  */
 #ifndef GPUTRACE_CLI_PROGRESS_H
 #define GPUTRACE_CLI_PROGRESS_H
@@ -45,12 +45,29 @@ struct drain_listener live_line_begin(struct live_line *line);
 void live_line_end(struct live_line *line);
 
 /* From here on a signal that asks this process to end does so: it removes the unfinished trace and prints "interrupted"
- * and the message. A fault of this process (faults.h) does the same, prints "cannot go on", and exits with STATUS.
- * SIGNALS are those that a launch holds; NULL: there was none. RECORDS_STAY takes the spool directory, twice. */
+ * and the message. A fault of this process (end_at_fault()) does the same, prints "cannot go on", and exits with
+ * STATUS. SIGNALS are those that a launch holds; NULL: there was none. RECORDS_STAY takes the spool directory, twice.
+ */
 #define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o recovered.json' writes the trace"
 void end_when_asked(const struct signals *signals, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Such a signal calls CLEAN, too, which does nothing but what a signal's handler may; NULL: no longer. */
 void clean_when_asked(void (*clean)(void));
+
+/* --- the stack and faults of a command --- */
+
+/*
+ * Gives a command the stack that its libraries need, whatever the user's limits are. If the command crashes, the
+ * handler says where the records are.
+ */
+
+/* Returns CALL(ARGC, ARGV), which runs on a stack of 8 MiB where the limit of stacks is lower, as do the threads that
+ * it starts. The limit stays as it is: a program that is started has it too. */
+int call_with_stack(int (*call)(int argc, char **argv), int argc, char **argv);
+
+/* From here on, if a signal of a fault comes or a library ends the process, as libdw does without memory, this calls
+ * TIDY (async-signal-safe; NULL: nothing), prints MESSAGE (a line, kept by pointer) and exits with STATUS. MESSAGE
+ * NULL: no longer. */
+void end_at_fault(void (*tidy)(void), const char *message, int status);
 
 #endif

@@ -18,7 +18,6 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/text.h"
-#include "cli/faults.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"

@@ -10,7 +10,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "common/buffer.h"
-#include "cli/faults.h"
+#include "cli/progress.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
 #include "cli/trace_folder.h"

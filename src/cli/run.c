@@ -14,7 +14,6 @@
 
 #include "analysis/report.h"
 #include "cli/report_output.h"
-#include "cli/faults.h"
 #include "cli/progress.h"
 #include "cli/output_name.h"
 #include "cli/run_options.h"
@@ -27,10 +26,9 @@
 #include "common/text.h"
 #include "launch/drain.h"
 #include "launch/launch.h"
-#include "launch/preload.h"
+#include "cli/loaded_libraries.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
-#include "launch/spool_server.h"
 #include "symbols/symbols.h"
 #include "trace/meaning/passes/passes.h"
 

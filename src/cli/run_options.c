@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
-#include "cli/plugin_list.h"
+#include "cli/loaded_libraries.h"
 #include "common/log.h"
 #include "common/settings.h"
 

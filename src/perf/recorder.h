@@ -35,4 +35,14 @@ struct cpu_figures {
 /* Takes what the rings hold, and closes the files. */
 struct cpu_figures cpu_recorder_stop(struct cpu_recorder *recorder);
 
+/* --- reading the rings --- */
+
+/* Waits until a ring fills, at most MOST milliseconds. Returns whether one did. */
+bool perf_rings_wait(struct perf_rings *rings, int most);
+
+/* Calls EACH for what was written before TIME, in order. Records of a TIME less than a millisecond ago may still
+ * come. */
+void perf_rings_read(struct perf_rings *rings, uint64_t time,
+                     void (*each)(void *context, const struct perf_record *record), void *context);
+
 #endif

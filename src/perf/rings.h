@@ -1,8 +1,7 @@
 /*
  * Perf events of the kernel on a process, all its threads and all processes that it will start: CPU samples, context
  * switches, mappings, names. The kernel writes them into a ring for each processor; they are read in order of time.
- *
- * open.c: which events there are, and what this user may have; read.c: the rings.
+ * Here are which events there are, and what this user may have; recorder.c reads the rings.
  */
 #ifndef GPUTRACE_PERF_RINGS_H
 #define GPUTRACE_PERF_RINGS_H
@@ -113,15 +112,7 @@ enum perf_source { PERF_SOURCE_MAIN, PERF_SOURCE_SWITCHES, PERF_SOURCE_SCHED_SWI
 int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason);
 void perf_rings_release(struct perf_rings *rings);
 
-/* Waits until a ring fills, at most MOST milliseconds. Returns whether one did. */
-bool perf_rings_wait(struct perf_rings *rings, int most);
-
-/* Calls EACH for what was written before TIME, in order. Records of a TIME less than a millisecond ago may still
- * come. */
-void perf_rings_read(struct perf_rings *rings, uint64_t time,
-                     void (*each)(void *context, const struct perf_record *record), void *context);
-
-/* Of read.c: the registers of a copied stack, in the order in which the kernel writes them. */
+/* The registers of a copied stack, in the order in which the kernel writes them. */
 #if defined(__x86_64__)
 #define PERF_REGISTERS UINT64_C(0x1c2) /* bx, bp, sp, ip */
 #define PERF_REGISTER_COUNT 4

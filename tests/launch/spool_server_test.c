@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "launch/spool_server.h"
+#include "launch/run_directory.h"
 #include "common/spool.h"
 
 static char directory[256];

@@ -2,7 +2,7 @@
 
 #include <linux/perf_event.h>
 
-#include "perf/rings.h"
+#include "perf/recorder.h"
 
 /* Rings as the kernel would have filled them. */
 

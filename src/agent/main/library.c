@@ -21,7 +21,6 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
-#include "agent/dispatch/signal_mask.h"
 #include "agent/main/capture.h"
 #include "agent/main/crash_handler.h"
 #include "agent/main/plugins.h"

@@ -24,7 +24,7 @@
 
 struct signal_guard {
     sigset_t mask;
-    bool held; /* signals are: not where that would end the process (agent/dispatch/signal_mask.h) */
+    bool held; /* signals are: not where that would end the process (signal_mask_allowed()) */
     int cancelling;
     int error;
 };
@@ -69,5 +69,24 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
 /* Notes in the header when CLOCK_REALTIME was stepped since the last call, or since the header was filled. Called now
  * and then by one thread. */
 void process_facts_watch_clock(struct spool_header *header);
+
+/* --- whether signals may be held back --- */
+
+/*
+ * A filter of system calls (seccomp) may end a process for rt_sigprocmask(). The program that is recorded has no need
+ * to call it, but guards do, and so does pthread_create(). Such a process is not recorded.
+ */
+
+/*
+ * Before the first guard of a process: returns 0, or why no signal may be held back: SPOOL_FAILURE_MASK_KILLS or
+ * SPOOL_FAILURE_MASK_UNKNOWN (common/spool.h). From then on signal_mask_allowed() is false, until the next call.
+ *
+ * LAUNCHER_FILTERS is how many filters the launcher is under (seccomp_filters()), where the call is allowed: nothing
+ * more is asked of a process with as many. In another one a child is made which tries the call. errno is left as it
+ * is. Takes no lock.
+ */
+int signal_mask_probe(int64_t launcher_filters);
+
+bool signal_mask_allowed(void);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "agent/dispatch/signal_mask.h"
+#include "agent/spool/process.h"
 #include "common/settings.h"
 #include "common/spool.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/torch/ticks.h"
+#include "agent/torch/operators.h"
 #include "common/clock.h"
 
 /* The kernel's clock and the counter are read one after the other. */
