@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/engine/names.h"
 #include "analysis/job/flight_files.h"
 #include "analysis/report.h"
 #include "analysis/stack_files.h"
@@ -157,7 +158,7 @@ static const char *take_names(struct convert_command_options *options, char **wo
 
 static int run(int argc, char **argv)
 {
-    struct convert_command_options options = {0};
+    struct convert_command_options options = {.part.name_form = name_form};
     bool cuts = strcmp(argv[0], command_cut.name) == 0;
     int first = options_parse(cuts ? &command_cut : &command_convert, &options, argc, argv, false);
     if (first < 0)

@@ -18,6 +18,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_tables.h"
+#include "analysis/engine/names.h"
 
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
@@ -236,7 +237,7 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
 
 static int run(int argc, char **argv)
 {
-    struct diff_settings settings = {.style = REPORT_STYLE};
+    struct diff_settings settings = {.style = REPORT_STYLE, .diff.report.filter.name_form = name_form};
     char **words = calloc((size_t)argc + 1, sizeof(*words));
     int status = words ? compare(&settings, argc, argv, words) : EXIT_FAILURE;
     if (!words)

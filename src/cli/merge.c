@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/engine/names.h"
 #include "analysis/job/clock_files.h"
 #include "analysis/job/job_clocks_words.h"
 #include "analysis/report.h"
@@ -379,7 +380,7 @@ static int check_options(const struct merge_command_options *options)
 
 static int merge_run(int argc, char **argv)
 {
-    struct merge_command_options options = {0};
+    struct merge_command_options options = {.part.name_form = name_form};
     int first = options_parse(&command_merge, &options, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;

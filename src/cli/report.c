@@ -17,6 +17,7 @@
 #include "symbols/symbols.h"
 #include "trace/meaning/sources.h"
 #include "analysis/engine/findings.h"
+#include "analysis/engine/names.h"
 #include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"
@@ -192,7 +193,8 @@ static int check_partial(const struct report_settings *settings, size_t count)
 
 static int run(int argc, char **argv)
 {
-    struct report_settings settings = {.style = REPORT_STYLE, .snapshot = UINT64_MAX};
+    struct report_settings settings = {
+        .style = REPORT_STYLE, .snapshot = UINT64_MAX, .report.filter.name_form = name_form};
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/lookup.h"
 
 #define ID_SET_BLOCK 1024u /* ids */
@@ -66,6 +67,8 @@ void selection_release(struct selection *selection)
 {
     if (selection->has_kernel)
         regfree(&selection->kernel);
+    interner_release(&selection->names);
+    array_release(&selection->matching);
     id_set_release(&selection->known);
     id_set_release(&selection->kept);
     array_release(&selection->rows);
@@ -131,10 +134,37 @@ bool selection_has_row(const struct selection *selection, event_id row)
     return is_of_process(selection, row) && is_on_gpu(selection, device);
 }
 
-bool selection_matches(const struct selection *selection, const char *name, size_t length)
+static bool matches_text(const struct selection *selection, const char *text, size_t length)
 {
     regmatch_t all = {.rm_eo = (regoff_t)length};
-    return selection->has_kernel && regexec(&selection->kernel, name, 1, &all, REG_STARTEND) == 0;
+    return regexec(&selection->kernel, text, 1, &all, REG_STARTEND) == 0;
+}
+
+static bool matches_form(struct selection *selection, const char *name, size_t length)
+{
+    kernel_name_form *write_form = selection->options->name_form;
+    struct buffer form;
+    bool matches = false;
+    buffer_init_memory(&form);
+    for (unsigned i = 0; write_form && !matches && write_form(&form, i, name, length); i++) {
+        matches = !form.failure && matches_text(selection, form.data ? form.data : "", form.length);
+        selection->no_memory |= form.failure != 0;
+        form.length = 0;
+    }
+    buffer_release(&form);
+    return matches;
+}
+
+bool selection_matches(struct selection *selection, const char *name, size_t length)
+{
+    if (!selection->has_kernel)
+        return false;
+    uint32_t number = intern(&selection->names, name, length);
+    char *known = number != INTERN_NO_MEMORY ? array_at(&selection->matching, number) : NULL;
+    selection->no_memory |= !known;
+    if (known && *known == 0)
+        *known = matches_text(selection, name, length) || matches_form(selection, name, length) ? 1 : 2;
+    return known && *known == 1;
 }
 
 /* Whether --stream and --kernel hold for an event of the GPU that is asked for. */

@@ -47,6 +47,8 @@ struct selection {
     event_id only_process;  /* the one of these; EVENT_NO_ID: there are none or several */
     bool has_kernel;        /* --kernel is given: … */
     regex_t kernel;         /* … this */
+    struct interner names;  /* of kernels, … */
+    ARRAY(char) matching;   /* … each with 1: it matches, or 2: it does not */
     struct filter_found found;
     bool no_memory; /* something could not be kept, so that the answers may be wrong */
 };
@@ -70,8 +72,8 @@ bool selection_has_process(const struct selection *selection, event_id process);
 /* Whether counters of the row, a process's or a GPU's, are selected; selection_judge_counter() is for a counter. */
 bool selection_has_row(const struct selection *selection, event_id row);
 bool selection_judge_counter(struct selection *selection, event_id row);
-/* Whether --kernel matches the name of a kernel. */
-bool selection_matches(const struct selection *selection, const char *name, size_t length);
+/* Whether --kernel matches the name of a kernel, or one of its other forms. */
+bool selection_matches(struct selection *selection, const char *name, size_t length);
 
 /* The thread of EVENT, where it is of one. */
 event_id selection_thread(const struct event_fields *event);

@@ -35,12 +35,17 @@ struct selected_number {
 
 #define CUT_KEY "gputrace_cut" /* of the metadata of a part: which options it was cut out by */
 
+struct buffer;
+/* Writes form NUMBER, from 0 on, of the kernel name NAME to OUT, which is empty. Returns false: there are no more. */
+typedef bool kernel_name_form(struct buffer *out, unsigned number, const char *name, size_t length);
+
 /* Which events of a trace are wanted. All zero: all. */
 struct filter_options {
     struct time_bound from, to;
     const char *range; /* "NAME" or "NAME/N"; NULL: none */
     struct selected_number step, rank, process, gpu, stream, thread;
-    const char *kernel; /* a POSIX extended regular expression; NULL: none */
+    const char *kernel;          /* a POSIX extended regular expression; NULL: none */
+    kernel_name_form *name_form; /* it is tried on these forms of a name too; NULL: on the name alone */
 };
 
 /* Whether any event is left out. */
@@ -52,7 +57,6 @@ int filter_check(const struct filter_options *options);
 /* Makes REGEX of --kernel, which filter_check() found valid. Returns 0, or -1 after error(). */
 int filter_compile(const struct filter_options *options, regex_t *regex);
 
-struct buffer;
 /* Writes the options that are given, as they are typed: "--from=1s --gpu=0"; behind other text with a blank before. */
 void filter_write(struct buffer *out, const struct filter_options *options);
 

@@ -232,10 +232,16 @@ END
     assert_equal "$(item 'Memory copies' --stream=8)" 1
     assert_equal "$(kernels --kernel='alp?h|^void be')" 'alpha 3 90000; beta 1 40000'
     assert_equal "$(item 'Memory copies' --kernel=alpha)" 0
-    # on the whole name, whatever is shown, and on what is shown
+    # on the whole name, whatever is shown
     assert_equal "$(kernels --names=short --kernel='<int>.int.$')" "$(kernels)"
-    assert_equal "$(kernels --names=short --kernel='^gamma$')" 'gamma 1 5000'
-    run -1 "$gputrace" report --kernel='^gamma$' trace.json
+    # on the short name, and on the pretty name as the table shows it
+    assert_equal "$(kernels --kernel='^gamma$')" 'gamma 1 5000'
+    assert_equal "$(kernels --kernel='^gamma<int>$')" 'gamma 1 5000'
+    local rows
+    rows=$(sed 's/void alpha<int>(int)/void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)/' trace.json >pretty.json &&
+        "$gputrace" report -r kernels --kernel='^vectorized_elementwise<4, add<float>>$' pretty.json)
+    assert_regex "$rows" 'vectorized_elementwise<4, add<float>>'
+    refute_regex "$rows" 'beta|gamma'
 }
 
 @test "a filter that selects nothing fails, and says what there is" {

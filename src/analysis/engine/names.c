@@ -9,6 +9,8 @@
 
 #include "analysis/engine/trace.h"
 #include "analysis/names/name_scan.h"
+#include "analysis/names/pretty_name.h"
+#include "common/buffer.h"
 
 struct shortener {
     struct name_scan scan;
@@ -73,6 +75,17 @@ size_t name_shorten(const char *name, size_t length, char *short_name)
     }
     short_name[s.length] = '\0';
     return s.length;
+}
+
+bool name_form(struct buffer *out, unsigned number, const char *name, size_t length)
+{
+    char *short_name = number == 1 ? malloc(length + 1) : NULL;
+    if (number == 0)
+        pretty_name_write(out, name, length, 0, NULL);
+    else if (short_name)
+        buffer_bytes(out, short_name, name_shorten(name, length, short_name));
+    free(short_name);
+    return number < 2;
 }
 
 /* --- --names --- */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buffer;
 struct trace;
 struct report_options;
 struct event_fields;
@@ -21,6 +22,9 @@ struct event_fields;
  * written without the NUL.
  */
 size_t name_shorten(const char *name, size_t length, char *short_name);
+
+/* The pretty and the short form of a kernel's name, for --kernel: a kernel_name_form(). */
+bool name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
 /* Whether name_change() changes names, and must be called. Pretty names are made at the end (pretty_names.h). */
 bool names_are_changed(const struct report_options *options);

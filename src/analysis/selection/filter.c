@@ -48,7 +48,6 @@ void filter_release(struct filter *filter)
         filter->trace->heap->windows = NULL;
     windows_release(&filter->windows);
     windows_release(&filter->times);
-    array_release(&filter->kernels);
     selection_release(&filter->selection);
     map_release(&filter->open);
     map_each(&filter->early, free_event, NULL);
@@ -65,14 +64,10 @@ static enum selection_verdict judge(struct filter *filter, const struct event_fi
     bool kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_IN_FLIGHT;
     if (!selection->has_kernel || !kernel || full_name == EVENT_NO_TEXT)
         return selection_judge(selection, event, false);
-    char *known = array_at(&filter->kernels, full_name);
     const char *full = trace_text(filter->trace, full_name), *name = trace_text(filter->trace, event->name);
-    selection->no_memory |= !known;
-    if (known && *known == 0)
-        *known = selection_matches(selection, full, strlen(full)) || selection_matches(selection, name, strlen(name))
-                     ? 1
-                     : 2;
-    return selection_judge(selection, event, known && *known == 1);
+    return selection_judge(selection, event,
+                           selection_matches(selection, full, strlen(full)) ||
+                               (name != full && selection_matches(selection, name, strlen(name))));
 }
 
 /* --- time --- */

@@ -45,10 +45,9 @@ struct filter {
     struct windows times;   /* the parts of `windows` between `from` and `to`; none: all time */
 
     /* Changed by each event */
-    size_t rows;         /* rows of GPUs of the trace that the selection has already */
-    ARRAY(char) kernels; /* by the full name's number: 0 not compared yet, 1 matches, 2 does not */
-    struct map open;     /* how many ranges of each id began, were passed on and did not end yet */
-    struct map early;    /* ranges that began before `from`: id -> struct event_fields *, owned here */
+    size_t rows;      /* rows of GPUs of the trace that the selection has already */
+    struct map open;  /* how many ranges of each id began, were passed on and did not end yet */
+    struct map early; /* ranges that began before `from`: id -> struct event_fields *, owned here */
     struct dense_map counter_ids;
     ARRAY(struct filter_counter) counters;
 };
