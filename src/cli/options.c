@@ -23,6 +23,7 @@ struct parser {
     const struct command *command;
     struct option *words; /* for getopt_long: the rows, then help, then the end */
     char *letters;
+    bool *given; /* rows that were on the command line */
 };
 
 static const struct option_row help_row = {.word = "help", .letter = 'h', .help = "print this help"};
@@ -38,7 +39,8 @@ static int parser_init(struct parser *parser, const struct command *command, boo
     *parser = (struct parser){.command = command};
     parser->words = calloc(count + 1, sizeof(*parser->words));
     parser->letters = calloc(count + 2, 2);
-    if (!parser->words || !parser->letters)
+    parser->given = calloc(count, sizeof(*parser->given));
+    if (!parser->words || !parser->letters || !parser->given)
         return error_no_memory("options");
     char *letter = parser->letters;
     if (stop_at_operand)
@@ -197,7 +199,14 @@ int options_parse(const struct command *command, void *settings, int argc, char 
             result = OPTIONS_HELP;
             goto out;
         }
-        result = row ? store(row, settings, optarg) : error_refused(command, key, argv);
+        bool again = row && row->once && parser.given[row - command->options];
+        if (again)
+            result = error("--%s is given twice%s", row->word,
+                           strcmp(row->argument, "LIST") == 0 ? ": separate its words by commas" : "");
+        else
+            result = row ? store(row, settings, optarg) : error_refused(command, key, argv);
+        if (row)
+            parser.given[row - command->options] = true;
         if (result < 0)
             goto out;
     }
@@ -205,6 +214,7 @@ int options_parse(const struct command *command, void *settings, int argc, char 
 out:
     free(parser.words);
     free(parser.letters);
+    free(parser.given);
     return result;
 }
 

@@ -44,6 +44,7 @@ struct option_row {
     enum option_type type;
     size_t offset;
     int64_t least, most;
+    bool once;                           /* giving it twice is an error: else the last one counts */
     const char *unit;                    /* of a number, for messages: "rows (0 for all)" */
     const struct option_choice *choices; /* of OPTION_CHOICE; else what completion offers */
     /* What completion offers, "a, b", where it is not in a table: writes the SIZE bytes of TEXT. */
@@ -74,6 +75,7 @@ int options_take_verbose(void *settings, const char *value);
      .help = text,                                                   \
      .type = kind,                                                   \
      .most = INT64_MAX / 4,                                          \
+     .once = true,                                                   \
      .unit = "a " #name ": --" #name "=1",                           \
      .offset = offsetof(struct settings, fields.name)}
 #define OPTION_ROWS_FILTER(settings, fields)                                                                           \

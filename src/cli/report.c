@@ -117,6 +117,7 @@ static const struct option_row options[] = {
              "gputrace-findings(7)",
      .type = OPTION_TEXT,
      .list = finding_rule_words,
+     .once = true,
      .offset = FIELD(report.fail_on)},
 };
 

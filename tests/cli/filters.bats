@@ -506,3 +506,14 @@ END
     assert_equal "${#stderr_lines[@]}" 4
     assert_equal "${stderr_lines[3]}" "gputrace: no thread 9 in 'job/rank3.pftrace': it has thread 4001"
 }
+
+@test "a filter or --fail-on that is given twice is refused, as one of the two would be ignored" {
+    local option
+    for option in --gpu=0 --rank=0 --step=1 --kernel=k --from=1ms --range=x --fail-on=any; do
+        run -2 "$gputrace" report "$option" "$option" "$root/tests/data/report/small.json"
+        assert_line --partial "${option%=*} is given twice"
+    done
+    run -2 "$gputrace" diff --fail-on=finding:nosuch "$root/tests/data/report/small.json" "$root/tests/data/report/small.json"
+    assert_output --partial "no finding is called 'nosuch': there are pageable-copies"
+    run -0 "$gputrace" diff --fail-on=finding:straggler "$root/tests/data/report/small.json" "$root/tests/data/report/small.json"
+}

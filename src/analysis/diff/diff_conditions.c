@@ -1,6 +1,7 @@
 /*
  * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of the whole and sections.
  */
+#include "analysis/engine/findings.h"
 #include "analysis/diff/diff_conditions.h"
 
 #include <math.h>
@@ -80,6 +81,19 @@ static int check_noun(const struct diff_condition *condition)
     return error("--fail-on: '%s' is about '%s', which is not one of %s", text, noun, list);
 }
 
+/* A part of an id is enough, as of other names. */
+static int check_finding(const struct diff_condition *condition)
+{
+    char words[1024];
+    for (unsigned i = 0; condition->name && i < FINDING_RULE_COUNT; i++)
+        if (strstr(finding_rules[i]->id, condition->name))
+            return 0;
+    finding_rule_words(words, sizeof(words));
+    return !condition->name || strcmp(condition->noun, "finding") != 0
+               ? 0
+               : error("--fail-on: no finding is called '%s': there are %s", condition->name, words + strlen("any, "));
+}
+
 static int read_limit(struct diff_condition *condition, const char *limit)
 {
     condition->unit = quantity_read(limit, &condition->limit);
@@ -108,7 +122,7 @@ int diff_conditions_add(struct diff_conditions *conditions, const char *text)
         *name = '\0';
         condition->name = name + 1;
     }
-    return check_noun(condition);
+    return check_noun(condition) ?: check_finding(condition);
 }
 
 void diff_conditions_release(struct diff_conditions *conditions)
