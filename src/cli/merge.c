@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,6 +144,37 @@ static int add_entry(void *context, const char *path, bool spools)
     return spools ? add_spools(context, path) : add_file(context, path, path);
 }
 
+/* Whether the file says that it is a merged trace: a run of the same command made it before. False where the text is
+ * compressed. */
+static bool is_merged(const char *path)
+{
+    static const char word[] = "\"merged\":";
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *text = fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0
+                     ? mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                     : MAP_FAILED;
+    bool merged = text != MAP_FAILED && memmem(text, (size_t)status.st_size, word, strlen(word));
+    if (text != MAP_FAILED)
+        munmap(text, (size_t)status.st_size);
+    if (fd >= 0)
+        close(fd);
+    return merged;
+}
+
+/* The traces of a directory. An output there that an earlier merge made is not one of them. */
+static int add_directory(struct merge_inputs *inputs, const char *path, const char *output)
+{
+    char place[PATH_MAX];
+    const char *slash = strrchr(output, '/');
+    int length = snprintf(place, sizeof(place), "%.*s", slash ? (int)(slash - output + 1) : 2, slash ? output : "./");
+    bool inside = length > 0 && trace_folder_same_file(place, path) && sources_is_trace(output);
+    if (inside && !is_merged(output))
+        return error("'%s' may be a trace of '%s', and would be lost: give the output another name, or remove it",
+                     output, path);
+    return trace_folder_each(path, output, false, add_entry, inputs);
+}
+
 /* Adds the trace PATH, those in the directory PATH, in the order of their names, or what the spools in it hold, whose
  * traces are written into temporary files. OUTPUT is not one of them. Returns 0, or -1 after error(). */
 static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const char *output)
@@ -152,8 +185,7 @@ static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const
     if (stat(path, &status) != 0)
         return error("cannot open '%s': %m", path);
     if (S_ISDIR(status.st_mode))
-        return spool_directory_is(path) ? add_spools(inputs, path)
-                                        : trace_folder_each(path, output, false, add_entry, inputs);
+        return spool_directory_is(path) ? add_spools(inputs, path) : add_directory(inputs, path, output);
     if (!S_ISREG(status.st_mode))
         return error("cannot merge '%s': it is read twice, so it must be a file, not a pipe or a device", path);
     if (trace_folder_same_file(path, output))

@@ -414,6 +414,9 @@ assert_output_empty() {
     merge traces -o traces/job.json --force
     assert_success
     cmp traces/job.json before.json
+    merge traces -o traces/r0.json --force
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'traces/r0.json' may be a trace of 'traces', and would be lost: give the output another name, or remove it"
     mkdir empty
     merge empty -o job.json
     assert_failure 1
