@@ -517,3 +517,9 @@ END
     assert_output --partial "no finding is called 'nosuch': there are pageable-copies"
     run -0 "$gputrace" diff --fail-on=finding:straggler "$root/tests/data/report/small.json" "$root/tests/data/report/small.json"
 }
+
+@test "options that nothing in a trace meets together are an error" {
+    "$build/make_job" -n 4 -H 2 -s 2 -w job
+    run -1 "$gputrace" report --rank=2 --process=4001 job/node1.pftrace
+    assert_output --partial "'job/node1.pftrace' has nothing that all of these options select"
+}

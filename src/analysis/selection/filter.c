@@ -134,6 +134,7 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
         selection_add_row(&filter->selection, &filter->trace->gpu_rows.items[filter->rows]);
     if (!selection_judge_counter(&filter->selection, event->process))
         return 0;
+    filter->any = true;
     if (filter->times.items.count == 0)
         return filter->receive(filter->context, event);
     struct filter_counter *counter = dense_map_item(&filter->counter_ids, &key, &filter->counters);
@@ -177,6 +178,7 @@ static int begin_range(struct filter *filter, const struct event_fields *event)
     if (!count)
         return error_no_memory("ranges");
     ++*count;
+    filter->any = true;
     return filter->receive(filter->context, event);
 }
 
@@ -228,12 +230,24 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     default: break;
     }
     enum selection_verdict verdict = judge(filter, event, full_name);
-    if (verdict == SELECTION_COUNTS && cut(filter, event))
+    if (verdict == SELECTION_COUNTS && cut(filter, event)) {
+        filter->any = true;
         return filter->receive(filter->context, event);
+    }
     if (verdict == SELECTION_ELSEWHERE || !is_memory(filter, event) || !is_before_end(filter, event->start))
         return 0;
     event->phase = HEAP_OUTSIDE;
     return filter->receive(filter->context, event);
+}
+
+/* Whether OPTIONS select by more than time: a time in which nothing happened may be asked for. */
+static bool selects_things(const struct filter_options *options)
+{
+    bool some = options->kernel != NULL;
+#define SELECTS(word, ...) some |= options->word.given;
+    FILTER_NUMBERS(SELECTS)
+#undef SELECTS
+    return some;
 }
 
 int filter_finish(struct filter *filter, const char *path)
@@ -242,8 +256,12 @@ int filter_finish(struct filter *filter, const char *path)
         return 0;
     if (filter->selection.no_memory)
         return error_no_memory("the trace's events");
-    if (filter_found_check(&filter->selection.found, filter->selection.options, path, filter->trace->options->missed) <
-        0)
+    const struct filter_options *options = filter->selection.options;
+    struct filter_missed *missed = filter->trace->options->missed;
+    int status = filter_found_check(&filter->selection.found, options, path, missed);
+    if (status == 0 && !filter->any && map_count(&filter->early) == 0 && selects_things(options))
+        status = filter_missing(missed, "'%s' has nothing that all of these options select", path);
+    if (status < 0)
         return -1;
     for (size_t i = 0; i < filter->counters.count; i++)
         if (publish_held(filter, &filter->counters.items[i]) < 0)

@@ -40,6 +40,7 @@ struct filter {
 
     /* Set by filter_scan_apply() */
     bool cuts, nothing;     /* nothing: no event counts */
+    bool any;               /* an event counted, so far */
     int64_t from, to;       /* `cuts`: slices are cut to this time */
     struct windows windows; /* times of the selected range or step */
     struct windows times;   /* the parts of `windows` between `from` and `to`; none: all time */
