@@ -35,7 +35,7 @@ void id_set_release(struct id_set *set)
     map_release(&set->blocks);
 }
 
-int id_set_add(struct id_set *set, uint32_t id)
+int id_set_add(struct id_set *set, uint64_t id)
 {
     uint64_t *place = map_put(&set->blocks, id / ID_SET_BLOCK, NULL);
     if (!place)
@@ -48,7 +48,7 @@ int id_set_add(struct id_set *set, uint32_t id)
     return 0;
 }
 
-bool id_set_has(const struct id_set *set, uint32_t id)
+bool id_set_has(const struct id_set *set, uint64_t id)
 {
     const uint64_t *place = map_get(&set->blocks, id / ID_SET_BLOCK);
     return place && *place && block_at(*place)->bits[id % ID_SET_BLOCK / 64] >> id % 64 & 1;
@@ -71,6 +71,7 @@ void selection_release(struct selection *selection)
     array_release(&selection->matching);
     id_set_release(&selection->known);
     id_set_release(&selection->kept);
+    map_release(&selection->callers);
     array_release(&selection->rows);
     map_release(&selection->row_numbers);
     map_release(&selection->labels);
@@ -196,14 +197,29 @@ static bool is_in_windows(const struct selection *selection, int64_t time)
     return !selection->windows || windows_around(selection->windows, time);
 }
 
+/* A call with the id CORRELATION of the process with the number CALLER. */
+static uint64_t call_key(uint64_t caller, int64_t correlation)
+{
+    return caller << 32 | (uint64_t)correlation;
+}
+
+/* The number of the process that launched an event of a GPU, which is in PROCESS, as far as its row says; 0: any. */
+static uint64_t caller_of(const struct selection *selection, event_id process)
+{
+    const struct trace_gpu_row *row = gpu_row(selection, process);
+    const uint64_t *caller = map_get(&selection->callers, row ? row->process : process);
+    return caller ? *caller : 0;
+}
+
 /* Whether an event of a GPU is the selected process's and thread's, and of the selected ranges. */
 static bool is_launched(const struct selection *selection, const struct event_fields *event)
 {
     bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
+    uint64_t call = call_key(caller_of(selection, event->process), event->correlation);
     if (selection->pending)
         return true;
-    if (correlated && id_set_has(&selection->known, (uint32_t)event->correlation))
-        return id_set_has(&selection->kept, (uint32_t)event->correlation);
+    if (correlated && id_set_has(&selection->known, call))
+        return id_set_has(&selection->kept, call);
     return !selection->options->thread.given && is_of_process(selection, event->process) &&
            is_in_windows(selection, event->start);
 }
@@ -296,9 +312,17 @@ void selection_add_call(struct selection *selection, event_id process, event_id 
 {
     if (correlation < 0 || correlation > UINT32_MAX)
         return;
-    selection->no_memory |= id_set_add(&selection->known, (uint32_t)correlation) < 0;
-    if (selection_has_process(selection, process) && is_on_thread(selection, thread) && is_in_windows(selection, start))
-        selection->no_memory |= id_set_add(&selection->kept, (uint32_t)correlation) < 0;
+    bool kept =
+        selection_has_process(selection, process) && is_on_thread(selection, thread) && is_in_windows(selection, start);
+    uint64_t *caller = map_put(&selection->callers, process, NULL);
+    if (caller && *caller == 0)
+        *caller = map_count(&selection->callers);
+    selection->no_memory |= !caller;
+    for (int any = 0; any < 2 && caller; any++) {
+        uint64_t call = call_key(any ? 0 : *caller, correlation);
+        selection->no_memory |=
+            id_set_add(&selection->known, call) < 0 || (kept && id_set_add(&selection->kept, call) < 0);
+    }
 }
 
 void selection_add_host(struct selection *selection, event_id process)

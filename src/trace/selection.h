@@ -16,7 +16,7 @@
 #include "trace/json/text.h"
 #include "trace/windows.h"
 
-/* A set of 32-bit ids, such as correlation ids: a bit for each, in blocks for ids that are near each other. Ids of a
+/* A set of ids, such as correlation ids: a bit for each, in blocks for ids that are near each other. Ids of a
  * trace are dense, so a million take about 170 kB. All zero is empty. */
 struct id_set {
     struct map blocks; /* id / ID_SET_BLOCK -> struct id_block * */
@@ -25,8 +25,8 @@ struct id_set {
 void id_set_release(struct id_set *set);
 
 /* Returns 0, or -1: no memory. */
-int id_set_add(struct id_set *set, uint32_t id);
-bool id_set_has(const struct id_set *set, uint32_t id);
+int id_set_add(struct id_set *set, uint64_t id);
+bool id_set_has(const struct id_set *set, uint64_t id);
 
 /* The row ROW shows what PROCESS does on a device. */
 struct trace_gpu_row {
@@ -38,7 +38,8 @@ struct selection {
     const struct filter_options *options;
     const struct windows *windows; /* only what began, or was launched, in these; NULL: at any time */
     bool pending;                  /* not all calls are known yet, so all that they may have launched is selected */
-    struct id_set known, kept;     /* correlation ids of calls, and of those that are selected */
+    struct id_set known, kept;     /* calls by correlation id and caller, and those that are selected */
+    struct map callers;            /* processes -> their numbers from 1 on; 0 stands for any process */
     ARRAY(struct trace_gpu_row) rows;
     struct map row_numbers; /* row -> index + 1 */
     struct map labels;      /* rows that are labelled as a GPU's -> its number */

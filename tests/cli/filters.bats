@@ -198,6 +198,13 @@ END
     assert_equal "$(report api --thread=101 | jq -c 'map([.name, .calls])')" '[["cudaMemcpyAsync",1]]'
     assert_equal "$(kernels --thread=100)" 'alpha 3 90000'
     assert_equal "$(report memtime --thread=100)" '[]'
+    # correlation ids count in their process alone, where a row says whose it is
+    sed -i 's/"correlation":11/"correlation":1/' trace.json
+    assert_equal "$(kernels --thread=100)" 'alpha 3 90000'
+    assert_equal "$(kernels --thread=200)" 'beta 1 40000'
+    assert_equal "$(kernels --range=inner/1)" 'alpha 1 30000; beta 1 40000'
+    "$gputrace" cut -q trace.json -o part.json --thread=200
+    assert_equal "$(jq -r '.traceEvents[] | select(.cat == "kernel").name' part.json)" 'void beta<int>(int)'
 }
 
 @test "--rank has one rank of a trace of several, and of several traces those of the rank" {
