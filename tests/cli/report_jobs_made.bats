@@ -84,6 +84,22 @@ gputrace: 'job/rank1.pftrace' has no step 9: its steps, step, are 1 to 2"
     done
 }
 
+# --- sections of ranks ---
+
+@test "job: of a section that only its ranks have, a line says how to see it for the rank of the finding" {
+    make_job -n 4 -s 8 -x 2:3 job
+    "$gputrace" report job >all
+    grep -E ' more: -r crashes --rank=2$' all
+    grep -E ' more: -r hang$' all
+    "$gputrace" report -r crashes,steps job >lines
+    printf "Section '%s' is of one rank: gputrace report -r %s --rank=%s job/rank%s.pftrace\n" \
+        crashes crashes 2 2 steps steps 0 0 | sort | diff - <(sort lines)
+    "$gputrace" report -r crashes --rank=2 job | grep -F 'thread 4002'
+    "$gputrace" report -r crashes -f json job 2>said | jq -e '.trace == "job"'
+    grep -F 'report -r crashes --rank=2 job/rank2.pftrace' said
+    "$gputrace" report -r findings -f json job | jq -e 'any(.findings[]; .section == "crashes")'
+}
+
 # --- hangs ---
 
 @test "job: ranks that hang are the first finding, in the report of all traces and of one" {

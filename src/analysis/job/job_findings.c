@@ -258,7 +258,31 @@ static struct cell where_of(struct table *table, const struct job_whole *job, co
     return table_format(table, "%s%s%s%s", where, *where && *host ? ", " : "", *host ? "on " : "", host);
 }
 
-static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line)
+/* Whether WORD, such as "kernels --by-grid", names one of the SECTIONS. */
+static bool is_of(uint64_t sections, const char *word)
+{
+    size_t length = strcspn(word, " ");
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (strlen(section_list[i].word) == length && strncmp(section_list[i].word, word, length) == 0)
+            return sections >> i & 1;
+    return false;
+}
+
+static struct cell more_of(struct table *table, const struct job_whole *job, const struct job_line *line,
+                           uint64_t sections)
+{
+    enum report_format format = job->trace.options->format;
+    const char *word = finding_rules[line->rule]->section;
+    uint32_t rank = line->rank != RANK_NONE ? line->rank : line->finding ? line->finding->first_rank : 0;
+    if (!word)
+        return (struct cell){0};
+    if (is_of(sections, word) || (format != REPORT_TABLE && format != REPORT_MARKDOWN))
+        return table_text(table, word);
+    return table_format(table, "%s --rank=%lld", word, (long long)rank_of(job, rank));
+}
+
+static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line,
+                      uint64_t sections)
 {
     const struct rule *rule = finding_rules[line->rule];
     cells[ID] = table_text(table, rule->id);
@@ -276,7 +300,7 @@ static void show_line(struct table *table, struct cell *cells, const struct job_
     const char *advice = line->of_ranks ? line->advice : trace_text(&job->trace, line->finding->advice);
     cells[ADVICE] = table_text(table, *advice || !rule->advice ? advice : rule->advice);
     cells[WHERE] = where_of(table, job, line);
-    cells[MORE] = rule->section ? table_text(table, rule->section) : (struct cell){0};
+    cells[MORE] = more_of(table, job, line, sections);
 }
 
 static struct job_moment moment_of(const struct job_whole *job, const struct job_line *line)
@@ -287,13 +311,13 @@ static struct job_moment moment_of(const struct job_whole *job, const struct job
     return (struct job_moment){own ? own->rule : line->rule, own ? own->first_rank : line->rank};
 }
 
-static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows)
+static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows, uint64_t sections)
 {
     for (size_t i = 0; i < rows->count && i < FINDING_MOST; i++) {
         struct cell *cells = table_row(table);
         if (!cells)
             return -1;
-        show_line(table, cells, job, &rows->items[i]);
+        show_line(table, cells, job, &rows->items[i], sections);
         if (job->moments)
             job->moments[i] = moment_of(job, &rows->items[i]);
     }
@@ -318,7 +342,7 @@ static void weigh(struct job_lines *rows)
     }
 }
 
-int job_findings_fill(struct table *table, const struct job_whole *job)
+int job_findings_fill(struct table *table, const struct job_whole *job, uint64_t sections)
 {
     struct job_lines rows = {.job = job};
     rows.explained = calloc(job->findings.count + 1, 1);
@@ -329,7 +353,7 @@ int job_findings_fill(struct table *table, const struct job_whole *job)
     weigh(&rows);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
-    status = status ?: show_all(table, job, &rows);
+    status = status ?: show_all(table, job, &rows, sections);
     array_release(&rows);
     free(rows.explained);
     free(rows.is_late);

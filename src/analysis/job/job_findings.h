@@ -14,7 +14,8 @@ extern const struct column job_findings_columns[JOB_FINDINGS_COLUMNS];
 /* ns that a rank is late at least to be a finding. */
 int64_t job_findings_least(const struct job_whole *job);
 
-/* Adds the rows to TABLE, which has these columns. Returns 0, or -1: no memory. */
-int job_findings_fill(struct table *table, const struct job_whole *job);
+/* Adds the rows to TABLE, which has these columns. A report of the job has the SECTIONS; for people, a finding about
+ * another one names a rank that has it. Returns 0, or -1: no memory. */
+int job_findings_fill(struct table *table, const struct job_whole *job, uint64_t sections);
 
 #endif

@@ -187,7 +187,7 @@ static int fill(struct table *table, const struct job_whole *job, unsigned secti
 {
     struct report_row row = {.trace = &job->trace, .table = table};
     switch (section) {
-    case REPORT_FINDINGS: return job_findings_fill(table, job);
+    case REPORT_FINDINGS: return job_findings_fill(table, job, job_tables_sections());
     case REPORT_OVERVIEW: return fill_overview(table, job);
     case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
     case REPORT_STAGES: return stages_fill(&row, &job->ranks);
@@ -280,9 +280,41 @@ int job_tables_check(const struct report_options *options, uint64_t sections)
     return report_check_columns(options, tables, count);
 }
 
+/* Says how to see a section that only the ranks have. */
+static void write_of_rank(const struct job_whole *job, unsigned section, struct render *render)
+{
+    struct table table = {.columns = job_findings_columns, .column_count = JOB_FINDINGS_COLUMNS};
+    const int more = table_find_column(table.columns, table.column_count, "section");
+    const int of = table_find_column(table.columns, table.column_count, "rank");
+    const struct rank *ranks = job->ranks.items.items;
+    const char *word = section_list[section].word;
+    struct buffer line;
+    size_t index = 0;
+    int64_t rank = FIELD_ABSENT; /* of the first finding that the section is about */
+    for (size_t i = job_findings_fill(&table, job, ~UINT64_C(0)) == 0 ? table.rows : 0; i-- > 0;)
+        if (strcmp(table_cell_text(&table, comparable_cell(&table, i, more)), word) == 0)
+            rank = comparable_cell(&table, i, of)->integer;
+    for (size_t i = 0; i < job->ranks.items.count; i++)
+        index = ranks[i].rank == rank ? i : index;
+    table_release(&table);
+    buffer_init_memory(&line);
+    buffer_format(&line, "Section '%s' is of one rank: gputrace report -r %s --rank=%lld %s", word, word,
+                  (long long)ranks[index].rank, shell_file(trace_text(&job->trace, job->paths.items[index])));
+    buffer_char(&line, '\0');
+    if (!line.failure && (render->options->format == REPORT_TABLE || render->options->format == REPORT_MARKDOWN))
+        render_line(render, line.data);
+    else if (!line.failure)
+        notice("%s", line.data);
+    buffer_release(&line);
+}
+
 int job_tables_write(const struct job_whole *job, uint64_t sections, struct render *render)
 {
     int status = 0;
+    uint64_t of_rank = render->options->sections & ~job_tables_sections();
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (of_rank >> i & 1 && (section_list[i].part_of == i || !(of_rank >> section_list[i].part_of & 1)))
+            write_of_rank(job, i, render);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections >> i & 1 && (OWN | job->sections) >> i & 1) {
             const struct section *section = section_list[i].section;
@@ -307,7 +339,7 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
 int job_tables_include(const struct job_whole *job, const char *ids)
 {
     struct table table = {.columns = job_findings_columns, .column_count = JOB_FINDINGS_COLUMNS};
-    int included = job_findings_fill(&table, job);
+    int included = job_findings_fill(&table, job, job_tables_sections());
     for (size_t i = 0; i < table.rows && included >= 0 && !included; i++) {
         const char *id = table_cell_text(&table, comparable_cell(&table, i, 0));
         for (const char *at = ids; *at && !included; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
