@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make(&once, name, length, 0, &omissions);
     FUZZ_HOLDS(omissions.count <= PRETTY_OMISSIONS);
     for (size_t i = 0; i < omissions.count; i++)
-        FUZZ_HOLDS(omissions.omitted[i].at + omissions.omitted[i].length <= length);
+        FUZZ_HOLDS(omissions.items[i].at + omissions.items[i].length <= length);
     make(&twice, once.length ? once.data : "", once.length, 0, NULL);
     FUZZ_HOLDS(once.length == twice.length && (once.length == 0 || memcmp(once.data, twice.data, once.length) == 0));
     buffer_release(&twice);

@@ -483,7 +483,7 @@ static void write_part_recipes(const char *target)
         RANK_REPORT_BLOCKS(BLOCK)
 #undef BLOCK
     };
-    for (unsigned block = 0; block < PART_TEXTS; block++)
+    for (unsigned block = 0; block < RANK_REPORT_TEXTS; block++)
         for (unsigned word = 0; word < records[block] / 4; word++)
             for (unsigned value = word % 3; value < 20; value += 3)
                 write_recipe(target,
