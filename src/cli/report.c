@@ -162,7 +162,7 @@ static int write_report(struct report_options *report, const char *partial, cons
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
     struct paths files = {report, NULL, paths, count};
-    int status = partial ? job_report_part(report, paths[0], partial)
+    int status = partial ? job_report_map(report, paths[0], partial)
                          : page_file_write(file, count == 1 ? paths[0] : "traces", write_files, &files);
     symbols_free(symbols);
     return status;

@@ -109,11 +109,11 @@ static int make(struct cover *cover, const struct cover_operation *operations, s
     return cover->times && cover->last && cover->sums ? 0 : -1;
 }
 
-int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
-                 size_t question_count)
+int cover_answer(const struct cover_operation *operations, size_t count, struct cover_query *queries,
+                 size_t query_count)
 {
-    for (size_t i = 0; i < question_count; i++)
-        questions[i].length = 0;
+    for (size_t i = 0; i < query_count; i++)
+        queries[i].length = 0;
     if (count == 0)
         return 0;
     struct cover cover = {0};
@@ -121,13 +121,13 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
     if (status == 0) {
         const struct tree_node all = {.number = 1, .first = 0, .end = cover.count - 1};
         size_t done = 0;
-        for (size_t i = 0; i < question_count; i++) {
-            for (; done < cover.operations && operations[done].called <= questions[i].last; done++)
+        for (size_t i = 0; i < query_count; i++) {
+            for (; done < cover.operations && operations[done].called <= queries[i].last; done++)
                 if (operations[done].end > operations[done].start)
                     put(&cover, all, find_time(cover.times, cover.count, operations[done].start),
                         find_time(cover.times, cover.count, operations[done].end), (uint32_t)done + 1);
-            size_t before = COUNT_BEFORE(done, k, operations[k].called < questions[i].first);
-            questions[i].length = cover.total - sum(&cover, before);
+            size_t before = COUNT_BEFORE(done, k, operations[k].called < queries[i].first);
+            queries[i].length = cover.total - sum(&cover, before);
         }
     }
     free(cover.times);

@@ -1,9 +1,9 @@
 /*
- * How long a GPU was busy with the operations whose calls began in an interval, for any number of such questions that
- * may overlap: O((operations + questions) log operations).
+ * How long a GPU was busy with the operations whose calls began in an interval, for any number of such queries that
+ * may overlap: O((operations + queries) log operations).
  *
  * The algorithm adds operations in the order of their calls. At each point of GPU time it keeps the operation that
- * covers the point and was added last, and for each operation the total time that it is the last one of. A question is
+ * covers the point and was added last, and for each operation the total time that it is the last one of. A query is
  * answered when all operations are added that were called before its end: the answer is the sum of these totals over
  * the operations called since its beginning.
  */
@@ -18,16 +18,16 @@ struct cover_operation {
     uint32_t thread, gpu; /* the caller's */
 };
 
-struct cover_question {
+struct cover_query {
     int64_t first, last; /* of calls; both count */
     int64_t length;      /* the answer, ns */
     uint32_t row;        /* ROW, THREAD and OTHER are the caller's */
     uint32_t thread, other;
 };
 
-/* OPERATIONS come by their calls, QUESTIONS by `last`. Returns 0, or -1: no memory. */
-int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
-                 size_t question_count);
+/* OPERATIONS come by their calls, QUERIES by `last`. Returns 0, or -1: no memory. */
+int cover_answer(const struct cover_operation *operations, size_t count, struct cover_query *queries,
+                 size_t query_count);
 
 /* --- how long at least one operation runs, while operations are added and removed in any order. Each change takes
  * O(log operations) --- */

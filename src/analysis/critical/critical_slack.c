@@ -48,7 +48,7 @@ static int push(struct sweep *sweep, uint32_t number)
 
 /* Limits the slack of FROM, which OP waited for: to the slack of OP, plus the time between them if FROM did not decide
  * OP. */
-static void leave(struct critical_graph *graph, const struct critical_op *op, uint32_t from)
+static void limit_slack(struct critical_graph *graph, const struct critical_op *op, uint32_t from)
 {
     struct critical_op *before = &graph->ops.items[from];
     bool decided = op->decider == from;
@@ -65,12 +65,12 @@ static void start_op(struct sweep *sweep, uint32_t number)
     struct critical_graph *graph = sweep->graph;
     const struct critical_op *op = &graph->ops.items[number];
     if (op->decider != CRITICAL_NONE)
-        leave(graph, op, op->decider);
+        limit_slack(graph, op, op->decider);
     if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
         !(op->graph && graph->ops.items[op->previous].end > op->start))
-        leave(graph, op, op->previous);
+        limit_slack(graph, op, op->previous);
     for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
-        leave(graph, op, graph->edges.items[i].from);
+        limit_slack(graph, op, graph->edges.items[i].from);
     if (op->call == CRITICAL_NONE)
         return;
     int64_t ready = op->called + graph->latency, left = op->start - ready;
@@ -78,7 +78,7 @@ static void start_op(struct sweep *sweep, uint32_t number)
 }
 
 /* Limits the slack of the last operation of each stream of the device that CALL waited for. */
-static void leave_to_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
+static void limit_slack_of_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
 {
     int64_t end = critical_waited_until(graph, call);
     const struct critical_stream *waited = &graph->streams.items[graph->ops.items[call->waited].stream];
@@ -104,7 +104,7 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     int64_t until = critical_waited_until(graph, call);
     lower(&op->slack, cursor->late + (op->end < until ? until - op->end : 0));
     if (call->all)
-        leave_to_device(graph, call, cursor->late);
+        limit_slack_of_device(graph, call, cursor->late);
     sum_add(&cursor->late, until - call->start);
 }
 

@@ -226,12 +226,6 @@ static int check_recorded(const struct diff *diff, const struct diff_condition *
     return 0;
 }
 
-/* A finding that no trace has is good news; of other things it is likely that the name is wrong. */
-static bool may_be_absent(const struct diff_condition *condition)
-{
-    return !condition->name || strcmp(condition->noun, "finding") == 0 || strcmp(condition->noun, "error") == 0;
-}
-
 int diff_conditions_check(const struct diff *diff, const struct diff_condition *condition, struct diff_outcome *outcome)
 {
     const struct diff_test *test = whole_test(diff, condition);
@@ -248,7 +242,10 @@ int diff_conditions_check(const struct diff *diff, const struct diff_condition *
     for (size_t i = 0; i < diff->rows.count; i++)
         if (is_meant(diff, &diff->rows.items[i], condition, exactly))
             check_row(diff, outcome, &diff->rows.items[i]);
-    if (!outcome->row && !may_be_absent(condition))
+    /* A finding or error that no trace has is good news; the name of anything else is probably wrong. */
+    bool may_be_absent =
+        !condition->name || strcmp(condition->noun, "finding") == 0 || strcmp(condition->noun, "error") == 0;
+    if (!outcome->row && !may_be_absent)
         return error("--fail-on: no trace has a %s '%s'", condition->noun, condition->name);
     return 0;
 }

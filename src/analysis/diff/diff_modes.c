@@ -105,11 +105,6 @@ struct diff_modes diff_modes_find(struct diff_run *runs, size_t count, double le
 
 /* --- the comparison --- */
 
-static double log_ways(double all, double some)
-{
-    return lgamma(all + 1) - lgamma(some + 1) - lgamma(all - some + 1);
-}
-
 /*
  * The chance that in both modes all runs of one side are larger than all of the other, if their order is chance, given
  * the numbers of runs before and after and of low ones. Nothing is less likely: a mode may itself have modes, about
@@ -118,7 +113,8 @@ static double log_ways(double all, double some)
 static double chance_of_order(double before, double after, double low)
 {
     double ways = fmin(low, before) - fmax(0, low - after) + 1;
-    return fmin(1, 2 * ways * exp(-log_ways(before + after, before)));
+    double log_orders = lgamma(before + after + 1) - lgamma(before + 1) - lgamma(after + 1);
+    return fmin(1, 2 * ways * exp(-log_orders));
 }
 
 static bool shares_agree(const struct diff_cell low[DIFF_SIDES], const struct diff_cell high[DIFF_SIDES])

@@ -56,12 +56,6 @@ static void note_traces(struct notes *notes)
 
 #define MODES_CHANGE 0.02 /* closer modes only hide changes that matter less */
 
-/* Whether the modes of a row may hide a change. */
-static bool hides_change(const struct diff_row *row)
-{
-    return row->apart >= MODES_CHANGE && !row->tiny && row->sure != SURE;
-}
-
 /* The number of rows that are compared together, which limits the chance of each. */
 static size_t count_compared(const struct diff *diff)
 {
@@ -81,7 +75,7 @@ static void note_modes(struct notes *notes)
     size_t fewest = fewest_traces(diff), others = 0, compared = count_compared(diff), needed = 0;
     for (size_t i = 0; i < diff->rows.count; i++) {
         const struct diff_row *row = &diff->rows.items[i];
-        if (!hides_change(row))
+        if (row->apart < MODES_CHANGE || row->tiny || row->sure == SURE) /* its modes hide no change */
             continue;
         size_t traces = diff_modes_needed(row->deviation, MODES_CHANGE, DIFF_SURE / (double)compared);
         if (traces <= fewest)

@@ -1,5 +1,5 @@
 /*
- * Tables of the answers that are not failures, and counts of failures by code, and by function and code.
+ * Tables of the errors that are not failures, and counts of failures by code, and by function and code.
  */
 #include "analysis/engine/errors.h"
 
@@ -22,10 +22,10 @@
 #define PEER_ACCESS_NOT_ENABLED 705
 
 /* Errors that are not failures. */
-static const struct answer {
+static const struct expected_result {
     const char *function;
     int64_t code; /* 0: any error */
-} answers[] = {
+} expected_results[] = {
     {"cudaGetLastError", 0},
     {"cudaPeekAtLastError", 0},
     {"cudaEventQuery", NOT_READY},
@@ -63,9 +63,9 @@ bool errors_is_failure(const struct interner *strings, const struct event_fields
     if (event->return_value == FIELD_ABSENT || event->return_value == 0)
         return false;
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
-    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
-        if (is_function(name, answers[i].function))
-            return answers[i].code != 0 && answers[i].code != event->return_value;
+    for (size_t i = 0; i < sizeof(expected_results) / sizeof(*expected_results); i++)
+        if (is_function(name, expected_results[i].function))
+            return expected_results[i].code != 0 && expected_results[i].code != event->return_value;
     return true;
 }
 

@@ -252,7 +252,7 @@ static int add_gpu_ops(void *context, const struct event_fields *event, size_t c
 
 static int add_to_section(void *context, const struct event_fields *event, size_t count)
 {
-    const struct sections_one *one = context;
+    const struct section_instance *one = context;
     const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
     for (size_t i = 0; i < count; i++, event = event_after(event)) {
         /* Of categories that are slices, other phases are left out. */
@@ -279,12 +279,12 @@ static uint64_t with_needed(uint64_t wanted)
 static int add_section(struct sections *sections, unsigned number)
 {
     struct trace *trace = &sections->trace;
-    struct sections_one *one = &sections->all[number];
+    struct section_instance *one = &sections->all[number];
     const struct section *section = section_wanted(trace->options, number);
-    *one = (struct sections_one){.section = section ? section : section_list[number].section,
-                                 .shown = section,
-                                 .number = number,
-                                 .trace = trace};
+    *one = (struct section_instance){.section = section ? section : section_list[number].section,
+                                     .shown = section,
+                                     .number = number,
+                                     .trace = trace};
     section = one->section;
     struct trace_wanted *wanted = &trace->wanted;
     for (size_t i = 0; i < sizeof(*wanted); i++)
@@ -334,7 +334,7 @@ void sections_release(struct sections *sections)
 {
     dispatcher_release(&sections->dispatcher);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-        struct sections_one *one = &sections->all[i];
+        struct section_instance *one = &sections->all[i];
         if (one->state && one->section->release)
             one->section->release(one->state);
         if (one->state && one->section->item_size)
@@ -349,13 +349,13 @@ void sections_release(struct sections *sections)
 
 static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call *call)
 {
-    const struct sections_one *one = context;
+    const struct section_instance *one = context;
     return one->section->gpu_op(one->state, one->trace, op, call);
 }
 
 static int pass_gpu_ops(void *context)
 {
-    const struct sections_one *one = context;
+    const struct section_instance *one = context;
     uint64_t since = clock_monotonic();
     int status =
         gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, &one->trace->stream_owners, pass_gpu_op, context);
@@ -365,7 +365,7 @@ static int pass_gpu_ops(void *context)
 
 static int gather(void *context)
 {
-    const struct sections_one *one = context;
+    const struct section_instance *one = context;
     uint64_t since = clock_monotonic();
     int status = one->section->gather(one->state, one->trace);
     verbose_step(&since, section_list[one->number].word);
@@ -400,7 +400,7 @@ int sections_finish(struct sections *sections)
         struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
         size_t count = trace_last_tasks(&sections->trace, tasks);
         for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-            struct sections_one *one = &sections->all[i];
+            struct section_instance *one = &sections->all[i];
             if (one->section && one->section->gpu_op)
                 tasks[count++] = (struct task){pass_gpu_ops, one};
             else if (one->section && one->section->gather)
@@ -415,7 +415,7 @@ int sections_finish(struct sections *sections)
 
 int sections_fill(struct sections *sections, unsigned number, struct table *table)
 {
-    const struct sections_one *one = &sections->all[number];
+    const struct section_instance *one = &sections->all[number];
     struct report_row row = {.trace = one->trace, .table = table, .state = one->state};
     const struct tally *tally = one->state;
     if (one->section->finish)

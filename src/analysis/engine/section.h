@@ -265,7 +265,7 @@ struct sections {
     struct dispatcher dispatcher;
     const void *states[REPORT_SECTION_COUNT];
     uint64_t began; /* CLOCK_MONOTONIC, ns */
-    struct sections_one {
+    struct section_instance {
         const struct section *section; /* NULL: it is neither wanted nor needed */
         bool shown;                    /* it is wanted */
         unsigned number;               /* its enum report_section */

@@ -193,35 +193,35 @@ const struct rule rule_blocking_sets = {
 /* --- small copies one after another --- */
 
 struct small {
-    struct offences runs;
+    struct offences all_series;
     int64_t count, bytes; /* of the copies in these */
     int64_t gain;
-    struct small_run {
+    struct copy_series {
         int64_t count, bytes;
         int64_t from, to; /* from the first call, or copy if no call is known, to the end of the last copy */
         struct timeline_op first, last;
-    } run; /* of the copies that followed one another so far */
+    } series; /* of the copies that followed one another so far */
 };
 
-static void end_run(struct small *small)
+static void end_series(struct small *small)
 {
-    struct small_run *run = &small->run;
-    int64_t ns = run->to - run->from;
-    if (run->count >= FINDING_SMALL_COPY_RUN) {
-        small->count += run->count;
-        sum_add(&small->bytes, run->bytes);
-        small->gain = sum_of(small->gain, ns - ns / run->count);
-        struct finding_place place = finding_at_op(&run->first);
-        place.until = run->to;
-        offences_add(&small->runs, &place, ns);
+    struct copy_series *series = &small->series;
+    int64_t ns = series->to - series->from;
+    if (series->count >= FINDING_SMALL_COPY_RUN) {
+        small->count += series->count;
+        sum_add(&small->bytes, series->bytes);
+        small->gain = sum_of(small->gain, ns - ns / series->count);
+        struct finding_place place = finding_at_op(&series->first);
+        place.until = series->to;
+        offences_add(&small->all_series, &place, ns);
     }
-    run->count = 0;
+    series->count = 0;
 }
 
-static bool follows(const struct small_run *run, const struct timeline_op *op)
+static bool follows(const struct copy_series *series, const struct timeline_op *op)
 {
-    const struct timeline_op *last = &run->last;
-    return run->count > 0 && last->device == op->device && last->stream == op->stream && last->name == op->name &&
+    const struct timeline_op *last = &series->last;
+    return series->count > 0 && last->device == op->device && last->stream == op->stream && last->name == op->name &&
            op->start - last->end <= FINDING_SMALL_COPY_GAP_NS;
 }
 
@@ -229,37 +229,37 @@ static bool follows(const struct small_run *run, const struct timeline_op *op)
 static int small_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct small *small = state;
-    struct small_run *run = &small->run;
+    struct copy_series *series = &small->series;
     bool fits = is_copy(op) && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
-    bool again = run->count > 0 && op->correlation != 0 && op->correlation == run->last.correlation;
-    if (!fits || again || !follows(run, op))
-        end_run(small);
+    bool again = series->count > 0 && op->correlation != 0 && op->correlation == series->last.correlation;
+    if (!fits || again || !follows(series, op))
+        end_series(small);
     if (!fits || again)
         return 0;
-    if (run->count == 0) {
-        *run = (struct small_run){.from = op->called == FIELD_ABSENT ? op->start : op->called, .first = *op};
-        run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
+    if (series->count == 0) {
+        *series = (struct copy_series){.from = op->called == FIELD_ABSENT ? op->start : op->called, .first = *op};
+        series->from = op->start - series->from > FINDING_SMALL_COPY_GAP_NS ? op->start : series->from;
     }
-    run->count++;
-    sum_add(&run->bytes, op->size);
-    run->to = op->end;
-    run->last = *op;
+    series->count++;
+    sum_add(&series->bytes, op->size);
+    series->to = op->end;
+    series->last = *op;
     return 0;
 }
 
 static int small_find(void *state, struct findings *findings)
 {
     struct small *small = state;
-    end_run(small);
-    const struct offences *runs = &small->runs;
-    struct finding *finding =
-        finding_add(findings, offences_cost(runs), small->gain, small->count, offences_place(findings, runs));
+    end_series(small);
+    const struct offences *all_series = &small->all_series;
+    struct finding *finding = finding_add(findings, offences_cost(all_series), small->gain, small->count,
+                                          offences_place(findings, all_series));
     if (!finding)
         return 0;
     return finding_format(finding, "%s copies of %s on average follow one another, in %s sequence%s of %s on average",
                           amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
-                          amount_count(runs->count).text, amount_word(runs->count, "", "s"),
-                          amount_count(small->count / runs->count).text);
+                          amount_count(all_series->count).text, amount_word(all_series->count, "", "s"),
+                          amount_count(small->count / all_series->count).text);
 }
 
 const struct rule rule_small_copies = {

@@ -188,13 +188,6 @@ static bool same_context(const struct trace *trace, uint32_t left, uint32_t righ
     return a->process == b->process && a->context == b->context;
 }
 
-/* Whether it has a block for each multiprocessor: other work would only wait inside the GPU. */
-static bool fills_gpu(const struct trace *trace, const struct timeline_op *op)
-{
-    int64_t multiprocessors = trace->devices.items[op->device].multiprocessors;
-    return op->category == CATEGORY_KERNEL && multiprocessors > 0 && op->size >= multiprocessors;
-}
-
 static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct defaults *defaults = state;
@@ -213,7 +206,10 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
         add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
-    if (!fills_gpu(trace, op))
+    /* Other work would only wait inside the GPU while a kernel has a block for each multiprocessor. */
+    int64_t multiprocessors = trace->devices.items[op->device].multiprocessors;
+    bool fills_gpu = op->category == CATEGORY_KERNEL && multiprocessors > 0 && op->size >= multiprocessors;
+    if (!fills_gpu)
         offences_add_op(&own->ops, op, op->end - op->start);
     if (own->end != FIELD_ABSENT && op->end <= own->end)
         return 0;

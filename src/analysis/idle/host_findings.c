@@ -16,32 +16,33 @@
 #include "analysis/names/pretty_name.h"
 
 static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,
-                      const struct host_question *question)
+                      const struct host_query *query)
 {
     const struct idle_what *what = &row->what;
-    if (what->cause != (question->launching ? IDLE_LAUNCH : IDLE_OUTSIDE) || what->activity == EVENT_NO_TEXT ||
-        idle_is_loading(trace, what) != question->loading)
+    if (what->cause != (query->launching ? IDLE_LAUNCH : IDLE_OUTSIDE) || what->activity == EVENT_NO_TEXT ||
+        idle_is_loading(trace, what) != query->loading)
         return false;
     bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
-    return question->wanted == HOST_ANY || off == (question->wanted == HOST_OFF_PROCESSOR);
+    return query->wanted == HOST_ANY || off == (query->wanted == HOST_OFF_PROCESSOR);
 }
 
-struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question)
+struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
+                                      const struct host_query *query)
 {
-    struct host_answer answer = {.activity = EVENT_NO_TEXT};
-    const struct idle_row *row = idle_first_row(&idle->active, question->device);
+    struct host_idle_found found = {.activity = EVENT_NO_TEXT};
+    const struct idle_row *row = idle_first_row(&idle->active, query->device);
     int64_t *sums = row ? calloc(idle->host.known.count + 1, sizeof(*sums)) : NULL;
     for (; sums && row; row = idle_next_row(&idle->active, row)) {
-        if (!is_wanted(trace, idle, row, question))
+        if (!is_wanted(trace, idle, row, query))
             continue;
-        sum_add(&answer.total, row->sum.total);
-        answer.gaps += row->sum.count;
+        sum_add(&found.total, row->sum.total);
+        found.gaps += row->sum.count;
         sum_add(&sums[row->what.activity], row->sum.total);
     }
     if (sums)
-        answer.activity = host_activity_most(&idle->host, sums, idle->host.known.count, 0, &answer.most);
+        found.activity = host_activity_most(&idle->host, sums, idle->host.known.count, 0, &found.most);
     free(sums);
-    return answer;
+    return found;
 }
 
 bool host_fetches_batch(const struct trace *trace, int64_t stack)

@@ -1,5 +1,5 @@
 /*
- * What the host did while GPUs were idle, in the words of findings. A trace without samples has no answers.
+ * What the host did while GPUs were idle, in the words of findings. A trace without samples has no such words.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_HOST_FINDINGS_H
 #define GPUTRACE_ANALYSIS_IDLE_HOST_FINDINGS_H
@@ -15,21 +15,22 @@
 enum host_wanted { HOST_ANY, HOST_ON_PROCESSOR, HOST_OFF_PROCESSOR };
 
 /* Idle time in which the host was outside of calls. */
-struct host_question {
+struct host_query {
     size_t device; /* index in trace.devices */
     enum host_wanted wanted;
     bool launching; /* between launches (IDLE_LAUNCH); else outside of CUDA (IDLE_OUTSIDE) */
     bool loading;   /* in PyTorch's DataLoader, in gaps of any length; else outside of it */
 };
 
-struct host_answer {
+struct host_idle_found {
     int64_t total, most; /* ns of all activities, and of the doing that took most */
     int64_t gaps;        /* number of gaps */
     uint32_t activity;   /* the largest activity of that doing; EVENT_NO_TEXT: none is known */
 };
 
-/* Returns an empty answer without memory. */
-struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question);
+/* Returns an empty result without memory. */
+struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
+                                      const struct host_query *query);
 
 /* Whether a call stack fetches the next batch from PyTorch's DataLoader, or moves it to the GPU in Lightning,
  * Accelerate or Transformers. */

@@ -1,5 +1,5 @@
 /*
- * Walks over the records of waits, or over the API calls, beside the questions, which come in the same order.
+ * Walks over the records of waits, or over the API calls, beside the queries, which come in the same order.
  */
 #include "analysis/idle/idle_waits.h"
 

@@ -69,8 +69,8 @@ static int loading_find(void *state, struct findings *findings)
     }
     if (!worst || cost < findings->steady / 100 * FINDING_LOADING_STEPS_PERCENT)
         return 0;
-    const struct host_question question = {.device = worst->what.device, .loading = true};
-    uint32_t activity = host_ask(findings->trace, idle, &question).activity;
+    const struct host_query query = {.device = worst->what.device, .loading = true};
+    uint32_t activity = host_idle_find(findings->trace, idle, &query).activity;
     struct finding_place place = host_gap_place(worst->what.device, NULL);
     place.time = worst->sum.gap;
     place.until = worst->sum.gap + worst->sum.current;

@@ -53,11 +53,11 @@ static const struct idle_gap *gap_outside(const struct idle *idle, size_t device
 static int blocked_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
-    struct host_answer worst = {0};
+    struct host_idle_found worst = {0};
     size_t device = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        const struct host_question question = {.device = i, .wanted = HOST_OFF_PROCESSOR};
-        struct host_answer blocked = host_ask(findings->trace, idle, &question);
+        const struct host_query query = {.device = i, .wanted = HOST_OFF_PROCESSOR};
+        struct host_idle_found blocked = host_idle_find(findings->trace, idle, &query);
         bool matters =
             blocked.total >= FINDING_BLOCKED_NS && blocked.total >= findings->steady / 100 * FINDING_BLOCKED_PERCENT;
         if (!matters || blocked.total <= worst.total)
@@ -123,11 +123,11 @@ static struct outside outside_of(const struct findings *findings, const struct i
     const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
     struct outside outside = {.time = sum->total, .gaps = sum->count, .longest = sum->longest, .device = device};
     bool blocked = has_finding(findings, &rule_host_blocked);
-    const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
-    const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
+    const struct host_query off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
+    const struct host_query rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
     int64_t most = -1;
-    sum_add(&outside.time, blocked ? -host_ask(findings->trace, idle, &off).total : 0);
-    outside.activity = host_ask(findings->trace, idle, &rest).activity;
+    sum_add(&outside.time, blocked ? -host_idle_find(findings->trace, idle, &off).total : 0);
+    outside.activity = host_idle_find(findings->trace, idle, &rest).activity;
     for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
         if (row->what.cause != IDLE_OUTSIDE)
             continue;
@@ -141,7 +141,7 @@ static struct outside outside_of(const struct findings *findings, const struct i
     return outside;
 }
 
-static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
+static int add_host_work(struct findings *findings, const struct idle *idle, const struct outside *outside)
 {
     const struct idle_gap *gap =
         host_gap(idle, outside->device, outside->activity) ?: gap_outside(idle, outside->device, outside->range);
@@ -180,7 +180,7 @@ static int host_find(void *state, struct findings *findings)
                        outside.time >= findings->steady / 100 * FINDING_HOST_GAPS_PERCENT;
         worst = matters && outside.time > worst.time ? outside : worst;
     }
-    return worst.time > 0 ? say_host(findings, idle, &worst) : 0;
+    return worst.time > 0 ? add_host_work(findings, idle, &worst) : 0;
 }
 
 const struct rule rule_host_work = {
@@ -284,18 +284,18 @@ static int use_op(void *state, const struct trace *trace, const struct timeline_
 }
 
 /* Parts of the run in which one GPU was hardly used. */
-struct low_parts {
+struct low_chunks {
     int64_t count, of, idle, first, last;
     size_t device;
 };
 
 /* The first and the last part may be of the run only partly. */
-static struct low_parts low_parts_of(const struct use *use, const struct findings *findings, size_t device)
+static struct low_chunks low_chunks_of(const struct use *use, const struct findings *findings, size_t device)
 {
     const struct trace *trace = findings->trace;
     int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
     int64_t begin = (findings->from - trace->start) / chunk, end = (findings->to - trace->start) / chunk;
-    struct low_parts low = {.of = end - begin - 1, .first = -1, .device = device};
+    struct low_chunks low = {.of = end - begin - 1, .first = -1, .device = device};
     for (int64_t i = begin + 1; i < end && i < FINDING_CHUNKS; i++) {
         int64_t busy = use->devices.items[device].busy[i];
         if (busy >= chunk / 100 * FINDING_CHUNK_PERCENT)
@@ -306,7 +306,7 @@ static struct low_parts low_parts_of(const struct use *use, const struct finding
         low.count++;
     }
     bool matters = low.idle >= findings->steady / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;
-    return matters ? low : (struct low_parts){0};
+    return matters ? low : (struct low_chunks){0};
 }
 
 /* Another rule has found what takes most of this time. */
@@ -323,7 +323,7 @@ static int use_find(void *state, struct findings *findings)
     const struct use *use = state;
     const struct trace *trace = findings->trace;
     int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
-    struct low_parts low = {0};
+    struct low_chunks low = {0};
     int64_t most = 0;
     for (size_t i = 0; i < use->devices.count; i++)
         most = trace->devices.items[i].busy.total > most ? trace->devices.items[i].busy.total : most;
@@ -331,7 +331,7 @@ static int use_find(void *state, struct findings *findings)
         /* A GPU that only a few sets or copies were for is not a part of the work. */
         if (!trace->devices.items[i].used || trace->devices.items[i].busy.total <= most / 1000)
             continue;
-        struct low_parts one = low_parts_of(use, findings, i);
+        struct low_chunks one = low_chunks_of(use, findings, i);
         low = one.idle > low.idle ? one : low;
     }
     if (low.count == 0 || is_explained(findings, low.idle))
@@ -348,9 +348,9 @@ static int use_find(void *state, struct findings *findings)
         if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[cause].total)
             cause = i;
     }
-    const struct host_question question = {.device = low.device};
+    const struct host_query query = {.device = low.device};
     idle = cause == IDLE_OUTSIDE ? idle : NULL;
-    uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
+    uint32_t activity = idle ? host_idle_find(trace, idle, &query).activity : EVENT_NO_TEXT;
     return finding_format(
         finding,
         "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "

@@ -99,13 +99,13 @@ struct late {
 static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
     const struct idle *idle = findings->idle;
-    const struct host_question question = {.device = device, .launching = true};
-    struct host_answer answer = host_ask(findings->trace, idle, &question);
-    return host_phrase(&idle->host, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
+    const struct host_query query = {.device = device, .launching = true};
+    struct host_idle_found found = host_idle_find(findings->trace, idle, &query);
+    return host_phrase(&idle->host, found.total > late->time / 2 ? found.activity : EVENT_NO_TEXT);
 }
 
-static int say_bound(struct findings *findings, const struct launches *launches,
-                     const struct launches_of_device *device, const struct late *late)
+static int add_launch_bound(struct findings *findings, const struct launches *launches,
+                            const struct launches_of_device *device, const struct late *late)
 {
     size_t number = (size_t)(device - launches->devices.items);
     const struct idle_device *idle = &findings->idle->devices.items[number];
@@ -151,7 +151,7 @@ static int bound_find(void *state, struct findings *findings)
         most = late;
         worst = &launches->devices.items[i];
     }
-    return worst ? say_bound(findings, launches, worst, &most) : 0;
+    return worst ? add_launch_bound(findings, launches, worst, &most) : 0;
 }
 
 const struct rule rule_launch_bound = {

@@ -223,7 +223,7 @@ static uint64_t report_size(int report)
 }
 
 /* Sends the size of the rank report and its bytes. */
-static void send_part(struct sharing *sharing, const struct mpi_file *file, char *block)
+static void send_report(struct sharing *sharing, const struct mpi_file *file, char *block)
 {
     int report = open_report(sharing, file);
     uint64_t size = report_size(report);
@@ -255,7 +255,7 @@ static void report_path(const struct sharing *sharing, size_t number, char path[
 }
 
 /* Process 0: stores the rank report of file NUMBER, its own or that of another process, as a file. */
-static void keep_part(struct sharing *sharing, size_t number, char *block)
+static void store_report(struct sharing *sharing, size_t number, char *block)
 {
     struct mpi_file *file = &sharing->files.items[number];
     bool own = file->process == 0;
@@ -314,7 +314,7 @@ static int report(struct sharing *sharing, struct buffer *out)
     if (status == 0 && count == 0)
         status = error("no trace in '%s' on any node: .json, .pftrace or .gpr", sharing->directory);
     if (status == 0)
-        status = job_report_parts(&options, paths, names, are_traces, count, out);
+        status = job_report_reduce(&options, paths, names, are_traces, count, out);
     if (status == JOB_REPORT_NONE)
         status = report_files(sharing->options, names, count, out);
     free(texts);
@@ -333,7 +333,7 @@ static int gather(struct sharing *sharing, char *block, struct buffer *out)
     for (unsigned others = 0; others < 2; others++)
         for (size_t i = 0; i < sharing->files.count; i++)
             if ((sharing->files.items[i].process != 0) == others)
-                keep_part(sharing, i, block);
+                store_report(sharing, i, block);
     int status = -1;
     if (!sharing->failed)
         status = report(sharing, out);
@@ -359,7 +359,7 @@ int job_mpi_report(const struct report_options *options, const char *directory, 
     if (sharing.mpi.rank == 0)
         status = gather(&sharing, block, out);
     for (size_t i = 0; sharing.mpi.rank > 0 && i < sharing.files.count; i++)
-        send_part(&sharing, &sharing.files.items[i], block);
+        send_report(&sharing, &sharing.files.items[i], block);
     mpi_end(&sharing.mpi);
     array_release(&sharing.files);
     free(block);

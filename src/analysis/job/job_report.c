@@ -36,7 +36,7 @@ struct reducing {
     uint64_t sections;         /* the sections whose rows are wanted */
     const char *const *paths;
     const char *const *names; /* of the files that PATHS were made of, for messages */
-    struct part_slot {
+    struct report_slot {
         int file;   /* of the rank report; -1: none */
         int status; /* the result of rank_report_open() */
         struct buffer messages;
@@ -57,7 +57,7 @@ static bool is_read_once(const char *path)
 
 /* --- rank reports --- */
 
-static void open_part(struct reducing *reducing, const char *path, struct part_slot *slot)
+static void open_report(struct reducing *reducing, const char *path, struct report_slot *slot)
 {
     slot->messages.length = 0;
     messages_hold(&slot->messages);
@@ -73,7 +73,7 @@ static int error_other(const struct reducing *reducing, const char *path)
     return reducing->any_report ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 
-static int add_report(struct reducing *reducing, const char *path, struct part_slot *slot)
+static int add_report(struct reducing *reducing, const char *path, struct report_slot *slot)
 {
     struct rank_report report = {0};
     int status = slot->status;
@@ -96,7 +96,7 @@ static int add_report(struct reducing *reducing, const char *path, struct part_s
 static int make(void *context, size_t piece, unsigned slot, unsigned worker)
 {
     struct reducing *reducing = context;
-    open_part(reducing, reducing->paths[piece + 1], &reducing->slots[slot]);
+    open_report(reducing, reducing->paths[piece + 1], &reducing->slots[slot]);
     return 0;
 }
 
@@ -109,8 +109,8 @@ static int add_file(void *context, size_t piece, unsigned slot)
 /* Adds the files, unless the first shows that there is no job. */
 static int add_first(struct reducing *reducing)
 {
-    struct part_slot *slot = &reducing->slots[0];
-    open_part(reducing, reducing->paths[0], slot);
+    struct report_slot *slot = &reducing->slots[0];
+    open_report(reducing, reducing->paths[0], slot);
     reducing->other = slot->status < 0 && !reducing->any_report;
     return add_report(reducing, reducing->names[0], slot);
 }
@@ -302,14 +302,14 @@ int job_report_files(const struct report_options *options, const char *const *pa
     return report_job(&reducing, count, out);
 }
 
-int job_report_parts(const struct report_options *options, const char *const *paths, const char *const *names,
-                     bool are_traces, size_t count, struct buffer *out)
+int job_report_reduce(const struct report_options *options, const char *const *paths, const char *const *names,
+                      bool are_traces, size_t count, struct buffer *out)
 {
     struct reducing reducing = {.options = options, .paths = paths, .names = names, .any_report = !are_traces};
     return report_job(&reducing, count, out);
 }
 
-int job_report_part(const struct report_options *options, const char *path, const char *output)
+int job_report_map(const struct report_options *options, const char *path, const char *output)
 {
     int file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0)

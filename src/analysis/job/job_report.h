@@ -23,10 +23,10 @@ int job_report_files(const struct report_options *options, const char *const *pa
 
 /* Does what job_report_files() does for the rank reports at PATHS, which were made of the files NAMES. ARE_TRACES:
  * these are traces, which can have reports of their own; otherwise files of several jobs are an error. */
-int job_report_parts(const struct report_options *options, const char *const *paths, const char *const *names,
-                     bool are_traces, size_t count, struct buffer *out);
+int job_report_reduce(const struct report_options *options, const char *const *paths, const char *const *names,
+                      bool are_traces, size_t count, struct buffer *out);
 
 /* Writes the rank report of the trace at PATH to the file OUTPUT. Returns 0, or -1 after error(). */
-int job_report_part(const struct report_options *options, const char *path, const char *output);
+int job_report_map(const struct report_options *options, const char *path, const char *output);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Turns the spans of rows into questions, or into rows that are measured from one to the next, and answers them by GPU.
+ * Turns the spans of rows into queries, or into rows that are measured from one to the next, and answers them by GPU.
  */
 #include "analysis/ranges/range_depth.h"
 
@@ -17,14 +17,14 @@ void range_depth_init(struct range_depth *depth, const char *directory)
 {
     *depth = (struct range_depth){0};
     depth->spans.memory.directory = depth->operations.memory.directory = directory;
-    depth->questions.memory.directory = depth->others.memory.directory = directory;
+    depth->queries.memory.directory = depth->others.memory.directory = directory;
 }
 
 void range_depth_release(struct range_depth *depth)
 {
     file_vector_release(&depth->spans);
     file_vector_release(&depth->operations);
-    file_vector_release(&depth->questions);
+    file_vector_release(&depth->queries);
     file_vector_release(&depth->others);
 }
 
@@ -50,14 +50,14 @@ static size_t end_of(const struct range_depth *depth, uint32_t thread, int64_t l
     return last == INT64_MAX ? find(depth, thread + 1, INT64_MIN) : find(depth, thread, last + 1);
 }
 
-/* --- spans become questions or other rows --- */
+/* --- spans become queries or other rows --- */
 
 ORDER_BY(by_row, struct range_depth_span, row, thread, first)
 
 static int ask(struct range_depth *depth, const struct range_depth_span *span, uint32_t other)
 {
-    return ADD(file_vector_push, &depth->questions,
-               (struct cover_question){
+    return ADD(file_vector_push, &depth->queries,
+               (struct cover_query){
                    .first = span->first, .last = span->last, .row = span->row, .thread = span->thread, .other = other})
                ? 0
                : -1;
@@ -93,24 +93,23 @@ static int divide_rows(struct range_depth *depth)
     return 0;
 }
 
-/* --- questions, grouped by their threads --- */
+/* --- queries, grouped by their threads --- */
 
-ORDER_BY(by_threads, struct cover_question, thread, other, last)
+ORDER_BY(by_threads, struct cover_query, thread, other, last)
 
 ORDER_BY(by_gpu, struct cover_operation, gpu, called, start)
 
 /* Adds the answers for each GPU of the operations in SORTED, which are sorted by GPU. */
 static int answer_group(struct range_busy *busy, const struct cover_operation *sorted, size_t count,
-                        struct cover_question *questions, size_t question_count)
+                        struct cover_query *queries, size_t query_count)
 {
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && sorted[end].gpu == sorted[i].gpu;)
             end++;
-        if (cover_answer(&sorted[i], end - i, questions, question_count) < 0)
+        if (cover_answer(&sorted[i], end - i, queries, query_count) < 0)
             return -1;
-        for (size_t k = 0; k < question_count; k++)
-            if (questions[k].length > 0 &&
-                range_busy_put(busy, questions[k].row, sorted[i].gpu, questions[k].length) < 0)
+        for (size_t k = 0; k < query_count; k++)
+            if (queries[k].length > 0 && range_busy_put(busy, queries[k].row, sorted[i].gpu, queries[k].length) < 0)
                 return -1;
     }
     return 0;
@@ -137,10 +136,10 @@ static int leave_out(struct range_busy *busy, uint32_t row, uint64_t *left_out)
     return range_busy_put(busy, row, 0, RANGE_BUSY_UNKNOWN);
 }
 
-static int answer_threads(struct range_depth *depth, struct range_busy *busy, struct cover_question *questions,
-                          size_t count, uint64_t *left_out)
+static int answer_threads(struct range_depth *depth, struct range_busy *busy, struct cover_query *queries, size_t count,
+                          uint64_t *left_out)
 {
-    uint32_t thread = questions->thread, other = questions->other;
+    uint32_t thread = queries->thread, other = queries->other;
     size_t first = find(depth, thread, INT64_MIN), end = end_of(depth, thread, INT64_MAX);
     size_t other_first = other == NO_THREAD ? 0 : find(depth, other, INT64_MIN);
     size_t other_end = other == NO_THREAD ? 0 : end_of(depth, other, INT64_MAX);
@@ -148,26 +147,26 @@ static int answer_threads(struct range_depth *depth, struct range_busy *busy, st
     int status = 0;
     if (other != NO_THREAD && wanted > depth->steps) {
         for (size_t i = 0; i < count && status == 0; i++)
-            status = leave_out(busy, questions[i].row, left_out);
+            status = leave_out(busy, queries[i].row, left_out);
         return status;
     }
     depth->steps -= other == NO_THREAD ? 0 : wanted;
     struct cover_operation *sorted = copy_by_gpu(depth, first, end, other_first, other_end);
-    status = sorted ? answer_group(busy, sorted, wanted, questions, count) : -1;
+    status = sorted ? answer_group(busy, sorted, wanted, queries, count) : -1;
     free(sorted);
     return status;
 }
 
 static int answer_questions(struct range_depth *depth, struct range_busy *busy, uint64_t *left_out)
 {
-    struct cover_question *questions = depth->questions.items;
-    if (file_vector_sort(&depth->questions, by_threads) < 0)
+    struct cover_query *queries = depth->queries.items;
+    if (file_vector_sort(&depth->queries, by_threads) < 0)
         return -1;
-    for (size_t i = 0, end; i < depth->questions.count; i = end) {
-        for (end = i + 1; end < depth->questions.count && questions[end].thread == questions[i].thread &&
-                          questions[end].other == questions[i].other;)
+    for (size_t i = 0, end; i < depth->queries.count; i = end) {
+        for (end = i + 1; end < depth->queries.count && queries[end].thread == queries[i].thread &&
+                          queries[end].other == queries[i].other;)
             end++;
-        if (answer_threads(depth, busy, &questions[i], end - i, left_out) < 0)
+        if (answer_threads(depth, busy, &queries[i], end - i, left_out) < 0)
             return -1;
     }
     return 0;

@@ -2,8 +2,8 @@
  * How long GPUs were busy with what was launched in rows of ranges, if too many rows are open at once to add each
  * operation to each of them.
  *
- * A row that was open once on one thread, or once on two threads at the same time, is a question about consecutive
- * calls (cover.h), and any number of questions is answered. The other rows are sorted by their start, and from one to
+ * A row that was open once on one thread, or once on two threads at the same time, is a query about consecutive
+ * calls (cover.h), and any number of queries is answered. The other rows are sorted by their start, and from one to
  * the next the operations are added and removed that only one of the two has (struct coverage). These are few if each
  * step of several threads leaks a range. A row that takes more steps than the limit is left out.
  */
@@ -32,12 +32,12 @@ struct range_depth_span {
 struct range_depth {
     FILE_VECTOR(struct range_depth_span) spans; /* by thread, then first, while they are gathered */
     FILE_VECTOR(struct cover_operation) operations;
-    FILE_VECTOR(struct cover_question) questions;
+    FILE_VECTOR(struct cover_query) queries;
     FILE_VECTOR(struct range_depth_row) others;
     uint64_t steps; /* that are left for these */
 };
 
-/* A row that is more than one question. */
+/* A row that is more than one query. */
 struct range_depth_row {
     size_t first, count; /* its spans, which are sorted by row */
     int64_t earliest;    /* the first start of its spans */

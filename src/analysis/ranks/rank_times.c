@@ -25,7 +25,7 @@ static uint32_t find_item(struct rank_times *times, uint32_t known)
     for (uint32_t i = 0; i < times->items.count; i++)
         if (times->items.items[i].known == known)
             return i;
-    bool added = ADD(array_push, &times->items, (struct rank_times_one){.known = known});
+    bool added = ADD(array_push, &times->items, (struct rank_time){.known = known});
     return added ? (uint32_t)times->items.count - 1 : RANK_NONE;
 }
 
@@ -124,7 +124,7 @@ static int add_op(struct walk *walk, const struct timeline_op *op)
         return -1;
     if (rank == RANK_NONE)
         return 0;
-    struct rank_times_one *one = &walk->times->items.items[rank];
+    struct rank_time *one = &walk->times->items.items[rank];
     if (!one->lane.to)
         temporal_lane_begin(&one->lane, &one->gpu, op);
     temporal_lane_add(&one->lane, kind, op);

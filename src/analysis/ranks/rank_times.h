@@ -16,7 +16,7 @@ struct trace;
 #define RANK_NONE UINT32_MAX
 
 /* An item of trace.ranks that has a process. */
-struct rank_times_one {
+struct rank_time {
     uint32_t known;             /* index in trace.ranks */
     struct temporal_device gpu; /* sums over all of its GPUs */
     struct temporal_lane lane;  /* while operations are walked */
@@ -34,7 +34,7 @@ struct rank_kernel {
 
 /* All zero is empty. */
 struct rank_times {
-    ARRAY(struct rank_times_one) items;
+    ARRAY(struct rank_time) items;
     ARRAY(uint32_t)
     of_process, of_device;        /* index in items, by index in the trace; RANK_NONE: of no rank, or of several */
     struct dense_map kernel_keys; /* struct rank_kernel_key */

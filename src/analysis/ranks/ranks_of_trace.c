@@ -19,7 +19,7 @@ static uint32_t intern_text(struct ranks *ranks, const char *text)
     return intern(&ranks->texts, text, strlen(text));
 }
 
-static int add_rank(struct ranks *ranks, const struct trace *trace, const struct rank_times_one *times)
+static int add_rank(struct ranks *ranks, const struct trace *trace, const struct rank_time *times)
 {
     const struct trace_rank *known = &trace->ranks.items[times->known];
     const struct temporal_device *gpu = &times->gpu;

@@ -12,19 +12,19 @@
 /* What a GPU did, as parts that do not overlap: time that belongs to several parts counts for the first of them. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };
 
-struct part {
+struct time_share {
     int64_t ns; /* of a step, or of the run */
     struct cell word, text, share;
 };
 
 static const struct column columns[] = {
-    {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(part, word)},
-    {"time", "Time", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(part, ns)},
-    {"share", "Share", TYPE_PERCENT, COLUMN_SUM, fill_cell, FROM_ITEM(part, share)},
-    {"part", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(part, text)},
+    {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, fill_cell, FROM_ITEM(time_share, word)},
+    {"time", "Time", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(time_share, ns)},
+    {"share", "Share", TYPE_PERCENT, COLUMN_SUM, fill_cell, FROM_ITEM(time_share, share)},
+    {"part", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(time_share, text)},
 };
 
-static void add_causes(struct part *parts, const struct trace *trace, const struct idle *idle, size_t device)
+static void add_causes(struct time_share *parts, const struct trace *trace, const struct idle *idle, size_t device)
 {
     if (!idle || device >= idle->devices.count)
         return;
@@ -39,7 +39,7 @@ static void add_causes(struct part *parts, const struct trace *trace, const stru
     }
 }
 
-static void add_rows(struct report_row *row, struct part *parts, int64_t steps)
+static void add_rows(struct report_row *row, struct time_share *parts, int64_t steps)
 {
     static const struct idle_cause_words own[] = {
         [COMPUTING] = {"computing", "computing"},
@@ -66,7 +66,7 @@ static void finish(struct report_row *row)
     const struct trace *trace = row->trace;
     const struct findings *findings = findings_of(trace);
     struct temporal busy = {0};
-    struct part parts[PART_COUNT] = {0};
+    struct time_share parts[PART_COUNT] = {0};
     size_t most = 0;
     int status = findings ? temporal_gather(&busy, trace, findings->window.from, findings->window.to) : -1;
     for (size_t i = 1; i < busy.devices.count; i++)

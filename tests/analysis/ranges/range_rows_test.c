@@ -141,7 +141,7 @@ UNIT_TEST(random_rows_agree_with_looking_at_every_range)
     }
 }
 
-/* One step is too little to add any operation to a row, but enough for those rows that are one question. */
+/* One step is too little to add any operation to a row, but enough for those rows that are one query. */
 UNIT_TEST(rows_beyond_the_limit_are_measured_otherwise_or_left_out)
 {
     unsigned left_out = 0;

@@ -50,7 +50,7 @@ static const char *make_part(const char *name, int first, char *path, size_t siz
     cJSON *trace = scene_new();
     scene_move_ranks(trace, first);
     snprintf(path, size, "%s", fuzz_path(name));
-    FUZZ_HOLDS(job_report_part(&options, scene_write(trace, "trace.json"), path) == 0);
+    FUZZ_HOLDS(job_report_map(&options, scene_write(trace, "trace.json"), path) == 0);
     cJSON_Delete(trace);
     return path;
 }

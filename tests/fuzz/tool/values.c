@@ -47,7 +47,7 @@ static const char *partner_path(const struct report_options *options, bool part)
         scene_move_ranks(trace, 2);
         snprintf(trace_path, sizeof(trace_path), "%s", scene_write(trace, "partner.json"));
         snprintf(part_path, sizeof(part_path), "%s", fuzz_path("partner.gpr"));
-        FUZZ_HOLDS(job_report_part(options, trace_path, part_path) == 0);
+        FUZZ_HOLDS(job_report_map(options, trace_path, part_path) == 0);
         cJSON_Delete(trace);
     }
     return part ? part_path : trace_path;
@@ -57,7 +57,7 @@ static void report_parts(const struct report_options *options, const char *path)
 {
     const char *paths[] = {fuzz_path("trace.gpr"), partner_path(options, true)};
     unlink(paths[0]);
-    if (job_report_part(options, path, paths[0]) != 0)
+    if (job_report_map(options, path, paths[0]) != 0)
         return;
     scene_report(options, paths, 1);
     scene_report(options, paths, 2);
