@@ -33,7 +33,7 @@ static void look_at_rank_of(struct cut *cut, event_id process, const cJSON *told
 {
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
     if (cJSON_IsNumber(rank))
-        selection_add_rank(&cut->selection, process, (int64_t)rank->valuedouble);
+        selection_add_rank(&cut->selection, process, rank->valueint);
 }
 
 /* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */

@@ -139,5 +139,7 @@ facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ran
     works() { "$gputrace" report -r kernels --format=json gputrace-* 2>errors | jq -e '[.kernels[].count] | add > 100'; }
     eventually works
     end_job
-    assert_equal "$("$gputrace" report -r hang --format=json gputrace-* | jq '.hang | length')" 0
+    # On a busy machine a rank may have waited for long when it was killed; but no wait of less than a second is a hang.
+    run -0 "$gputrace" report -r hang --format=json gputrace-*
+    assert_equal "$(jq -r '.hang[].waiting | select(test("for [0-9.]+ s$") | not)' <<<"$output")" ""
 }

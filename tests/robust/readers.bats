@@ -16,11 +16,9 @@ bounded() { # COMMAND...
 }
 
 # What convert made of traces that it accepted is JSON.
-made=()
 all_made_are_json() {
-    [ ${#made[@]} -gt 0 ]
     python3 -c 'import json, sys
-for name in sys.argv[1:]: json.load(open(name), parse_constant=lambda word: sys.exit(f"{name} has {word}"))' "${made[@]}"
+for name in sys.argv[1:]: json.load(open(name), parse_constant=lambda word: sys.exit(f"{name} has {word}"))' made/*.json
 }
 
 # Both read FILE: each must end with STATUS, and say the same last when they refuse it.
@@ -36,9 +34,8 @@ both() { # STATUS FILE
         [ ! -e made.json ] || fail "$2 was refused, and made.json is there"
         return
     fi
-    made+=("made/${#made[@]}.json")
     mkdir -p made
-    cp made.json "${made[-1]}"
+    cp made.json "made/$(find made -name '*.json' | wc -l).json"
     run --separate-stderr bounded "$gputrace" report -r all made.json
     assert_equal "$2: report of what convert made $status" "$2: report of what convert made 0"
 }

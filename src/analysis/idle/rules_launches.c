@@ -111,6 +111,7 @@ static int add_launch_bound(struct findings *findings, const struct launches *la
     const struct idle_device *idle = &findings->idle->devices.items[number];
     struct host_phrase between = between_launches(findings, late, number);
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
+    int64_t launched = idle->launched > late->gaps ? idle->launched : late->gaps; /* the last one may not have ended */
     struct finding *finding =
         finding_add(findings, late->time, gain > 0 ? gain : 0, late->gaps, &waited_for_most(findings, device)->place);
     if (device->of_graphs * 2 > device->count)
@@ -119,7 +120,7 @@ static int add_launch_bound(struct findings *findings, const struct launches *la
     return finding_format(finding,
                           "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
                           "and an operation takes %s on average%s%s",
-                          amount_count(late->gaps).text, amount_count(idle->launched).text,
+                          amount_count(late->gaps).text, amount_count(launched).text,
                           amount_mean(late->time, late->gaps).text,
                           amount_mean(idle->launched_time, idle->launched).text,
                           *between.text ? "; between launches it is in " : "", between.text);
