@@ -1,3 +1,7 @@
+/*
+ * Batches lie in a ring. Each consumer has the number of its next batch, and a batch is filled again once all consumers
+ * are behind it.
+ */
 #include "analysis/engine/dispatcher.h"
 
 #include <stdlib.h>
