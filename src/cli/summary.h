@@ -1,5 +1,5 @@
 /*
- * Prints what the user is told about a trace that was written: its last line, the messages of plugins, and why it has
+ * Prints what a user reads about a trace that was written: its last line, the messages of plugins, and why it has
  * nothing of a program.
  */
 #ifndef GPUTRACE_CLI_SUMMARY_H

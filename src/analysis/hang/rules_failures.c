@@ -89,8 +89,8 @@ const struct rule rule_crashed = {
 
 /* --- records that are known to be missing --- */
 
-/* Whether a loss is no fault of the recording: operations are in flight when a program crashes, and a cut text or stack
- * leaves all sums right. */
+/* Whether a loss does not come from the recording itself: operations are in flight when a program crashes, and a cut
+ * text or stack leaves all sums right. */
 static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
 {
     const char *name = trace_text(trace, loss->name);
