@@ -28,7 +28,7 @@
 
 struct dispatcher_consumer {
     unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
-    /* Takes events, which event_after() leads through. The texts they refer to may be looked up, whatever the reader
+    /* Takes COUNT events, at least one, which event_after() leads through. The texts they refer to may be looked up, whatever the reader
      * adds meanwhile. Gives 0, or -1: no memory. */
     int (*take)(void *context, const struct event_fields *event, size_t count);
     void *context;

@@ -236,32 +236,37 @@ const struct section *section_wanted(const struct report_options *options, unsig
 
 static int add_to_trace(void *context, const struct event_fields *event, size_t count)
 {
-    for (size_t i = 0; i < count; i++, event = event_after(event))
+    for (;; event = event_after(event)) {
         if (trace_event(context, event) < 0)
             return -1;
-    return 0;
+        if (--count == 0)
+            return 0;
+    }
 }
 
 static int add_gpu_ops(void *context, const struct event_fields *event, size_t count)
 {
-    for (size_t i = 0; i < count; i++, event = event_after(event))
+    for (;; event = event_after(event)) {
         if (trace_gpu_op(context, event) < 0)
             return -1;
-    return 0;
+        if (--count == 0)
+            return 0;
+    }
 }
 
 static int add_to_section(void *context, const struct event_fields *event, size_t count)
 {
     const struct section_instance *one = context;
     const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
-    for (size_t i = 0; i < count; i++, event = event_after(event)) {
+    for (;; event = event_after(event)) {
         /* Of categories that are slices, other phases are left out. */
         if (category_in(event->category, one->section->categories) &&
             (event->phase == 'X' || !category_in(event->category, sliced)) &&
             one->section->event(one->state, one->trace, event) < 0)
             return -1;
+        if (--count == 0)
+            return 0;
     }
-    return 0;
 }
 
 /* The sections in WANTED with all sections that they need. */
