@@ -10,7 +10,7 @@
 
 #include "allocator/heap.h"
 #include "common/array.h"
-#include "common/lookup.h"
+#include "common/map.h"
 
 /* --- limits --- */
 

@@ -1,5 +1,6 @@
 /*
- * Growing arrays: a struct with `items`, `count` and `capacity`, declared in place.
+ * Growing arrays, and how their items and those of file vectors are added, sorted and searched. An array is a struct
+ * with `items`, `count` and `capacity`, declared in place.
  *
  *     ARRAY(struct point) points = {0};
  *     struct point *p = array_push(&points);   // zeroed; NULL: no memory
@@ -60,21 +61,6 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
     *capacity = count;
 }
 
-/* How many of COUNT items of SIZE bytes, which are in the order of COMPARE, come before WANTED. */
-static inline size_t array_before(const void *items, size_t count, size_t size, const void *wanted,
-                                  int (*compare)(const void *item, const void *wanted))
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare((const char *)items + middle * size, wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
 #define ADD(push, list, ...)                           \
     ({                                                 \
@@ -82,6 +68,66 @@ static inline size_t array_before(const void *items, size_t count, size_t size, 
         if (added_)                                    \
             *added_ = (__VA_ARGS__);                   \
         added_ != NULL;                                \
+    })
+
+/* Compares two numbers for qsort(): the smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Defines the function NAME for qsort() and file_vector_sort(): two of TYPE are in the order of their first member of
+ * these, at most five; where that is equal of the next one. */
+#define ORDER_BY(name, type, ...)                                                                    \
+    static int name(const void *left, const void *right)                                             \
+    {                                                                                                \
+        const type *a = left, *b = right;                                                            \
+        ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
+    }
+#define ORDER_CHOICE(member_1, member_2, member_3, member_4, member_5, order, ...) order
+#define ORDER_FIRST(member)     \
+    if (a->member != b->member) \
+        return a->member < b->member ? -1 : 1;
+#define ORDER_1(member) return ORDER(a->member, b->member)
+#define ORDER_2(member, ...) ORDER_FIRST(member) ORDER_1(__VA_ARGS__)
+#define ORDER_3(member, ...) ORDER_FIRST(member) ORDER_2(__VA_ARGS__)
+#define ORDER_4(member, ...) ORDER_FIRST(member) ORDER_3(__VA_ARGS__)
+#define ORDER_5(member, ...) ORDER_FIRST(member) ORDER_4(__VA_ARGS__)
+
+/* How many of COUNT items come before the place that is sought: the expression BEFORE says it of item I. */
+#define COUNT_BEFORE(count, i, before) COUNT_BEFORE_BETWEEN(0, count, i, before)
+
+/* Returns that, too, if PLACE is what the last search found and the next place is near: the search goes away from PLACE
+ * in growing steps. */
+#define COUNT_BEFORE_NEAR(place, count, i, before)                                                    \
+    ({                                                                                                \
+        size_t count_ = (count), from_ = (place) < count_ ? (place) : count_, to_ = from_, step_ = 1; \
+        for (; from_ > 0; step_ *= 2) {                                                               \
+            size_t i = from_ - 1;                                                                     \
+            if (before)                                                                               \
+                break;                                                                                \
+            to_ = i;                                                                                  \
+            from_ = from_ > step_ ? from_ - step_ : 0;                                                \
+        }                                                                                             \
+        for (; to_ < count_; step_ *= 2) {                                                            \
+            size_t i = to_;                                                                           \
+            if (!(before))                                                                            \
+                break;                                                                                \
+            from_ = i + 1;                                                                            \
+            to_ = count_ - i > step_ ? i + step_ : count_;                                            \
+        }                                                                                             \
+        COUNT_BEFORE_BETWEEN(from_, to_, i, before);                                                  \
+    })
+
+/* Items before LOW come before the place, and those from HIGH on do not. */
+#define COUNT_BEFORE_BETWEEN(low, high, i, before) \
+    ({                                             \
+        size_t low_ = (low), high_ = (high);       \
+        while (low_ < high_) {                     \
+            size_t i = low_ + (high_ - low_) / 2;  \
+            if (before)                            \
+                low_ = i + 1;                      \
+            else                                   \
+                high_ = i;                         \
+        }                                          \
+        low_;                                      \
     })
 
 #endif

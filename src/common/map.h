@@ -202,4 +202,20 @@ static inline const char *interned(const struct interner *interner, uint32_t num
     return interner_at(interner, number)->text;
 }
 
+/* MAP leads from a key to index + 1 in ARRAY. Returns the item of KEY; NULL: there is none. */
+#define FIND_ITEM(array, map, key)                                            \
+    ({                                                                        \
+        const uint64_t *index_ = map_get((map), (key));                       \
+        index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
+/* Returns the item of KEY, which is added, all zero, if it is new. NULL: no memory. */
+#define PUT_ITEM(array, map, key)                                             \
+    ({                                                                        \
+        uint64_t *index_ = map_put((map), (key), NULL);                       \
+        if (index_ && *index_ == 0 && array_push(array))                      \
+            *index_ = (array)->count;                                         \
+        index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
 #endif

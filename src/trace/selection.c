@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 #define ID_SET_BLOCK 1024u /* ids */
 

@@ -13,13 +13,13 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/memory.h"
 
 static int by_number(const void *left, const void *right)
 {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
+    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 #define LISTED 4 /* numbers, or stretches of them */
@@ -263,15 +263,10 @@ int windows_clip(struct windows *windows, const struct windows *times, int64_t s
     return status < 0 ? status : windows_finish(windows);
 }
 
-static int ends_by(const void *item, const void *time)
-{
-    return ((const struct window *)item)->end <= *(const int64_t *)time ? -1 : 1;
-}
-
 const struct window *windows_next(const struct windows *windows, int64_t time)
 {
     const struct window *items = windows->items.items;
-    size_t index = array_before(items, windows->items.count, sizeof(*items), &time, ends_by);
+    size_t index = COUNT_BEFORE(windows->items.count, i, items[i].end <= time);
     return index < windows->items.count ? &items[index] : NULL;
 }
 

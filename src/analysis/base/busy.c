@@ -4,7 +4,8 @@
  */
 #include "analysis/base/busy.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
 ORDER_BY(by_start, struct busy_interval, start)

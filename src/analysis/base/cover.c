@@ -6,7 +6,7 @@
  */
 #include "analysis/base/cover.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 
 #include <stdbool.h>

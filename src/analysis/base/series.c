@@ -6,7 +6,7 @@
  */
 #include "analysis/base/series.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 #include <math.h>
 #include <stdlib.h>

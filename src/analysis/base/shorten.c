@@ -4,7 +4,7 @@
  */
 #include "analysis/base/shorten.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 #include <stdlib.h>
 #include <string.h>

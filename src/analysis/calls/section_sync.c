@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
 

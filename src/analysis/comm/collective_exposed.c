@@ -4,7 +4,7 @@
  */
 #include "analysis/comm/collective_exposed.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/comm/collective.h"
 #include "analysis/gpu/temporal.h"

@@ -5,7 +5,6 @@
 #include "analysis/comm/collective_groups.h"
 
 #include "common/array.h"
-#include "common/lookup.h"
 #include "analysis/comm/collective_words.h"
 
 void collective_add_kernel(struct collective *call, const struct collective *kernel)

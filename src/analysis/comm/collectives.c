@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "common/file_vector.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/memory.h"
 #include "analysis/comm/collective_exposed.h"
 #include "analysis/comm/collective_groups.h"

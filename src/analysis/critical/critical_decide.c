@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/engine/timeline.h"
 #include "analysis/engine/trace.h"

@@ -4,7 +4,8 @@
  */
 #include "analysis/critical/critical_path.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/trace.h"
 

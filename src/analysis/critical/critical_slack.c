@@ -4,7 +4,7 @@
  */
 #include "analysis/critical/critical_slack.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/engine/timeline.h"

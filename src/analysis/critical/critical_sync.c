@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "common/memory.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVICE };
 

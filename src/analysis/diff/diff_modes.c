@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 /* The least gap between two modes, in deviations of the runs of each. */
 #define MODES_GAP 3

@@ -4,7 +4,7 @@
  */
 #include "analysis/engine/autograd.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {

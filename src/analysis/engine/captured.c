@@ -3,7 +3,8 @@
  */
 #include "analysis/engine/captured.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 #include <stdbool.h>
 #include <string.h>

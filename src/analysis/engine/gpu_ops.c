@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "trace/event_fields.h"
 
 static int by_correlation_and_process(const void *left, const void *right)

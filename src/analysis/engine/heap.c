@@ -4,7 +4,8 @@
  */
 #include "analysis/engine/heap.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
 #include <stdlib.h>

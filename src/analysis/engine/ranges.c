@@ -4,7 +4,8 @@
  */
 #include "analysis/engine/ranges.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 static int by_thread_and_start(const void *a, const void *b)
 {

@@ -8,7 +8,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/threads.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/errors.h"

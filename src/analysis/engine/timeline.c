@@ -3,7 +3,7 @@
  */
 #include "analysis/engine/timeline.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "trace/event_fields.h"
 
 ORDER_BY(by_device_and_time, struct timeline_op, device, start, end, order)

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "analysis/base/table.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 struct trace_process *trace_process_new(struct trace *trace, event_id id)
 {

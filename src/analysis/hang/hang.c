@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 void hangs_init(struct hangs *hangs, const struct interner *strings)
 {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings)
 {

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"

@@ -4,7 +4,8 @@
  */
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_stacks.h"
 #include "analysis/gpu/gpu_idle.h"

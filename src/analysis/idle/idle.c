@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace.h"
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 

@@ -3,7 +3,7 @@
  */
 #include "analysis/idle/stalls.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 ORDER_BY(by_start, struct stall_call, start, thread)
 

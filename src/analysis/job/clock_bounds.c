@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 #define SLACK_NS 1.0   /* times are whole ns */
 #define DRIFT_STEPS 40 /* of the search for the drift: to CLOCK_DRIFT_MOST * 0.618^40, 10^-11 */

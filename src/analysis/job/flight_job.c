@@ -10,7 +10,8 @@
 #include "analysis/base/options.h"
 #include "analysis/engine/trace_reader.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/sources.h"
 #include "trace/fields_receiver.h"
 

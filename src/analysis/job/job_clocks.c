@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
 {

@@ -5,7 +5,7 @@
 #include "analysis/job/job_finish.h"
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_clocks_words.h"
 #include "analysis/ranks/rank_times.h"

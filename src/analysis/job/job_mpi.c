@@ -17,7 +17,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/memory.h"
 #include "analysis/job/rank_report.h"
 #include "analysis/job/job_report.h"

@@ -9,7 +9,8 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/memory.h"
 #include "analysis/engine/findings.h"
 #include "analysis/ranks/ranks_of_trace.h"

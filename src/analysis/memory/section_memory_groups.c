@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/engine/heap.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"

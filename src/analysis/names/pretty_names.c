@@ -10,7 +10,8 @@
 
 #include "analysis/names/pretty_name.h"
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 /* How much of a name is written. It rises in each round in which the name coincides with another one. */
 enum { LEVEL_PRETTY, LEVEL_OMISSIONS, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };

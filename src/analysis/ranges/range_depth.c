@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/text.h"
 
 #define NO_THREAD UINT32_MAX

@@ -5,7 +5,8 @@
  * captured in. In a trace without ranges of the host, its own rows of spans on the GPU count.
  */
 #include "common/extents.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"

@@ -4,7 +4,7 @@
  */
 #include "analysis/ranks/rank_steps.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 
 void rank_steps_release(struct rank_steps *steps)

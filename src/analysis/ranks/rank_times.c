@@ -3,7 +3,8 @@
  */
 #include "analysis/ranks/rank_times.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/sorter.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/steps/steps.h"

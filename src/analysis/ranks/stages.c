@@ -8,7 +8,8 @@
 
 #include "trace/windows.h"
 #include "analysis/base/cost_sum.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 void stages_release(struct stages *stages)
 {

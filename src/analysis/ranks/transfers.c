@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/comm/collective_words.h"
 #include "analysis/ranks/comm.h"

@@ -9,7 +9,8 @@
  */
 #include "analysis/render/page_charts.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/memory/section_memory.h"

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/engine/section.h"
 
 /* Margins around a finding: at least so long, and a quarter of its length. */
@@ -43,14 +43,9 @@ static void add_to_line(const struct profile *profile, struct profile_line *line
     }
 }
 
-static int by_index(const void *line, const void *wanted)
-{
-    return ORDER(((const struct profile_line *)line)->index, *(const uint32_t *)wanted);
-}
-
 static struct profile_line *find_line(struct profile_line *lines, size_t count, uint32_t index)
 {
-    size_t at = array_before(lines, count, sizeof(*lines), &index, by_index);
+    size_t at = COUNT_BEFORE(count, i, lines[i].index < index);
     return at < count && lines[at].index == index ? &lines[at] : NULL;
 }
 

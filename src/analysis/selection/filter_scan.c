@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/map.h"
 #include "common/text.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/heap.h"

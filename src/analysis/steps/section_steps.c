@@ -1,7 +1,7 @@
 /*
  * The steps of the program, one row for each process that has some; and what differs in the slowest of them.
  */
-#include "common/lookup.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"

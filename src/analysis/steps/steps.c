@@ -3,7 +3,8 @@
  */
 #include "analysis/steps/steps.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/steps/steps_periods.h"
 #include "analysis/steps/steps_ranges.h"

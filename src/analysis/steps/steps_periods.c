@@ -6,7 +6,7 @@
 
 #include "analysis/steps/steps_process.h"
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 #define SEQUENCE_MOST (1u << 20) /* operations that are read */
 #define CANDIDATES 8             /* operations that may begin a period */

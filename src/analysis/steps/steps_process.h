@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/lookup.h"
 #include "common/map.h"
 #include "analysis/base/series.h"
 #include "analysis/engine/trace.h"

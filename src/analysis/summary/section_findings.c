@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/settings.h"
 #include "analysis/engine/findings.h"
 #include "analysis/base/cost_sum.h"

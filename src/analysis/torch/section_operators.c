@@ -6,7 +6,7 @@
  * captured in.
  */
 #include "common/buffer.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"

@@ -7,7 +7,8 @@
 #include <cjson/cJSON.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/sources.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"

@@ -13,7 +13,8 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/memory.h"
 #include "trace/cut.h"
 #include "trace/json/text.h"

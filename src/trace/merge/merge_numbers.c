@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"
 

@@ -9,7 +9,8 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/json/text.h"
 #include "trace/merge/merge_parts.h"
 

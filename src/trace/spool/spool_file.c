@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/memory.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/packing.h"

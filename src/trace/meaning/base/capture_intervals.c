@@ -5,7 +5,8 @@
 #include "trace/meaning/base/capture_intervals.h"
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/piece_writer.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/agent_records.h"
 

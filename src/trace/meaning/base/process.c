@@ -6,7 +6,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged

@@ -10,7 +10,8 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/base/stacks.h"
 
 /* Bytes that all frames may take in the metadata, which readers hold whole. Of stacks beyond there are only the

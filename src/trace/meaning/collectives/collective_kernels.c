@@ -8,7 +8,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/map.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collective_tasks.h"
 #include "trace/meaning/collectives/collectives.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/settings.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"

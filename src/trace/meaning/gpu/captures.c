@@ -10,7 +10,8 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/text.h"
 #include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
@@ -342,8 +343,7 @@ int index_graph_node_stack(struct process *process, const struct event *event)
 
 static uint32_t stack_of(const struct captures *captures, uint64_t node)
 {
-    const struct node_stack wanted = {.node = node};
-    size_t place = array_before(captures->stacks.items, captures->stacks.count, sizeof(wanted), &wanted, by_node);
+    size_t place = COUNT_BEFORE(captures->stacks.count, i, captures->stacks.items[i].node < node);
     bool found = place < captures->stacks.count && captures->stacks.items[place].node == node;
     return found ? captures->stacks.items[place].stack : 0;
 }

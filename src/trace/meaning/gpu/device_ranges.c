@@ -6,7 +6,6 @@
 
 #include "common/array.h"
 #include "common/log.h"
-#include "common/lookup.h"
 #include "common/settings.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/launches/launches.h"
@@ -36,7 +35,7 @@ int stream_markers_list(struct stream_markers *markers)
 static size_t first_from(struct stream_markers *markers, size_t count, const struct stream_marker *wanted,
                          int (*compare)(const void *, const void *))
 {
-    size_t first = array_before(markers->items.items, count, sizeof(*wanted), wanted, compare);
+    size_t first = COUNT_BEFORE(count, i, compare(&markers->items.items[i], wanted) < 0);
     file_vector_found(&markers->items, first);
     return first;
 }

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/map.h"
 #include "common/multiprocessor.h"
 #include "common/settings.h"
 #include "trace/meaning/base/capture_intervals.h"
@@ -335,9 +335,9 @@ const struct cuda_event_record *cuda_events_find(const struct cuda_events *event
     struct cuda_event_record wanted = {
         .event_context = sync->sync.event_context, .event = sync->sync.event, .correlation = sync->correlation};
     const struct cuda_event_record *last = NULL;
-    for (size_t i = array_before(events->items.items, events->items.count, sizeof(wanted), &wanted, order); i > 0;
-         i--) {
-        const struct cuda_event_record *record = &events->items.items[i - 1];
+    const struct cuda_event_record *items = events->items.items;
+    for (size_t before = COUNT_BEFORE(events->items.count, i, order(&items[i], &wanted) < 0); before > 0; before--) {
+        const struct cuda_event_record *record = &items[before - 1];
         if (record->event != wanted.event || record->event_context != wanted.event_context)
             break;
         if (!last)

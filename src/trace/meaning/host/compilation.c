@@ -8,7 +8,6 @@
 
 #include "common/array.h"
 #include "common/log.h"
-#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/capture_intervals.h"
 #include "trace/meaning/base/event_functions.h"

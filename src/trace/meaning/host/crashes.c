@@ -7,7 +7,8 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/event_functions.h"

@@ -6,7 +6,8 @@
 #include "trace/meaning/launches/graphs.h"
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/settings.h"
 #include "trace/meaning/base/process.h"
 
@@ -45,7 +46,7 @@ size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32
 {
     /* How many changes come before those of NODE that are of later calls than CORRELATION. */
     const struct graph_node_change last = {.node = node, .correlation = correlation, .time = UINT64_MAX};
-    size_t index = array_before(nodes->changes.items, nodes->changes.count, sizeof(last), &last, compare_changes);
+    size_t index = COUNT_BEFORE(nodes->changes.count, i, compare_changes(&nodes->changes.items[i], &last) < 0);
     return index > 0 && nodes->changes.items[index - 1].node == node ? index - 1 : SIZE_MAX;
 }
 
@@ -108,7 +109,7 @@ int conditional_launches_order(struct conditional_launches *launches)
 static size_t position(const struct conditional_launches *launches, uint32_t graph, uint32_t correlation)
 {
     const struct conditional_launch wanted = {.graph = graph, .correlation = correlation};
-    return array_before(launches->items.items, launches->items.count, sizeof(wanted), &wanted, compare_launches);
+    return COUNT_BEFORE(launches->items.count, i, compare_launches(&launches->items.items[i], &wanted) < 0);
 }
 
 /* The number of the executable graph that a GPU operation is of; 0: of none. */
@@ -289,8 +290,7 @@ int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
 
 static const struct inner_node *look_up(const struct inner_nodes *inner, uint64_t node)
 {
-    const struct inner_node wanted = {.node = node};
-    size_t place = array_before(inner->items.items, inner->items.count, sizeof(wanted), &wanted, by_node);
+    size_t place = COUNT_BEFORE(inner->items.count, i, inner->items.items[i].node < node);
     bool found = place < inner->items.count && inner->items.items[place].node == node;
     return found ? &inner->items.items[place] : NULL;
 }

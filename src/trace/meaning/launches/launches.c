@@ -12,7 +12,6 @@
 
 #include "common/array.h"
 #include "common/log.h"
-#include "common/lookup.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/cuda_names.h"
 

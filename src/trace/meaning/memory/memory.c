@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/capture_intervals.h"
 #include "trace/meaning/base/event_functions.h"

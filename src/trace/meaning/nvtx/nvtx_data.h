@@ -12,7 +12,6 @@
 #include "common/array.h"
 #include "common/extents.h"
 #include "common/file_vector.h"
-#include "common/lookup.h"
 #include "common/map.h"
 #include "trace/event.h"
 #include "trace/meaning/base/capture_intervals.h"

@@ -4,7 +4,8 @@
 #include "trace/meaning/nvtx/nvtx_projections.h"
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
 static int no_memory(void)

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/nvtx/nvtx_data.h"

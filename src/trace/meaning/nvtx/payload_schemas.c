@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 
 static int no_memory(void)
 {

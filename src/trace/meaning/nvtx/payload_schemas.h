@@ -11,7 +11,6 @@
 
 #include "common/array.h"
 #include "common/file_vector.h"
-#include "common/lookup.h"
 #include "common/map.h"
 #include "common/payload.h"
 #include "common/spool_records.h"

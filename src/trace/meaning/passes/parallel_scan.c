@@ -9,7 +9,7 @@
 
 #include "common/cupti.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/settings.h"
 #include "common/threads.h"
 #include "trace/meaning/base/event_functions.h"

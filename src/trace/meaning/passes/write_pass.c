@@ -3,7 +3,8 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
+#include "common/map.h"
 #include "common/spool_records.h"
 #include "common/threads.h"
 #include "trace/meaning/base/event_functions.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stack_tree.h"
