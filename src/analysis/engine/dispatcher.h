@@ -28,8 +28,8 @@
 
 struct dispatcher_consumer {
     unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
-    /* Takes COUNT events, at least one, which event_after() leads through. The texts they refer to may be looked up, whatever the reader
-     * adds meanwhile. Gives 0, or -1: no memory. */
+    /* Takes COUNT events, at least one; event_after() leads from one to the next. Their texts may be looked up while the
+     * reader adds others. Returns 0, or -1 without memory. */
     int (*take)(void *context, const struct event_fields *event, size_t count);
     void *context;
     const char *what; /* there was no memory for */
