@@ -63,9 +63,11 @@ assert_on_gpu() { # FORM FIRST LAST
         assert_equal "$(jq '[.traceEvents[] | select(.cat == "gpu_user_annotation")] | length' again.json)" $many
         assert_equal "$(jq '."nvtx-gpu" | map(select(.kind != "outside")) | length' report.json)" $many
         # Operations follow one another on the one stream, and all take the same time.
-        jq -e '(.nvtx + ."nvtx-gpu" | map(select(.name == "range 0")) | .[0].gpu_busy_ns / .[1].gpu_ops) as $each
+        # The busy time of the ranges that were opened last is exact, and that of others may be left out.
+        jq -e '(."nvtx-gpu" | map(select(.gpu_busy_ns)) | .[0].gpu_busy_ns / .[0].gpu_ops) as $each
                | (."nvtx-gpu" | map({key: .name, value: (.gpu_ops * $each)}) | from_entries) as $wanted
-               | .nvtx + ."nvtx-gpu" | all(.gpu_busy_ns == $wanted[.name])' report.json >/dev/null
+               | .nvtx + ."nvtx-gpu" | map(select(.gpu_busy_ns != null))
+               | length >= 128 and all(.gpu_busy_ns == $wanted[.name])' report.json >/dev/null
     done
 }
 

@@ -105,13 +105,11 @@ int range_busy_finish(struct range_busy *busy)
     return busy_finish(&busy->busy, add_up, busy);
 }
 
-int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total)
+int range_busy_leave_out(struct range_busy *busy, uint32_t row)
 {
-    struct range_busy_gpu *one = find_gpu(busy, row, gpu);
-    if (!one || make_total(busy, row) < 0)
+    if (make_total(busy, row) < 0)
         return -1;
-    one->sum.total = total;
-    busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : sum_of(busy->totals.items[row], total);
+    busy->totals.items[row] = RANGE_BUSY_UNKNOWN;
     return 0;
 }
 

@@ -83,8 +83,8 @@ void range_busy_release(struct range_busy *busy);
 int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration);
 /* After the last. */
 int range_busy_finish(struct range_busy *busy);
-/* After range_busy_finish(): sets the busy time of a row without operations of its own on a GPU. */
-int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total);
+/* After range_busy_finish(): makes the total of a row RANGE_BUSY_UNKNOWN. */
+int range_busy_leave_out(struct range_busy *busy, uint32_t row);
 
 /* The busy time of ROW on all GPUs in ns, after range_busy_finish(); 0 if nothing was added to it. */
 static inline int64_t range_busy_total(const struct range_busy *busy, size_t row)

@@ -1,29 +1,52 @@
 /*
- * One walk over ranges and operations by thread and call. It adds each operation to all open rows, until that takes too
- * many steps; the spans of all rows are recorded, so that range_depth.h can compute the times then.
+ * One walk over ranges and operations by thread and call adds each operation to the rows that are open. If that would
+ * take too many steps, it is added to those that were opened last, and the others are left out.
  */
 #include "analysis/ranges/range_rows.h"
 
 #include "common/buffer.h"
+#include "common/log.h"
+#include "common/array.h"
+#include "common/map.h"
+#include "common/text.h"
 #include "analysis/base/table.h"
+
+#define CROWDED 128
 
 /* A row with a range that is, or was lately, open on the thread of the walk. */
 struct open_row {
+    int64_t until; /* when its ranges so far end; INT64_MIN: the row was opened again, further behind */
     uint32_t row;
-    size_t span; /* index in depth.spans */
 };
 
 struct gathering {
     const struct range_rows *rows;
-    struct range_busy outside, inside, captured;
-    struct range_depth depth;
-    ARRAY(struct open_row) open;
-    ARRAY(uint32_t) places; /* by row: index + 1 in open */
+    struct range_busy *busy;
+    ARRAY(struct open_row) open; /* in the order in which they were opened */
+    ARRAY(uint32_t) places;      /* by row: index + 1 in open */
+    ARRAY(char) left_out;        /* by row: 1 if it lacks an operation */
+    size_t crowded;              /* at this count, rows that have ended are removed from open */
+    size_t passed;               /* all rows of open before this index have ended or are left out */
     uint32_t thread;
     int64_t latest; /* the last end of its ranges so far */
     uint64_t steps; /* that are left */
-    bool too_deep;
 };
+
+/* Removes rows from FIRST on that have ended by TIME. */
+static void drop_ended(struct gathering *gathering, size_t first, int64_t time)
+{
+    struct open_row *open = gathering->open.items;
+    size_t kept = first;
+    for (size_t i = first; i < gathering->open.count; i++) {
+        uint32_t *place = &gathering->places.items[open[i].row];
+        bool ended = open[i].until < time;
+        if (*place == i + 1)
+            *place = ended ? 0 : (uint32_t)kept + 1;
+        if (!ended)
+            open[kept++] = open[i];
+    }
+    gathering->open.count = kept;
+}
 
 /* Opens RANGE in ROW. Overlapping ranges of a row are one. */
 static int open_row(struct gathering *gathering, uint32_t row, const struct range *range)
@@ -31,27 +54,28 @@ static int open_row(struct gathering *gathering, uint32_t row, const struct rang
     if (range->thread != gathering->thread) {
         for (size_t i = 0; i < gathering->open.count; i++)
             gathering->places.items[gathering->open.items[i].row] = 0;
-        gathering->open.count = 0;
+        gathering->open.count = gathering->passed = 0;
         gathering->thread = range->thread;
         gathering->latest = INT64_MIN;
     }
     gathering->latest = range->end > gathering->latest ? range->end : gathering->latest;
     uint32_t *place = array_at(&gathering->places, row);
-    if (!place)
-        return -1;
-    struct range_depth_span *span =
-        *place ? &gathering->depth.spans.items[gathering->open.items[*place - 1].span] : NULL;
-    if (span && span->last >= range->start) {
-        span->last = range->end > span->last ? range->end : span->last;
+    struct open_row *known = place && *place ? &gathering->open.items[*place - 1] : NULL;
+    if (known && known->until >= range->start) {
+        known->until = range->end > known->until ? range->end : known->until;
         return 0;
     }
-    if (*place == 0) {
-        if (!array_push(&gathering->open))
-            return -1;
-        *place = (uint32_t)gathering->open.count;
+    if (known)
+        known->until = INT64_MIN;
+    if (gathering->open.count >= gathering->crowded) {
+        drop_ended(gathering, 0, range->start);
+        gathering->passed = 0;
+        gathering->crowded = 2 * gathering->open.count > CROWDED ? 2 * gathering->open.count : CROWDED;
     }
-    gathering->open.items[*place - 1] = (struct open_row){row, gathering->depth.spans.count};
-    return range_depth_span(&gathering->depth, row, range);
+    if (!place || !ADD(array_push, &gathering->open, (struct open_row){range->end, row}))
+        return -1;
+    *place = (uint32_t)gathering->open.count;
+    return 0;
 }
 
 static int open_ranges(struct gathering *gathering, struct range_walk *walk, uint32_t thread, int64_t time)
@@ -66,41 +90,24 @@ static int open_ranges(struct gathering *gathering, struct range_walk *walk, uin
     return 0;
 }
 
-/* Adds an operation to all rows that are open. */
+/* Adds an operation to the open rows, the last first, as far as the steps last. */
 static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
-    if (gathering->open.count > gathering->steps) {
-        gathering->too_deep = true;
-        range_busy_release(&gathering->inside);
-        return 0;
-    }
-    gathering->steps -= gathering->open.count;
-    for (size_t i = 0; i < gathering->open.count;) {
-        struct open_row *open = &gathering->open.items[i];
-        if (gathering->depth.spans.items[open->span].last < op->called) {
-            gathering->places.items[open->row] = 0;
-            *open = gathering->open.items[--gathering->open.count];
-            if (i < gathering->open.count)
-                gathering->places.items[open->row] = (uint32_t)i + 1;
-        } else if (range_busy_add(&gathering->inside, open->row, gpu, op->start, op->duration) < 0)
+    const struct open_row *open = gathering->open.items;
+    size_t from = gathering->open.count;
+    for (; from > 0 && gathering->steps > 0; from--)
+        gathering->steps -= open[from - 1].until >= op->called;
+    for (size_t i = gathering->passed; i < from; i++) {
+        char *left_out = array_at(&gathering->left_out, open[i].row);
+        if (!left_out)
             return -1;
-        else
-            i++;
+        *left_out |= open[i].until >= op->called;
     }
-    return 0;
-}
-
-/* Adds an operation to the rows of the ranges that it was captured in. */
-static int add_captured(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
-{
-    const struct range_rows *rows = gathering->rows;
-    const struct captured *captured = &rows->trace->captured;
-    const struct captured_path *path = captured_path(captured, op->captured);
-    for (uint32_t i = 0; i < path->count; i++) {
-        uint32_t row = rows->captured(rows->context, captured->names.items[path->first + i]);
-        if (row == RANGE_ROW_NONE || range_busy_add(&gathering->captured, row, gpu, op->start, op->duration) < 0)
+    gathering->passed = from;
+    drop_ended(gathering, from, op->called);
+    for (size_t i = from; i < gathering->open.count; i++)
+        if (range_busy_add(gathering->busy, open[i].row, gpu, op->start, op->duration) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -113,14 +120,20 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
         return -1;
     bool is_captured = rows->captured && op->captured != 0;
     bool in_none = gathering->thread != op->thread || gathering->latest < op->called, outside = in_none && !is_captured;
-    uint32_t gpu = range_rows_gpu(rows, op);
-    if (is_captured && add_captured(gathering, op, gpu) < 0)
-        return -1;
+    uint32_t gpu = rows->gpu ? rows->gpu(rows->context, op) : rows->trace->streams.items[op->stream].device;
+    /* The rows of the ranges that it was captured in. */
+    const struct captured *captured = &rows->trace->captured;
+    const struct captured_path *path = is_captured ? captured_path(captured, op->captured) : NULL;
+    for (uint32_t i = 0; path && i < path->count; i++) {
+        uint32_t row = rows->captured(rows->context, captured->names.items[path->first + i]);
+        if (row == RANGE_ROW_NONE || range_busy_add(gathering->busy, row, gpu, op->start, op->duration) < 0)
+            return -1;
+    }
     if (rows->operation && rows->operation(rows->context, op, outside) < 0)
         return -1;
     if (outside)
-        return range_busy_add(&gathering->outside, RANGE_ROW_OUTSIDE, gpu, op->start, op->duration);
-    return in_none || gathering->too_deep ? 0 : add_inside(gathering, op, gpu);
+        return range_busy_add(gathering->busy, RANGE_ROW_OUTSIDE, gpu, op->start, op->duration);
+    return in_none ? 0 : add_inside(gathering, op, gpu);
 }
 
 static int add_rest(void *context, struct range_walk *walk)
@@ -128,61 +141,39 @@ static int add_rest(void *context, struct range_walk *walk)
     return open_ranges(context, walk, UINT32_MAX, INT64_MAX);
 }
 
-static int add_all(struct range_busy *busy, struct range_busy *from)
+static int leave_out(const struct gathering *gathering)
 {
-    if (range_busy_finish(from) < 0)
-        return -1;
-    for (size_t i = 0; i < from->gpus.count; i++) {
-        const uint64_t *row_and_gpu = dense_map_row(&from->ids, i);
-        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->gpus.items[i].sum.total) < 0)
+    uint64_t count = 0;
+    for (uint32_t row = 0; row < gathering->left_out.count; row++) {
+        if (!gathering->left_out.items[row])
+            continue;
+        if (range_busy_leave_out(gathering->busy, row) < 0)
             return -1;
+        count++;
     }
+    if (count > 0)
+        warning("the GPU busy time of %s of NVTX ranges is left out: too many ranges are open at once",
+                text_count(count, "row").text);
     return 0;
-}
-
-/* Computes the times of all rows by their spans, after too many rows were open at once. */
-static int measure_depth(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
-{
-    struct sorter_walk walk;
-    const struct launched_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &rows->trace->launched_ops);
-    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
-        const struct cover_operation operation = {.called = op->called,
-                                                  .start = op->start,
-                                                  .end = op->start + op->duration,
-                                                  .thread = op->thread,
-                                                  .gpu = range_rows_gpu(rows, op)};
-        status = ADD(file_vector_push, &depth->operations, operation) ? 0 : -1;
-    }
-    status = sorter_walk_end(&walk) ?: status;
-    return status ?: range_depth_measure(depth, &rows->limit, busy);
 }
 
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
 {
-    struct gathering gathering = {.rows = rows, .steps = rows->limit.all, .thread = UINT32_MAX, .latest = INT64_MIN};
+    struct gathering gathering = {.rows = rows,
+                                  .busy = busy,
+                                  .steps = rows->limit.all,
+                                  .crowded = CROWDED,
+                                  .thread = UINT32_MAX,
+                                  .latest = INT64_MIN};
     const struct trace *trace = rows->trace;
     if (!trace_has_ranges(trace))
         return 0;
-    range_busy_init(&gathering.outside, trace->space);
-    range_busy_init(&gathering.captured, trace->space);
-    range_busy_init(&gathering.inside, trace->space);
-    range_depth_init(&gathering.depth, temporary_directory());
+    range_busy_init(busy, trace->space);
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
-    status = status ?: add_all(busy, &gathering.outside);
-    status = status ?: add_all(busy, &gathering.captured);
-    if (status == 0 && !gathering.too_deep)
-        status = add_all(busy, &gathering.inside);
-    else if (status == 0)
-        status = measure_depth(&gathering.depth, rows, busy);
-    range_busy_release(&gathering.outside);
-    range_busy_release(&gathering.captured);
-    if (!gathering.too_deep)
-        range_busy_release(&gathering.inside);
-    range_depth_release(&gathering.depth);
+    status = status ?: range_busy_finish(busy) ?: leave_out(&gathering);
     array_release(&gathering.open);
     array_release(&gathering.places);
+    array_release(&gathering.left_out);
     return status;
 }
 

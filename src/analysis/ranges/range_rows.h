@@ -3,7 +3,7 @@
  * with how many ranges are open at once.
  *
  * Usually few rows are open, and each GPU operation is added to each of them (busy.h). If that would take too many
- * steps, for example because a program never ends its ranges, range_depth.h computes the times instead.
+ * steps, for example because a program never ends its ranges, only the rows that were opened last are measured.
  */
 #ifndef GPUTRACE_ANALYSIS_RANGES_RANGE_ROWS_H
 #define GPUTRACE_ANALYSIS_RANGES_RANGE_ROWS_H
@@ -15,11 +15,14 @@
 #include "common/map.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/section.h"
-#include "analysis/ranges/range_depth.h"
 
 #define RANGE_ROW_OUTSIDE 0 /* the row of operations in no range */
 #define RANGE_ROW_NONE UINT32_MAX
 
+/* The limit of steps: EACH for every operation and range, and ALL in addition. A step adds an operation to a row. */
+struct range_rows_limit {
+    uint64_t each, all;
+};
 #define RANGE_ROWS_LIMIT ((struct range_rows_limit){64, 1000000})
 
 struct range_rows {
@@ -37,11 +40,6 @@ struct range_rows {
      * operations are never outside. NULL: captures do not count. */
     uint32_t (*captured)(void *context, uint32_t name);
 };
-
-static inline uint32_t range_rows_gpu(const struct range_rows *rows, const struct launched_op *op)
-{
-    return rows->gpu ? rows->gpu(rows->context, op) : rows->trace->streams.items[op->stream].device;
-}
 
 /* The key of a row, or its beginning: the name of its ranges and how they were made, by push and pop or by start and
  * end. Marks have rows, too; so have operations in no range, and operations of graphs that were captured in ranges of
@@ -70,8 +68,8 @@ static inline struct range_kind range_kind_of(const struct range *range)
 struct cell fill_range_form(struct report_row *row, const struct column *column);
 struct cell fill_range_name(struct report_row *row, const struct column *column);
 
-/* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows that would take too many steps are
- * RANGE_BUSY_UNKNOWN, and a warning prints their number. Without trace_has_ranges() BUSY is not changed. Returns 0, or
+/* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows to which an operation was not
+ * added are RANGE_BUSY_UNKNOWN, and a warning prints their number. Without trace_has_ranges() BUSY is not changed. Returns 0, or
  * -1: no memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
