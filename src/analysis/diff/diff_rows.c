@@ -12,7 +12,7 @@
 #include "analysis/report.h"
 #include "analysis/base/table.h"
 #include "analysis/engine/findings.h"
-#include "analysis/engine/comparable.h"
+#include "analysis/engine/section.h"
 #include "analysis/summary/section_findings.h"
 
 struct diff_key {

@@ -118,4 +118,34 @@ int range_walk_ops(const struct ranges *ranges, bool nesting, const struct sorte
                    int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
                    int (*rest)(void *context, struct range_walk *walk), void *context);
 
+/* --- the ranges that were open when GPU operations of a graph were captured: the argument "captured in", a path of
+ * names --- */
+
+struct captured_path {
+    uint32_t text;         /* of trace.strings */
+    uint32_t first, count; /* of `names`; after captured_split() */
+};
+
+/* All zero is empty. */
+struct captured {
+    struct dense_map ids;
+    ARRAY(struct captured_path) paths;
+    ARRAY(uint32_t) names; /* of trace.strings, outermost first, each once in a path */
+};
+
+void captured_release(struct captured *captured);
+
+#define CAPTURED_NO_MEMORY UINT32_MAX
+
+/* Returns the number of a path, from 1 on, or CAPTURED_NO_MEMORY. */
+uint32_t captured_add(struct captured *captured, uint32_t text);
+
+/* Splits all paths into names, which are added to STRINGS, after the last path. Returns 0, or -1: no memory. */
+int captured_split(struct captured *captured, struct interner *strings);
+
+static inline const struct captured_path *captured_path(const struct captured *captured, uint32_t number)
+{
+    return &captured->paths.items[number - 1];
+}
+
 #endif

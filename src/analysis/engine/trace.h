@@ -14,7 +14,6 @@
 #include "common/map.h"
 #include "common/settings.h"
 #include "analysis/base/busy.h"
-#include "analysis/engine/captured.h"
 #include "analysis/engine/errors.h"
 #include "trace/event_fields.h"
 #include "trace/selection.h"
@@ -134,7 +133,7 @@ struct trace {
     struct map stack_of_number;    /* -> index + 1 in frames of the innermost one */
     struct map stack_operators;    /* stack without a line of the program -> text + 1 of the operator that launched; 0:
                                       several did */
-    struct ranges python;          /* functions of Python, if the profiler recorded them (python_stacks.h) */
+    struct ranges python;          /* functions of Python, if the profiler recorded them (trace_stacks.h) */
     struct dense_map python_calls; /* struct python_call -> python_sums: calls and operations with a stack of Python */
     ARRAY(struct python_sum) python_sums;
     struct heap *heap; /* allocated memory; NULL: no section needs it */

@@ -10,6 +10,8 @@
 #include "analysis/base/table.h"
 #include "common/array.h"
 #include "common/map.h"
+#include "common/multiprocessor.h"
+#include "analysis/engine/trace.h"
 
 struct trace_process *trace_process_new(struct trace *trace, event_id id)
 {
@@ -265,4 +267,33 @@ struct cell trace_stream_cell(struct table *table, int64_t device, int64_t strea
     char words[TRACE_STREAM_WORDS];
     trace_stream_words(words, device, stream);
     return *words ? table_text(table, words) : (struct cell){0};
+}
+
+/* --- blocks of a multiprocessor, by common/multiprocessor.h --- */
+
+enum { WARP = 32 };
+
+static uint32_t number(int64_t value)
+{
+    return value <= 0 ? 0 : value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+int64_t device_blocks(const struct trace_device *device, const struct block_shape *shape)
+{
+    const struct multiprocessor known = {
+        .major = device->major > 0 ? number(device->major) : 9,
+        .warp_size = WARP,
+        .warps = number(device->threads) / WARP,
+        .blocks = multiprocessor_most_blocks(device->major, device->minor),
+        .registers = device->registers > 0 ? number(device->registers) : UINT32_MAX,
+        .shared_bytes = device->shared_bytes > 0 ? number(device->shared_bytes) : UINT32_MAX,
+    };
+    return multiprocessor_blocks(&known, number(shape->threads), number(shape->registers), number(shape->shared_bytes));
+}
+
+int64_t device_occupancy(const struct trace_device *device, const struct block_shape *shape)
+{
+    int64_t warps = (shape->threads + WARP - 1) / WARP, all = device->threads / WARP;
+    int64_t blocks = device_blocks(device, shape);
+    return blocks > 0 ? blocks * warps * 100 / all : 0;
 }

@@ -68,4 +68,21 @@ struct cell trace_text_cell(const struct trace *trace, struct table *table, uint
 /* Writes "GPU 0 stream 7", or only the known one of the two, as trace_stream_cell(). */
 void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream);
 
+/* --- how many blocks of a kernel a multiprocessor of a GPU runs at once, by the properties of the GPU in the trace --- */
+
+struct trace_device;
+
+/* Resources of a block. Unknown numbers are 0 or negative. */
+struct block_shape {
+    int64_t threads;
+    int64_t registers; /* of each thread */
+    int64_t shared_bytes;
+};
+
+/* Returns the blocks that run at once; 0 if the GPU's numbers or the threads are unknown, or a block does not fit. */
+int64_t device_blocks(const struct trace_device *device, const struct block_shape *shape);
+
+/* Returns the threads of these blocks in percent of the threads that a multiprocessor can run; 0 as above. */
+int64_t device_occupancy(const struct trace_device *device, const struct block_shape *shape);
+
 #endif

@@ -10,7 +10,6 @@
 #include "analysis/engine/errors.h"
 #include "analysis/engine/heap.h"
 #include "analysis/base/table.h"
-#include "analysis/engine/python_stacks.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_stacks.h"
 #include "common/log.h"

@@ -27,6 +27,10 @@ int trace_add_stack_operator(struct trace *trace, const struct event_fields *eve
 /* The operator that launched with a stack without a line of the program; EVENT_NO_TEXT if none or several did. */
 uint32_t trace_stack_operator(const struct trace *trace, int64_t number);
 
+/* Sets the stacks of launched_ops, and of calls in python_calls, by the ranges of `python`, for trace_finish(). Returns
+ * 0, or -1: no memory, or after error(). */
+int trace_place_python(struct trace *trace);
+
 #define TRACE_STACK_FRAMES 512 /* the tree of a damaged trace may have a cycle */
 /* Copies at most MOST frames of stack NUMBER to FRAMES, innermost first. Returns their number. */
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);

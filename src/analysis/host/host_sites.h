@@ -1,20 +1,84 @@
 /*
- * What threads did at the sites of samples (host_samples.h), in words: the stack shows what was done (host_words.h:
- * "read()", "garbage collection") and for which function of the program. Sites with equal answers are one doing, such
- * as "read() in load_batch (train.c:41)"; lines of a function are not distinguished.
+ * What threads did at the sites of samples (host_samples.h), in words: the stack shows what was done ("read()",
+ * "garbage collection") and for which function of the program. Sites with equal answers are one doing, such as "read()
+ * in load_batch (train.c:41)"; lines of a function are not distinguished.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_SITES_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_SITES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/host/host_words.h"
 
 struct buffer;
 struct trace;
 struct trace_frame;
+
+/* --- what a thread does that is in a function of a library or of the system: it reads, sleeps, waits for a lock,
+ * collects garbage --- */
+
+/* What a thread does. From IO to OFF it is usually off the processor.
+ *      kind      what helps against it: part of a finding's advice */
+#define HOST_KINDS(X)                                                                                                  \
+    X(RUN, "Do it while the GPU is busy: prepare the next work, in another thread or process, before waiting for the " \
+           "last.")                                                                                                    \
+    X(GARBAGE, "Keep the collector out of the loop: gc.freeze() after the setup, gc.disable() in the loop, and "       \
+               "gc.collect() where the GPU has work.")                                                                 \
+    X(MEMORY, "Allocate once and use the memory again; an allocator such as jemalloc or tcmalloc returns less of it.") \
+    X(COMPILE, "Compile before the work that is measured, and keep the compiler's cache.")                             \
+    X(IMPORT, "Load libraries and import modules before the work that is measured.")                                   \
+    X(IO, "Read and write while the GPU is busy: ahead of the need, in other threads or processes, in larger pieces, " \
+          "or from memory.")                                                                                           \
+    X(LOCK, "Hold the lock for a shorter time, or launch without it.")                                                 \
+    X(GIL, "Other Python threads hold the interpreter: move their work to processes, or to code that releases the "    \
+           "GIL.")                                                                                                     \
+    X(WAIT, "Make what is waited for faster, or begin it earlier: more workers, a deeper queue.")                      \
+    X(SLEEP, "Wait for an event instead of sleeping.")                                                                 \
+    X(READY, "More threads want to run than there are processors: use fewer (OMP_NUM_THREADS), or bind them.")         \
+    X(OFF, "Record it with --cpu=switches to see what the thread waited for.")
+
+enum host_kind {
+#define KIND(constant, advice) HOST_##constant,
+    HOST_KINDS(KIND)
+#undef KIND
+        HOST_KIND_COUNT
+};
+extern const char *const host_kind_advice[HOST_KIND_COUNT];
+
+static inline bool host_kind_is_off(enum host_kind kind)
+{
+    return kind >= HOST_IO;
+}
+
+/* Whether its words describe a state of the thread: "waiting for a processor". */
+static inline bool host_kind_is_state(enum host_kind kind)
+{
+    return kind == HOST_GIL || kind == HOST_READY || kind == HOST_OFF;
+}
+
+struct host_pattern {
+    enum host_kind kind;
+    unsigned rank;         /* of several functions of a stack, the one with the highest rank counts */
+    const char *words;     /* for people; NULL: the function's name */
+    const char *functions; /* separated by blanks; a '*' stands for any characters */
+};
+
+#define HOST_FUNCTION 64
+
+/* The name of a function without the prefixes and suffixes of libraries: "__GI___libc_read" is "read". Writes up to
+ * HOST_FUNCTION bytes into TEXT, and returns it. */
+const char *host_function_name(const char *function, char text[HOST_FUNCTION]);
+
+/* The pattern that FUNCTION matches, or NULL. */
+const struct host_pattern *host_pattern_find(const char *function);
+
+/* Whether a library of this path belongs to the system, the interpreter or CUDA, and not to the program. */
+bool host_module_is_system(const char *module);
+
+/* --- sites --- */
 
 struct host_doing {
     uint64_t kind;           /* enum host_kind */

@@ -15,7 +15,7 @@
 #include "analysis/job/job_clocks_words.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/engine/findings.h"
-#include "analysis/engine/comparable.h"
+#include "analysis/engine/section.h"
 #include "analysis/hang/hang_table.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/render/render.h"

@@ -18,7 +18,7 @@
 #include "analysis/job/rank_report.h"
 #include "analysis/job/rank_report_format.h"
 #include "analysis/hang/hang_facts.h"
-#include "analysis/engine/comparable.h"
+#include "analysis/engine/section.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/report.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/base/shorten.h"
+#include "analysis/base/value_text.h"
 
 #define IMPORTANCE_OF_BAR 45 /* less important columns are left out before a bar */
 #define NARROWEST 16         /* no text is cut shorter than this */

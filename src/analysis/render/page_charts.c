@@ -18,7 +18,6 @@
 
 #include <stdlib.h>
 
-#include "analysis/base/levels.h"
 #include "analysis/base/tasks.h"
 #include "analysis/render/profile.h"
 #include "analysis/engine/section.h"

@@ -6,7 +6,7 @@
 #include <cuda_occupancy.h>
 #pragma GCC diagnostic pop
 
-#include "analysis/gpu/occupancy.h"
+#include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace.h"
 
 static unsigned seed;

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/base/levels.h"
+#include "analysis/memory/section_memory.h"
 
 /* The greatest value of all buckets, and the value that was set last. */
 static int64_t greatest(const struct levels *levels)

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "analysis/host/host_words.h"
+#include "analysis/host/host_sites.h"
 
 static const char *name_of(const char *function)
 {

@@ -3,7 +3,7 @@
  */
 #include "tests/unit.h"
 
-#include "analysis/engine/call_kind.h"
+#include "analysis/engine/timeline.h"
 
 UNIT_TEST(calls_of_hip_are_those_of_cuda)
 {
