@@ -16,7 +16,6 @@
 #include "common/threads.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_reader.h"
-#include "analysis/headline.h"
 #include "analysis/selection/filter.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/heap.h"
@@ -25,8 +24,10 @@
 #include "trace/meaning/sources.h"
 #include "trace/held_messages.h"
 #include "analysis/render/render.h"
+#include "analysis/render/render_paragraphs.h"
+#include "analysis/summary/findings_table.h"
+#include "analysis/summary/section_findings.h"
 #include "analysis/engine/section.h"
-#include "analysis/selection/filter_scan.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,       [REPORT_CSV] = &renderer_csv,   [REPORT_JSON] = &renderer_json,
@@ -336,9 +337,18 @@ static int write_report(struct sections *sections, const char *path, struct rend
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     bool headed = render->options->usual || render->options->format == REPORT_HTML;
-    if (headed && section_state(&sections->trace, REPORT_FINDINGS) &&
-        headline_write(render, &sections->trace, path) < 0)
-        return error_no_memory("a report");
+    if (headed && section_state(&sections->trace, REPORT_FINDINGS)) {
+        const struct findings *findings = findings_of(&sections->trace);
+        struct buffer line;
+        buffer_init_memory(&line);
+        status = findings ? findings_headline(&line, findings, path) : -1;
+        if (status == 0)
+            render_line(render, line.data);
+        render->any = true;
+        buffer_release(&line);
+        if (status < 0)
+            return error_no_memory("a report");
+    }
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)
             status = write_section(sections, i, render);

@@ -1,11 +1,52 @@
 /*
- * Finds what decided when each operation started and when each call returned.
+ * Finds what decided when each operation started and when each call returned; before, what streams and calls waited for,
+ * by CUPTI's records of synchronisation: all operations that were launched into a stream before the event was recorded.
+ * Correlation ids lead to the call that recorded it.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H
 
-struct critical_graph;
-struct critical_syncs;
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/file_vector.h"
+#include "common/sorter.h"
+#include "trace/event_fields.h"
+#include "analysis/critical/critical_graph.h"
+#include "analysis/engine/trace.h"
+
+/* A stream was made to wait for what was launched into stream ON before the time MARKED. */
+struct critical_wait {
+    int64_t time;        /* of the call */
+    int64_t marked;      /* FIELD_ABSENT: not known */
+    uint32_t stream, on; /* indices in trace.streams; on: EVENT_NO_TEXT: not known */
+};
+
+/* A call on THREAD waited. */
+struct critical_sync {
+    int64_t time;    /* within the call */
+    int64_t marked;  /* waits for operations launched before this; FIELD_ABSENT: before the call */
+    uint32_t thread; /* index in trace.threads */
+    uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
+    int64_t device;  /* number; FIELD_ABSENT: not known */
+    bool nothing;    /* nothing ran in the stream */
+};
+
+struct critical_syncs {
+    struct sorter marked,
+        records; /* marked: records that name the call that recorded the event; records: all others, later all */
+    FILE_VECTOR(struct critical_wait) waits; /* by stream and time, after critical_syncs_finish() */
+    FILE_VECTOR(struct critical_sync) calls; /* by thread and time */
+};
+
+void critical_syncs_init(struct critical_syncs *syncs, struct sorter_space *space);
+void critical_syncs_release(struct critical_syncs *syncs);
+
+/* Reads slices of the category CUDA_SYNC. Returns 0, or -1: no memory. */
+int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace, const struct event_fields *event);
+
+/* After trace_finish(): finds the calls by trace.calls. Returns 0, or -1: no memory, or after error(). */
+int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace);
 
 /* Sets `decider`, `held`, `edges` of all operations and `waited`, `all` of all calls. Returns 0, or -1: no memory. */
 int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs);

@@ -10,9 +10,11 @@
 
 #include "common/array.h"
 #include "common/file_vector.h"
-#include "analysis/critical/critical_path.h"
-#include "analysis/critical/critical_sync.h"
 #include "analysis/base/series.h"
+#include "analysis/engine/trace.h"
+
+/* Walks over file vectors give pages back after so many items. */
+#define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
 
 #define CRITICAL_NONE UINT32_MAX
 

@@ -16,11 +16,9 @@
  *
  * The slack of what is not on the path is how much longer it may take before the run becomes longer.
  *
- *     critical_sync.h    what streams and calls waited for
  *     critical_graph.h   operations and calls
- *     critical_decide.c  what decided each
- *     critical_walk.c    the path
- *     critical_slack.c   the slack
+ *     critical_decide.h  what streams and calls waited for, and what decided each
+ *     critical_path.c    the path and the slack
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
@@ -31,11 +29,7 @@
 #include "common/map.h"
 #include "common/file_vector.h"
 #include "analysis/base/series.h"
-
-struct trace;
-
-/* Walks over file vectors give pages back after so many items. */
-#define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
+#include "analysis/critical/critical_graph.h"
 
 /*   constant  word for scripts   for people */
 #define CRITICAL_KINDS(X)                             \
@@ -102,5 +96,24 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace);
 int critical_path_add(struct critical_path *path, const struct critical_interval *interval);
 /* The row of KIND and NAME, made if it is new. NULL: no memory. */
 struct critical_row *critical_path_row(struct critical_path *path, enum critical_kind kind, uint32_t name);
+
+/* The end of the path: the operation or call that ended last. */
+struct critical_end {
+    uint32_t op;     /* CRITICAL_NONE: a thread was last */
+    uint32_t thread; /* EVENT_NO_TEXT: neither */
+    int64_t time;
+};
+
+struct critical_end critical_find_end(const struct critical_graph *graph);
+
+/* Adds the intervals of the path to PATH, and marks operations and calls that are on it. Returns 0, or -1: no memory.
+ */
+int critical_walk(struct critical_graph *graph, struct critical_end end, struct critical_path *path);
+
+/* Returns CRITICAL_KERNEL, CRITICAL_COPY or CRITICAL_SET. */
+enum critical_kind critical_kind_of_op(const struct critical_op *op);
+
+/* Sets the slack of all operations and calls; ns. END is the end of the path. Returns 0, or -1: no memory. */
+int critical_slack(struct critical_graph *graph, const struct critical_end *end);
 
 #endif

@@ -6,9 +6,6 @@
 #include "analysis/critical/critical_decide.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/critical/critical_path.h"
-#include "analysis/critical/critical_slack.h"
-#include "analysis/critical/critical_sync.h"
-#include "analysis/critical/critical_walk.h"
 #include "analysis/engine/section.h"
 #include "analysis/steps/steps.h"
 

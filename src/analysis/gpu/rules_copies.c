@@ -73,7 +73,7 @@ static bool is_pageable(struct blocked *blocked, const struct trace *trace, cons
 }
 
 /* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
- * ones to the GPU do not wait; small ones to the host are waits for a result (rules_waits.c) --- */
+ * ones to the GPU do not wait; small ones to the host are waits for a result (rules_launches.c) --- */
 
 static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {

@@ -10,7 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/idle/host_findings.h"
+#include "analysis/idle/idle.h"
 #include "analysis/ranks/slow_links.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/summary/section_findings.h"

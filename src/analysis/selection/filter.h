@@ -2,7 +2,7 @@
  * The filter passes on the events of a trace that struct filter_options selects. It stands between the reader and the
  * dispatcher, so no section knows of it.
  *
- * A filter by time, range, step, rank, process or thread needs a first reading of the trace, the scan (filter_scan.h),
+ * A filter by time, range, step, rank, process or thread needs a first reading of the trace, the scan,
  * which finds where the trace begins, when the ranges were, and which calls began in them. Memory grows with the number
  * of selected ranges, and by a bit or two for each correlation id.
  *
@@ -68,5 +68,19 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
 /* After the last event of the trace PATH: passes on the counters and ranges that were held back. Returns 0, or -1 after
  * error(), which is also the result if the only trace lacks the GPU, stream, process, thread or kernel. */
 int filter_finish(struct filter *filter, const char *path);
+
+/* --- the first reading of a trace, the scan: it finds the windows of a range or step, and the calls that are selected --- */
+
+/* Sets what FIRST must collect during the scan. */
+void filter_scan_want(const struct filter_options *options, struct trace *first);
+
+/* Adds the times of the range or step in OPTIONS to WINDOWS, in order. FIRST is the scanned trace PATH. Returns 0, -1
+ * after error(), or the result of filter_missing() if the trace has no such range or step. */
+int filter_scan_windows(const struct filter_options *options, const struct trace *first, const char *path,
+                        struct filter_missed *missed, struct windows *windows);
+
+/* Sets up the filter by FIRST, the scanned trace PATH, after trace_finish(), and sets the window of the report's trace.
+ * Returns 0, or -1 after error(), which is also the result if nothing of the only trace is selected. */
+int filter_scan_apply(struct filter *filter, const struct trace *first, const char *path);
 
 #endif

@@ -1,13 +1,358 @@
 /*
- * Gathers the steps of all processes, then sums the operations, calls and other host time in them by name.
+ * Finds the steps of all processes by their ranges, and sums the operations, calls and other host time in them by name.
  */
 #include "analysis/steps/steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/steps/steps_periods.h"
-#include "analysis/steps/steps_ranges.h"
+#include "analysis/steps/steps_process.h"
+
+/* --- steps by ranges: one walk sums ranges by thread, depth and name without its number, with the operations launched in
+ * them. For each process the repetition that fits best is chosen, and a second walk adds its steps --- */
+
+/* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
+ * from one to the next may be the step. So is the time from one range of PyTorch's optimizers to the next. */
+enum fitness { FIT_NOT, FIT_PART, FIT_OPTIMIZER, FIT_STEP, FIT_PROFILER_STEP };
+
+/* Ranges of one thread and depth whose names are equal up to a number. */
+struct repetition_key {
+    uint64_t thread, name, depth; /* name: of steps.names */
+};
+
+struct repetition {
+    int64_t count, total, first_start, last_end;
+    int64_t launches;          /* of GPU operations within */
+    int64_t first_op, last_op; /* the first and the last of these operations, counted on the thread */
+    int64_t optimizers;        /* ranges of PyTorch's optimizers within */
+    uint64_t depth;
+    enum fitness fitness;
+    bool overlaps;
+    uint32_t process; /* index + 1 in steps.processes; 0: these ranges are not steps */
+    struct step last; /* of FIT_PART: from the last range to the next; its start is FIELD_ABSENT before the first */
+};
+
+/* A repetition that may be the steps of a process: the best so far. */
+struct candidate {
+    uint32_t number; /* index + 1 in finder.items; 0: there is none */
+    bool optimizes;  /* PyTorch's optimizers ran in the process at least twice */
+    bool launches;   /* some repetition has launches */
+};
+
+struct finder {
+    struct steps *steps;
+    const struct trace *trace;
+    struct dense_map keys; /* struct repetition_key */
+    ARRAY(struct repetition) items;
+    ARRAY(uint32_t) name_of;      /* by number in trace.strings: the number + 1 in steps.names; 0: not read yet */
+    ARRAY(struct candidate) best; /* by process */
+    int64_t ops;                  /* counted so far */
+};
+
+static struct candidate *best_of(struct finder *finder, uint64_t thread)
+{
+    return &finder->best.items[finder->trace->threads.items[thread].process];
+}
+
+/* The length of NAME without "#7", " 7", "_7", "-7", ":7", "[7]" or "7" at its end. */
+static size_t stem_length(const char *name)
+{
+    size_t length = strlen(name), stem = length;
+    if (stem > 0 && (name[stem - 1] == ']' || name[stem - 1] == ')'))
+        stem--;
+    size_t digits_end = stem;
+    while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
+        stem--;
+    if (stem == digits_end)
+        return length;
+    if (stem > 0 && strchr("#_-:[( ", name[stem - 1]))
+        stem--;
+    return stem > 0 ? stem : length;
+}
+
+/* The number that stem_length() leaves out. Returns FIELD_ABSENT if there is none, or if it is too large. */
+static int64_t number_in(const char *name)
+{
+    const char *digits = name + stem_length(name);
+    digits += strcspn(digits, "0123456789");
+    errno = 0;
+    long long number = *digits ? strtoll(digits, NULL, 10) : FIELD_ABSENT;
+    return errno ? FIELD_ABSENT : number;
+}
+
+/* How well ranges of this name fit. Names of PyTorch are known. An operator or a call of a collective operation comes
+ * many times in a step. */
+static enum fitness fitness_by_name(const char *name)
+{
+    static const struct {
+        const char *prefix;
+        enum fitness fitness;
+    } rows[] = {
+        {"ProfilerStep#", FIT_PROFILER_STEP},
+        {"Optimizer.", FIT_OPTIMIZER},
+        {"enumerate(DataLoader)#", FIT_PART},
+        {"nccl:", FIT_NOT},
+        {"gloo:", FIT_NOT},
+        {"mpi:", FIT_NOT},
+        {"ucc:", FIT_NOT},
+        {"c10d::", FIT_NOT},
+        {"autograd::", FIT_NOT},
+        {"torch::autograd::", FIT_NOT},
+        {"aten::", FIT_NOT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return rows[i].fitness;
+    return FIT_STEP;
+}
+
+#define NEVER_A_STEP (UINT32_MAX - 1)
+
+/* Returns a number of steps.names, NEVER_A_STEP or INTERN_NO_MEMORY. */
+static uint32_t stem_of(struct finder *finder, uint32_t name)
+{
+    uint32_t *known = array_at(&finder->name_of, name);
+    if (!known)
+        return INTERN_NO_MEMORY;
+    if (!*known) {
+        const char *text = interned(&finder->trace->strings, name);
+        uint32_t stem =
+            fitness_by_name(text) == FIT_NOT ? NEVER_A_STEP : intern(&finder->steps->names, text, stem_length(text));
+        if (stem == INTERN_NO_MEMORY)
+            return stem;
+        *known = stem + 1;
+    }
+    return *known - 1;
+}
+
+#define DEPTH_MOST 8 /* deeper ranges are ignored */
+
+/* Ranges around the one that the walk opened last. */
+static unsigned depth_of(const struct range_walk *walk, const struct range_open *open)
+{
+    unsigned depth = 0;
+    for (; open->outer && depth <= DEPTH_MOST; open = &walk->open.items[open->outer - 1])
+        depth++;
+    return depth;
+}
+
+/* Whether a range is a call of NCCL or MPI, which is never a step. */
+static bool is_communication(const struct trace *trace, const struct range *range)
+{
+    const char *domain = range->domain == EVENT_NO_TEXT ? "" : interned(&trace->strings, range->domain);
+    return strcmp(domain, "NCCL") == 0 || strcmp(domain, "MPI") == 0;
+}
+
+/* Sets the key of the range that the walk opened last. Returns 0; 1 if it is not a candidate; -1: no memory. */
+static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
+                  struct repetition_key *key)
+{
+    *key = (struct repetition_key){open->range.thread, 0, depth_of(walk, open)};
+    if (key->depth > DEPTH_MOST || open->range.name == EVENT_NO_TEXT || is_communication(finder->trace, &open->range))
+        return 1;
+    key->name = stem_of(finder, open->range.name);
+    return key->name == INTERN_NO_MEMORY ? -1 : key->name == NEVER_A_STEP;
+}
+
+#define NOT_A_CANDIDATE UINT32_MAX
+
+typedef int (*range_visit)(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                           const struct repetition_key *key);
+
+/* Calls VISIT for each range that nests and its key, by thread and start. */
+static int visit_ranges(struct finder *finder, range_visit visit)
+{
+    struct range_walk walk;
+    struct range_open *open;
+    struct repetition_key key;
+    int status = 0;
+    range_walk_begin(&walk, &finder->trace->ranges, true);
+    while (status >= 0 && (open = range_walk_open(&walk, LAUNCHED_NO_THREAD, INT64_MAX))) {
+        status = key_of(finder, &walk, open, &key);
+        open->node = NOT_A_CANDIDATE;
+        status = status ?: visit(finder, &walk, open, &key);
+    }
+    int walked = range_walk_end(&walk);
+    return status < 0 ? status : walked;
+}
+
+/* Counts an operation in all ranges around its launch. */
+static int count_launch(void *context, struct range_walk *walk, const struct launched_op *op)
+{
+    struct finder *finder = context;
+    struct range_open *open;
+    struct repetition_key key;
+    while ((open = range_walk_open(walk, op->thread, op->called))) {
+        int status = key_of(finder, walk, open, &key);
+        open->node = status == 0 ? dense_map_number(&finder->keys, &key, sizeof(key)) : NOT_A_CANDIDATE;
+        if (status < 0)
+            return -1;
+    }
+    finder->ops++;
+    open = op->thread == LAUNCHED_NO_THREAD ? NULL : range_walk_innermost(walk, op->thread, op->called);
+    for (; open; open = open->outer ? &walk->open.items[open->outer - 1] : NULL) {
+        if (open->node >= finder->items.count)
+            continue;
+        struct repetition *repetition = &finder->items.items[open->node];
+        repetition->first_op = repetition->launches++ ? repetition->first_op : finder->ops;
+        repetition->last_op = finder->ops;
+        best_of(finder, op->thread)->launches = true;
+    }
+    return 0;
+}
+
+static int count_range(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                       const struct repetition_key *key)
+{
+    const struct range *range = &open->range;
+    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items);
+    if (!repetition)
+        return -1;
+    open->node = (uint32_t)(repetition - finder->items.items);
+    if (repetition->count == 0) {
+        repetition->first_start = repetition->last_end = range->start;
+        repetition->last.start = FIELD_ABSENT;
+        repetition->fitness = fitness_by_name(interned(&finder->trace->strings, range->name));
+        repetition->depth = key->depth;
+    }
+    repetition->overlaps |= range->start < repetition->last_end;
+    repetition->count++;
+    sum_add(&repetition->total, range->end - range->start);
+    repetition->last_end = range->end;
+    if (repetition->fitness != FIT_OPTIMIZER)
+        return 0;
+    if (repetition->count > 1)
+        best_of(finder, range->thread)->optimizes = true;
+    for (; open; open = open->outer ? &walk->open.items[open->outer - 1] : NULL)
+        if (open->node != NOT_A_CANDIDATE)
+            finder->items.items[open->node].optimizers++;
+    return 0;
+}
+
+/* A repetition that takes less than this share of the time, and launches less than this share of the operations,
+ * between its first and its last range is only a part of a step. */
+#define STEP_SHARE 0.5
+
+static bool is_part(const struct repetition *one, const struct candidate *process)
+{
+    double time = (double)one->last_end - (double)one->first_start, ops = (double)(one->last_op - one->first_op + 1);
+    bool lacks = (process->optimizes && one->optimizers == 0) || (process->launches && one->launches == 0);
+    return lacks || ((double)one->total < STEP_SHARE * time && (double)one->launches < STEP_SHARE * ops);
+}
+
+/* An outer repetition is the step if it launches at least so much of what an inner one launches. */
+#define OUTER_SHARE 0.9
+
+/* Whether A fits better than B. If nothing was launched, the time decides. */
+static bool is_better(const struct repetition *a, const struct repetition *b)
+{
+    bool launches = a->launches > 0 || b->launches > 0;
+    double of_a = (double)(launches ? a->launches : a->total), of_b = (double)(launches ? b->launches : b->total);
+    if (a->fitness != b->fitness)
+        return a->fitness > b->fitness;
+    if (a->depth == b->depth)
+        return of_a != of_b ? of_a > of_b : a->total > b->total;
+    return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
+}
+
+static bool repeats(const struct repetition *repetition)
+{
+    return repetition->count >= STEPS_LEAST || (repetition->count > 1 && repetition->launches > 0) ||
+           repetition->fitness == FIT_PROFILER_STEP;
+}
+
+/* Adds the process whose best repetition is NUMBER. Returns 0, or -1: no memory. */
+static int add_process(struct finder *finder, uint32_t number)
+{
+    const struct repetition_key *key = dense_map_row(&finder->keys, number);
+    struct steps_process *added = steps_process_new(finder->steps, finder->trace->threads.items[key->thread].process);
+    if (!added)
+        return -1;
+    finder->items.items[number].process = (uint32_t)finder->steps->processes.count;
+    added->thread = (uint32_t)key->thread;
+    added->name = (uint32_t)key->name;
+    added->to_next = finder->items.items[number].fitness <= FIT_OPTIMIZER;
+    return 0;
+}
+
+/* Adds the processes without steps whose best repetition fits at least so well. Returns how many are left, or -1: no
+ * memory. */
+static int64_t add_processes(struct finder *finder, enum fitness least)
+{
+    int64_t left = 0;
+    for (size_t i = 0; i < finder->steps->processes.count; i++)
+        finder->best.items[finder->steps->processes.items[i].process].number = 0;
+    for (size_t i = 0; i < finder->best.count; i++) {
+        uint32_t number = finder->best.items[i].number;
+        bool fits = number > 0 && finder->items.items[number - 1].fitness >= least;
+        if (fits && add_process(finder, number - 1) < 0)
+            return -1;
+        left += number > 0 && !fits;
+    }
+    return left;
+}
+
+static int add_step(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                    const struct repetition_key *key)
+{
+    const struct range *range = &open->range;
+    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* it is known */
+    if (repetition->process == 0)
+        return 0;
+    struct steps_process *process = &finder->steps->processes.items[repetition->process - 1];
+    int64_t number = number_in(interned(&finder->trace->strings, range->name));
+    struct step step = {range->start, range->end, range->start, range->end, number, 0, 0}, last = repetition->last;
+    last.end = last.to = range->start;
+    repetition->last = step;
+    return !process->to_next ? steps_add(process, &step) : last.start == FIELD_ABSENT ? 0 : steps_add(process, &last);
+}
+
+static int find_in_ranges(struct finder *finder)
+{
+    struct steps *steps = finder->steps;
+    while (finder->best.count < finder->trace->processes.count)
+        if (!array_push(&finder->best))
+            return -1;
+    int status = visit_ranges(finder, count_range);
+    status =
+        status
+            ?: range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
+    if (status != 0)
+        return status;
+    /* Finds the best repetition of each process. */
+    for (size_t i = 0; i < finder->items.count; i++) {
+        const struct repetition_key *key = dense_map_row(&finder->keys, i);
+        struct candidate *best = best_of(finder, key->thread);
+        struct repetition *one = &finder->items.items[i];
+        if (one->fitness == FIT_STEP && is_part(one, best))
+            one->fitness = FIT_PART;
+        if (!one->overlaps && repeats(one) &&
+            (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
+            best->number = (uint32_t)i + 1;
+    }
+    int64_t left = add_processes(finder, FIT_OPTIMIZER);
+    if (left > 0) {
+        status = steps_find_periods(steps, finder->trace, &finder->trace->launched_ops);
+        left = status == 0 ? add_processes(finder, FIT_PART) : status;
+    }
+    return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, add_step) : 0;
+}
+
+/* Adds the processes that have such steps. Returns 0, or -1: no memory, or after error(). */
+static int find_ranges(struct steps *steps, const struct trace *trace)
+{
+    struct finder finder = {.steps = steps, .trace = trace};
+    int status = find_in_ranges(&finder);
+    dense_map_release(&finder.keys);
+    array_release(&finder.items);
+    array_release(&finder.name_of);
+    array_release(&finder.best);
+    return status;
+}
 
 /* --- what is in the steps --- */
 
@@ -113,7 +458,7 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
 
 int steps_gather(struct steps *steps, const struct trace *trace)
 {
-    int status = steps_find_ranges(steps, trace);
+    int status = find_ranges(steps, trace);
     if (status < 0 || trace->ranges.count > 0)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
     struct sorter launched; /* the trace has launched_ops only if it has ranges */

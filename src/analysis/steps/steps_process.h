@@ -1,5 +1,6 @@
 /*
- * The steps of the processes of a trace, as steps.h finds them.
+ * The steps of the processes of a trace, as steps.h finds them; and steps that are found by the sequence of GPU operations
+ * that a thread launches: the longest periods that repeat regularly.
  */
 #ifndef GPUTRACE_ANALYSIS_STEPS_STEPS_PROCESS_H
 #define GPUTRACE_ANALYSIS_STEPS_STEPS_PROCESS_H
@@ -82,5 +83,9 @@ static inline int steps_add(struct steps_process *process, const struct step *on
     step.number = one->number != FIELD_ABSENT ? one->number : (int64_t)process->items.count + 1;
     return ADD(array_push, &process->items, step) ? series_add(&process->times, one->end - one->start) : -1;
 }
+
+/* Adds periods of processes that have no steps yet. LAUNCHED is sorted by thread and call. Returns 0, or -1: no memory,
+ * or after error(). */
+int steps_find_periods(struct steps *steps, const struct trace *trace, const struct sorter *launched);
 
 #endif

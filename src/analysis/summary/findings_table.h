@@ -10,6 +10,7 @@
 #include "analysis/engine/findings.h"
 #include "analysis/engine/section.h"
 
+struct buffer;
 struct idle;
 
 #define FINDINGS_COLUMNS 17
@@ -32,5 +33,9 @@ struct called {
 /* Sets the text in place of rows for a trace without findings: how busy the GPU is that works most, and why it was idle
  * for longest (IDLE); if nothing ran on a GPU, in which calls threads were for longest. */
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
+
+/* Writes the first line of a report to LINE, with a NUL: what ran, on what, how long, how it ended, and how busy the GPUs
+ * were. FINDINGS are those of the file at PATH. Returns 0, or -1: no memory. */
+int findings_headline(struct buffer *line, const struct findings *findings, const char *path);
 
 #endif

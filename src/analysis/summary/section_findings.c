@@ -14,7 +14,7 @@
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/engine/section.h"
-#include "analysis/steps/rules_warm_up.h"
+#include "analysis/steps/rules_steps.h"
 #include "analysis/summary/findings_table.h"
 
 struct judgement {

@@ -1,8 +1,8 @@
 /*
  * The warm-up of a program, and the window of usual steps after it, which other rules are about.
  */
-#ifndef GPUTRACE_ANALYSIS_STEPS_RULES_WARM_UP_H
-#define GPUTRACE_ANALYSIS_STEPS_RULES_WARM_UP_H
+#ifndef GPUTRACE_ANALYSIS_STEPS_RULES_STEPS_H
+#define GPUTRACE_ANALYSIS_STEPS_RULES_STEPS_H
 
 struct findings;
 

@@ -2,7 +2,6 @@
  * A period begins with each launch of one kernel, the anchor: the rarest kernels are tried in turn. The usual period is
  * the hash of names that more than half of the periods have.
  */
-#include "analysis/steps/steps_periods.h"
 
 #include "analysis/steps/steps_process.h"
 
