@@ -10,10 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "trace/kernel_numbers.h"
 #include "trace/names.h"
 #include "trace/tracks.h"
-#include "trace/word_set.h"
 
 /*
  * Categories of events. Kineto alone writes CPU_OP to TRACE_SPAN. CPU_SAMPLE is an instant on the row of its thread,
@@ -86,6 +84,12 @@ static inline bool category_is_program(enum category category, bool instant)
     return instant ? category_in(category, CATEGORIES_INSTANT) : !category_in(category, CATEGORIES_RECORDING);
 }
 
+/* A word of a table. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
 /* Of CATEGORY_OTHER it is empty. */
 extern const struct word category_words[CATEGORY_COUNT];
 
@@ -96,6 +100,15 @@ enum category category_find(const char *text, size_t length);
 /* The category of an event of CATEGORY and this name: PyTorch before 1.13 gave ranges of the profiler the category of
  * operators, and what its allocator did none. */
 enum category category_by_name(enum category category, char phase, const char *name, size_t length);
+
+/*
+ * Numbers in CUPTI's record of a kernel that need no more than to be passed on. Each row makes the member of the
+ * decoded record, the argument in every format, the column of a database and the field that the report may look at.
+ *
+ *      argument, its name in the file, and the field of struct event_fields; the member, and that of CUPTI's record
+ */
+#define KERNEL_NUMBERS(X) \
+    X(REGISTERS, "registers per thread", NUMBER, of.kernel.registers, ARGS_KERNEL, registers, registersPerThread)
 
 /*
  * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the

@@ -59,15 +59,6 @@ static struct event_batch *make_batch(void)
     return batch;
 }
 
-static void clear(struct event_batch *batch)
-{
-    batch->count = batch->used = batch->categories = 0;
-    batch->begins_piece = false;
-    batch->numbers.count = batch->records.length = 0;
-    if (batch->records.failure || batch->records.capacity > RECORD_BYTES_MOST)
-        buffer_release(&batch->records);
-}
-
 struct event_batch *event_batches_take(struct event_batches *batches)
 {
     pthread_mutex_lock(&batches->lock);
@@ -80,7 +71,11 @@ struct event_batch *event_batches_take(struct event_batches *batches)
     batch = batch ?: make_batch();
     if (!batch)
         return NULL;
-    clear(batch);
+    batch->count = batch->used = batch->categories = 0;
+    batch->begins_piece = false;
+    batch->numbers.count = batch->records.length = 0;
+    if (batch->records.failure || batch->records.capacity > RECORD_BYTES_MOST)
+        buffer_release(&batch->records);
     pthread_mutex_lock(&batches->lock);
     batch->before = NULL;
     batch->after = batches->lent;

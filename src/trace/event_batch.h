@@ -18,11 +18,23 @@
 #define EVENT_BATCH_MOST 4096u
 #define EVENT_BATCH_BYTES (EVENT_BATCH_MOST * (size_t)192)
 
+/* What stands beside the events of a batch: records, one after another, that hold the texts and metadata of the piece.
+ * Texts are numbered in the order in which they are first used. */
+enum record_kind {
+    RECORD_TEXT,     /* bytes of valid UTF-8 */
+    RECORD_METADATA, /* a key, NUL, a JSON value */
+};
+
+/* The head of each record; nothing is aligned. */
+struct record {
+    uint32_t kind, size; /* bytes that follow */
+};
+
 struct event_batch {
     size_t count;
     unsigned categories;     /* CATEGORY_BIT() of those that are among its events */
     bool begins_piece;       /* texts are numbered from 0 again */
-    struct buffer records;   /* in memory: texts that the piece has first here, and metadata (trace/piece_records.h) */
+    struct buffer records;   /* in memory: records of texts that the piece has first here, and of metadata */
     ARRAY(uint32_t) numbers; /* in the trace's strings of the texts so far; empty: the events have these numbers */
     struct event_batch *before, *after; /* of the pool's that are lent, or free */
     size_t used;                        /* of the bytes: event_after() leads from an event to the next */

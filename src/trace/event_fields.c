@@ -4,11 +4,12 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "trace/word_set.h"
+#include "trace/json/text.h"
 
 const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #define KEY(name, text)
@@ -18,8 +19,6 @@ const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #undef KEY
 #undef FIELD
 };
-
-static struct word_set kept;
 
 struct event_layout event_layouts[CATEGORY_COUNT];
 
@@ -32,26 +31,6 @@ static struct text_fields {
 static void *field_of(struct event_fields *event, const struct arg_field *field)
 {
     return (char *)event + field->offset;
-}
-
-static void clear_field(struct event_fields *event, const struct arg_field *field)
-{
-    static const int64_t absent[3] = {FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT};
-    static const uint32_t no_text = EVENT_NO_TEXT;
-    if (field->type == FIELD_TEXT || field->type == FIELD_SHAPES)
-        memcpy(field_of(event, field), &no_text, sizeof(no_text));
-    else
-        memcpy(field_of(event, field), absent, field->type == FIELD_TRIPLE ? sizeof(absent) : sizeof(*absent));
-}
-
-static void add_text_field(struct text_fields *fields, const struct arg_field *field)
-{
-    bool is_text = (field->type == FIELD_TEXT || field->type == FIELD_SHAPES) &&
-                   field->offset != offsetof(struct event_fields, label);
-    for (size_t i = 0; i < fields->count; i++) /* two arguments may be one field */
-        is_text &= fields->offsets[i] != field->offset;
-    if (is_text)
-        fields->offsets[fields->count++] = (uint16_t)field->offset;
 }
 
 static const struct kind {
@@ -97,24 +76,33 @@ static void set_layout(enum category category)
         const struct arg_field *field = &arg_fields[key];
         if (field->type == FIELD_NONE || !category_in(category, categories_of(field)))
             continue;
-        clear_field(&layout->nothing, field);
-        add_text_field(&text_fields[category], field);
+        static const int64_t absent[3] = {FIELD_ABSENT, FIELD_ABSENT, FIELD_ABSENT};
+        static const uint32_t no_text = EVENT_NO_TEXT;
+        if (field->type == FIELD_TEXT || field->type == FIELD_SHAPES)
+            memcpy(field_of(&layout->nothing, field), &no_text, sizeof(no_text));
+        else
+            memcpy(field_of(&layout->nothing, field), absent,
+                   field->type == FIELD_TRIPLE ? sizeof(absent) : sizeof(*absent));
+
+        bool is_text = (field->type == FIELD_TEXT || field->type == FIELD_SHAPES) &&
+                       field->offset != offsetof(struct event_fields, label);
+        for (size_t i = 0; i < text_fields[category].count; i++) /* two arguments may be one field */
+            is_text &= text_fields[category].offsets[i] != field->offset;
+        if (is_text)
+            text_fields[category].offsets[text_fields[category].count++] = (uint16_t)field->offset;
     }
 }
 
 __attribute__((constructor)) static void set_tables(void)
 {
-    for (size_t i = 0; i < ARG_KEY_COUNT; i++)
-        if (arg_fields[i].type != FIELD_NONE)
-            word_set_add(&kept, &arg_words[i], i);
     for (enum category category = 0; category < CATEGORY_COUNT; category++)
         set_layout(category);
 }
 
 const struct arg_field *arg_field_find(const char *name, size_t length, enum category category)
 {
-    unsigned key = word_set_find(&kept, name, length);
-    return key && category_in(category, arg_fields[key].categories) ? &arg_fields[key] : NULL;
+    const struct arg_field *field = &arg_fields[arg_key_find(name, length)];
+    return category_in(category, field->categories) ? field : NULL;
 }
 
 void event_set_category(struct event_fields *event, enum category category)
@@ -215,4 +203,105 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
     if (end > from && *end == '.') /* "17.0" */
         return event_real(strtod(from, &end), otherwise);
     return end > from && *end == '\0' ? event_signed(number, otherwise) : otherwise;
+}
+
+/* --- shapes of inputs --- */
+
+#define DEPTH_MAX 8
+#define DIGITS_MAX 15 /* a double holds any integer of so many */
+
+static inline void put(struct shapes_text *shapes, char c)
+{
+    if (shapes->length < SHAPES_MOST)
+        shapes->text[shapes->length++] = c;
+    else
+        shapes->cut = true;
+}
+
+struct place {
+    const char *text;
+    size_t length, at;
+};
+
+static inline char byte_at(const struct place *place)
+{
+    return place->at < place->length ? place->text[place->at] : '\0';
+}
+
+static inline char pass_blank(struct place *place)
+{
+    char c;
+    while ((c = byte_at(place)) == ' ' || c == '\n' || c == '\r' || c == '\t')
+        place->at++;
+    return c;
+}
+
+/* A number as a double has it. */
+static bool read_real(struct place *place, struct shapes_text *shapes)
+{
+    unsigned surrogates = 0;
+    char number[64], digits[32];
+    const char *start = place->text + place->at;
+    const char *end = json_pass(start, place->text + place->length, &surrogates);
+    size_t length = end ? (size_t)(end - start) : sizeof(number);
+    if (length >= sizeof(number) || (*start != '-' && (*start < '0' || *start > '9')))
+        return false;
+    memcpy(number, start, length);
+    number[length] = '\0';
+    snprintf(digits, sizeof(digits), "%.15g", strtod(number, NULL));
+    for (const char *digit = digits; *digit; digit++)
+        put(shapes, *digit);
+    place->at += length;
+    return true;
+}
+
+static inline bool read_number(struct place *place, struct shapes_text *shapes)
+{
+    size_t first = place->at, from = first + (byte_at(place) == '-'), end = from;
+    while (end < place->length && place->text[end] >= '0' && place->text[end] <= '9')
+        end++;
+    char after = end < place->length ? place->text[end] : '\0';
+    bool leading_zero = end - from > 1 && place->text[from] == '0';
+    if (end == from || end - from > DIGITS_MAX || leading_zero || after == '.' || (after | 0x20) == 'e')
+        return read_real(place, shapes);
+    while (place->at < end)
+        put(shapes, place->text[place->at++]);
+    return true;
+}
+
+static bool read_array(struct place *place, struct shapes_text *shapes, int depth)
+{
+    if (depth == DEPTH_MAX || byte_at(place) != '[')
+        return false;
+    char c = '[';
+    do {
+        put(shapes, c);
+        place->at++;
+        char next = pass_blank(place);
+        if (!(c == '[' && next == ']') &&
+            !(next == '[' ? read_array(place, shapes, depth + 1) : read_number(place, shapes)))
+            return false;
+        c = pass_blank(place);
+    } while (c == ',');
+    if (c != ']')
+        return false;
+    put(shapes, c);
+    place->at++;
+    return true;
+}
+
+size_t shapes_read(const char *text, size_t length, struct shapes_text *shapes)
+{
+    struct place place = {text, length, 0};
+    shapes->length = 0;
+    shapes->cut = false;
+    if (!read_array(&place, shapes, 0))
+        return 0;
+    if (shapes->cut) { /* the text does not end with a part of a number */
+        while (shapes->length > 0 && !strchr("[],", shapes->text[shapes->length - 1]))
+            shapes->length--;
+        memcpy(shapes->text + shapes->length, SHAPES_CUT, strlen(SHAPES_CUT));
+        shapes->length += strlen(SHAPES_CUT);
+    }
+    return place.at;
 }

@@ -99,7 +99,7 @@ struct range_fields {    /* also of an operator */
 struct operator_fields {
     int64_t sequence;
     int64_t forward_thread; /* above 0 if it is of the backward pass */
-    uint32_t shapes;        /* of its inputs, as trace/shapes.h has them */
+    uint32_t shapes;        /* of its inputs, as shapes_read() has them */
 };
 
 struct memory_fields { /* of an allocation or release, PyTorch's too */
@@ -322,5 +322,21 @@ static inline bool event_take_number(const struct arg *arg, int64_t *number)
     default: return false;
     }
 }
+
+/* Shapes of an operator's inputs: PyTorch's argument "Input Dims", an array of arrays of numbers, as one text. It is
+ * the argument's JSON without white space, "[[8,128],[50257,768],[]]"; an input that is a list of tensors is an array
+ * of such arrays. */
+#define SHAPES_MOST 512 /* bytes; a longer text is cut, and ends with SHAPES_CUT */
+#define SHAPES_CUT "…"
+
+struct shapes_text {
+    size_t length;
+    bool cut;
+    char text[SHAPES_MOST + sizeof(SHAPES_CUT)]; /* without a final NUL */
+};
+
+/* Reads the JSON array of arrays and numbers that TEXT begins with. Returns its bytes, or 0: it is something else, or
+ * nested deeper, or does not end. Sets SHAPES, also when 0 is returned. */
+size_t shapes_read(const char *text, size_t length, struct shapes_text *shapes);
 
 #endif

@@ -12,7 +12,6 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "trace/json/parse.h"
-#include "trace/piece_records.h"
 #include "trace/sink.h"
 
 struct fields_sink {
@@ -24,6 +23,7 @@ struct fields_sink {
     struct event_batches own; /* where the receiver has none */
 };
 
+/* A key, NUL, a value of JSON. */
 static int receive_metadata(struct fields_sink *sink, const char *data, size_t size)
 {
     const char *value = data + strlen(data) + 1;
@@ -35,17 +35,6 @@ static int receive_metadata(struct fields_sink *sink, const char *data, size_t s
     return status;
 }
 
-static int receive_record(struct fields_sink *sink, const struct record *record, const char *data)
-{
-    uint32_t *number;
-    if (record->kind == RECORD_METADATA)
-        return receive_metadata(sink, data, record->size);
-    number = array_push(&sink->numbers);
-    if (!number || (*number = intern(sink->parser.strings, data, record->size)) == INTERN_NO_MEMORY)
-        return error_no_memory("the trace's names");
-    return 0;
-}
-
 /* The texts and the metadata of a batch. */
 static int receive_records(struct fields_sink *sink, const struct buffer *records)
 {
@@ -54,20 +43,12 @@ static int receive_records(struct fields_sink *sink, const struct buffer *record
     for (size_t at = 0; status == 0 && at < records->length; at += record.size) {
         memcpy(&record, records->data + at, sizeof(record));
         at += sizeof(record);
-        status = receive_record(sink, &record, records->data + at);
-    }
-    return status;
-}
-
-static int receive_one_by_one(const struct fields_receiver *receiver, struct event_batch *batch)
-{
-    int status = 0;
-    size_t size;
-    event_batch_translate(batch);
-    for (size_t at = 0; at < batch->used && status == 0; at += size) {
-        struct event_fields *event = event_batch_at(batch, at);
-        size = event_size(event); /* the receiver may change it */
-        status = receiver->event(receiver->context, event);
+        const char *data = records->data + at;
+        uint32_t *number = record.kind == RECORD_TEXT ? array_push(&sink->numbers) : NULL;
+        if (record.kind == RECORD_METADATA)
+            status = receive_metadata(sink, data, record.size);
+        else if (!number || (*number = intern(sink->parser.strings, data, record.size)) == INTERN_NO_MEMORY)
+            status = error_no_memory("the trace's names");
     }
     return status;
 }
@@ -86,7 +67,13 @@ static int receive_batch(struct fields_sink *sink, struct event_batch *batch)
     if (count > 0 && receiver->batch)
         return receiver->batch(receiver->context, batch);
     if (count > 0)
-        status = receive_one_by_one(receiver, batch);
+        event_batch_translate(batch);
+    size_t size;
+    for (size_t at = 0; count > 0 && at < batch->used && status == 0; at += size) {
+        struct event_fields *event = event_batch_at(batch, at);
+        size = event_size(event); /* the receiver may change it */
+        status = receiver->event(receiver->context, event);
+    }
     event_batches_give_back(sink->sink.context, batch);
     return status;
 }

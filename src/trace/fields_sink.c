@@ -16,11 +16,102 @@
 #include "trace/event_batch.h"
 #include "trace/json/parse.h"
 #include "trace/json/text.h"
-#include "trace/piece_records.h"
-#include "trace/shapes.h"
 #include "trace/sink.h"
 
 #define PATTERNS 512 /* list N is in N % PATTERNS */
+
+/* --- records of a piece --- */
+
+#define RECORD_NAMES 1024 /* that are known by their address */
+
+/* The texts of a piece. All zero: there are none. */
+struct record_texts {
+    struct interner texts;
+    uint32_t written; /* texts of these that are in the records */
+    struct known_name {
+        const char *text;
+        size_t length;
+        uint32_t number;
+    } names[RECORD_NAMES];
+};
+
+static void record_put(struct buffer *records, enum record_kind kind, const void *data, size_t size)
+{
+    struct record record = {kind, (uint32_t)size};
+    char *at = buffer_reserve(records, sizeof(record) + size);
+    if (!at)
+        return;
+    memcpy(at, &record, sizeof(record));
+    if (size > 0)
+        memcpy(at + sizeof(record), data, size);
+    buffer_advance(records, sizeof(record) + size);
+}
+
+/* As JSON would give it: valid UTF-8, up to its first NUL. */
+static void put_valid_text(struct buffer *records, const char *text, size_t length)
+{
+    struct buffer clean;
+    buffer_init_memory(&clean);
+    length = strnlen(text, length);
+    text = buffer_valid_text(&clean, text, &length);
+    record_put(records, RECORD_TEXT, text, length);
+    records->failure = records->failure ? records->failure : clean.failure;
+    buffer_release(&clean);
+}
+
+static void record_fail(struct buffer *records)
+{
+    records->failure = records->failure ? records->failure : ENOMEM;
+}
+
+/* Puts the texts that are not in RECORDS yet. */
+static void record_texts_write(struct record_texts *texts, struct buffer *records)
+{
+    for (; texts->written < texts->texts.count; texts->written++) {
+        const struct interned *text = interner_at(&texts->texts, texts->written);
+        put_valid_text(records, text->text, text->length);
+    }
+}
+
+/* Returns the number of a text, which is put into RECORDS if it is new; EVENT_NO_TEXT: no memory, as RECORDS then says.
+ */
+static uint32_t record_texts_put(struct record_texts *texts, struct buffer *records, const char *text, size_t length)
+{
+    uint32_t number = intern(&texts->texts, length ? text : "", length);
+    if (number == INTERN_NO_MEMORY) {
+        record_fail(records);
+        return EVENT_NO_TEXT;
+    }
+    record_texts_write(texts, records);
+    return number;
+}
+
+static inline uint32_t record_texts_put_name(struct record_texts *texts, struct buffer *records,
+                                             const struct name *name)
+{
+    if (!name->kept)
+        return record_texts_put(texts, records, name->text, name->length);
+    uintptr_t address = (uintptr_t)name->text;
+    struct known_name *known = &texts->names[(address >> 4 ^ address >> 14) % RECORD_NAMES];
+    if (known->text != name->text || known->length != name->length)
+        *known =
+            (struct known_name){name->text, name->length, record_texts_put(texts, records, name->text, name->length)};
+    return known->number;
+}
+
+/* A key of the trace's object and its value, SIZE bytes of JSON. */
+static void record_put_metadata(struct buffer *records, const char *key, const char *value, size_t size)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, key, strlen(key) + 1);
+    buffer_bytes(&text, value, size);
+    record_put(records, RECORD_METADATA, text.data, text.length);
+    records->failure = records->failure ? records->failure : text.failure;
+    buffer_release(&text);
+}
+
+/* --- the writer --- */
 
 /* An event with the arguments of a list. */
 struct pattern {
@@ -140,7 +231,7 @@ static bool take_text(struct fields_writer *writer, const struct arg *arg, uint3
 
 static bool take_shapes(struct fields_writer *writer, const struct arg *arg, uint32_t *text)
 {
-    struct shapes shapes;
+    struct shapes_text shapes;
     if (arg->type != ARG_TYPE_RAW)
         return arg->type != ARG_TYPE_JSON && arg->type != ARG_TYPE_SIZE3;
     if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
@@ -225,20 +316,6 @@ static const struct pattern *pattern_of(struct fields_writer *writer, const stru
     return pattern;
 }
 
-/* Makes EVENT one of CATEGORY without fields, but for those of a numbered list. */
-static inline void begin_event(struct fields_writer *writer, struct event_fields *event, const struct args *args,
-                               enum category category)
-{
-    const struct pattern *pattern = NULL;
-    for (size_t i = 0; args && i < args->count && !pattern; i++)
-        if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
-            pattern = pattern_of(writer, args->items[i].list, category);
-    if (pattern)
-        event_copy(event, &pattern->event);
-    else
-        event_begin(event, category);
-}
-
 /* --- events --- */
 
 /* As readers of JSON have it: what is later is not a time. */
@@ -262,7 +339,15 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
 static inline void take_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
                               const struct name *name, struct row row, uint64_t time, const struct args *args)
 {
-    begin_event(sink->state, event, args, category);
+    /* It begins without fields, but for those of a numbered list. */
+    const struct pattern *pattern = NULL;
+    for (size_t i = 0; args && i < args->count && !pattern; i++)
+        if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
+            pattern = pattern_of(sink->state, args->items[i].list, category);
+    if (pattern)
+        event_copy(event, &pattern->event);
+    else
+        event_begin(event, category);
     set_event(sink, event, phase, name, row, time);
     if (args)
         take_args(sink->state, args->items, args->count, event);
@@ -314,19 +399,6 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     put_with_id(sink, event, slice->id);
 }
 
-/* A value is an argument of its name. */
-static void take_value(struct fields_writer *writer, const struct counter_value *value, struct event_fields *event)
-{
-    struct arg arg = {.key = arg_key_find(value->name, value->length)};
-    switch (value->kind) {
-    case COUNTER_UNSIGNED: arg.type = ARG_TYPE_U64; break;
-    case COUNTER_SIGNED: arg.type = ARG_TYPE_I64; break;
-    case COUNTER_REAL: arg.type = ARG_TYPE_REAL; break;
-    }
-    arg.u64 = value->u64;
-    take_args(writer, &arg, 1, event);
-}
-
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
     struct event_fields *event = place_of(sink);
@@ -335,8 +407,16 @@ static void write_counter(struct sink *sink, const struct counter *counter)
         return;
     event_begin(event, CATEGORY_OTHER);
     set_event(sink, event, 'C', &counter->name, (struct row){.pid = counter->pid}, counter->time);
-    for (size_t i = 0; i < counter->value_count; i++)
-        take_value(sink->state, &counter->values[i], event);
+    for (size_t i = 0; i < counter->value_count; i++) {
+        const struct counter_value *value = &counter->values[i]; /* an argument of its name */
+        struct arg arg = {.key = arg_key_find(value->name, value->length), .u64 = value->u64};
+        switch (value->kind) {
+        case COUNTER_UNSIGNED: arg.type = ARG_TYPE_U64; break;
+        case COUNTER_SIGNED: arg.type = ARG_TYPE_I64; break;
+        case COUNTER_REAL: arg.type = ARG_TYPE_REAL; break;
+        }
+        take_args(sink->state, &arg, 1, event);
+    }
     if (counter->value_count == 0 && !counter->real)
         event->bytes = event_unsigned(counter->bytes, FIELD_ABSENT);
     put_event(sink);

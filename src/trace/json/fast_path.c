@@ -19,7 +19,6 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/json/text.h"
-#include "trace/shapes.h"
 
 #define REST_BYTES 64 /* at most, of keys and padding that read_rest() adds */
 #define DIGITS_MAX 15 /* a double holds any integer of so many */
@@ -254,7 +253,7 @@ static bool put_text(struct cursor *c, const struct json_text *text, uint32_t *n
 
 static bool take_shapes(struct cursor *c, uint32_t *number)
 {
-    struct shapes shapes;
+    struct shapes_text shapes;
     size_t length = shapes_read(c->at, (size_t)(c->end - c->at), &shapes);
     if (length == 0)
         return pass_value(c);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/kernel_numbers.h"
+#include "trace/event.h"
 
 enum event_type {
     EVENT_TYPE_NONE = 0, /* a record that is known and tells nothing for a trace */

@@ -16,7 +16,7 @@
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx.h"
-#include "trace/shapes.h"
+#include "trace/event_fields.h"
 #include "trace/spool/agent_records.h"
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
@@ -318,7 +318,7 @@ static void put_types(struct buffer *buffer, const struct arg_json *arg)
 
 static void describe_inputs(struct args *args, const struct process *process, const struct nvtx_range *range)
 {
-    struct shapes shapes;
+    struct shapes_text shapes;
     struct event event = agent_read(range->end_record, range->thread);
     struct operator_text both = text_of(process->operators, event.operator.text);
     size_t dimensions = strnlen(both.text, both.length);
