@@ -62,17 +62,6 @@ static int search_folder(const struct search *search, const char *folder, size_t
     return 0;
 }
 
-static int search_list(const struct search *search, const char *list)
-{
-    int result = 0;
-    for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
-        length = strcspn(list, ":;");
-        if (length > 0)
-            result = search_folder(search, list, length, "");
-    }
-    return result;
-}
-
 static int search_toolkit(const struct search *search, const char *home)
 {
     if (!home || !*home)
@@ -85,8 +74,15 @@ int cupti_path_each(const char *preferred, int (*try)(void *context, const char 
 {
     struct search search = {.try = try, .context = context};
     int result = preferred && *preferred ? try(context, preferred) : 0;
-    if (!result)
-        result = search_list(&search, getenv("LD_LIBRARY_PATH"));
+    if (!result) {
+        const char *list = getenv("LD_LIBRARY_PATH");
+        result = 0;
+        for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
+            length = strcspn(list, ":;");
+            if (length > 0)
+                result = search_folder(&search, list, length, "");
+        }
+    }
     const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; !result && i < COUNT(homes); i++)
         result = search_toolkit(&search, homes[i]);

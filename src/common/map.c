@@ -19,11 +19,6 @@ void dense_map_release(struct dense_map *map)
     *map = (struct dense_map){0};
 }
 
-static size_t last_slot(const struct dense_map *map)
-{
-    return (size_t)2 * map->most - 1;
-}
-
 static size_t home_of(const struct dense_map *map, uint32_t number, struct dense_layout layout)
 {
     const uint64_t *key = map->rows + number * layout.row;
@@ -34,7 +29,7 @@ static size_t home_of(const struct dense_map *map, uint32_t number, struct dense
 static size_t slot_of(const struct dense_map *map, size_t home, uint32_t value)
 {
     while (map->slots[home] != value)
-        home = (home + 1) & last_slot(map);
+        home = (home + 1) & ((size_t)2 * map->most - 1);
     return home;
 }
 
@@ -80,7 +75,7 @@ uint32_t dense_map_put(struct dense_map *map, const uint64_t *key, struct dense_
 /* Empties a slot. Those behind it move up where a search from their home would stop at the gap. */
 static void close_gap(struct dense_map *map, size_t gap, struct dense_layout layout)
 {
-    size_t last = last_slot(map);
+    size_t last = (size_t)2 * map->most - 1;
     for (size_t at = (gap + 1) & last; map->slots[at]; at = (at + 1) & last) {
         size_t home = home_of(map, map->slots[at] - 1, layout);
         if (((at - home) & last) < ((at - gap) & last))

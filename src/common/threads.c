@@ -79,14 +79,6 @@ unsigned ordered_loop_workers(unsigned wanted, unsigned most)
     return count < most ? count : most;
 }
 
-static int run_alone(const struct ordered_loop *loop)
-{
-    int result = 0;
-    for (size_t i = 0; i < loop->count && result == 0; i++)
-        result = loop->make(loop->context, i, 0, 0) ?: loop->take(loop->context, i, 0);
-    return result > 0 ? 0 : result;
-}
-
 /* --- with the lock held --- */
 
 static size_t size_of(const struct ordered_run *run, size_t piece)
@@ -134,16 +126,6 @@ static bool begin_piece(struct ordered_run *run, size_t *piece)
     run->held += size_of(run, *piece);
     wake(run);
     return true;
-}
-
-static void end_piece(struct ordered_run *run)
-{
-    unsigned slot = *slot_of(run, run->taken);
-    run->slots[slot].state = SLOT_EMPTY;
-    run->slots[run->free_count++].free = slot;
-    run->held -= size_of(run, run->taken++);
-    run->in_use = false;
-    wake(run);
 }
 
 /* --- threads --- */
@@ -212,8 +194,14 @@ static int run_next(struct ordered_run *run, unsigned *slot)
 {
     int result = 1;
     pthread_mutex_lock(&run->lock);
-    if (run->in_use)
-        end_piece(run);
+    if (run->in_use) { /* the caller is done with the piece before */
+        unsigned before = *slot_of(run, run->taken);
+        run->slots[before].state = SLOT_EMPTY;
+        run->slots[run->free_count++].free = before;
+        run->held -= size_of(run, run->taken++);
+        run->in_use = false;
+        wake(run);
+    }
     while (run->taken == run->begun ? !is_over(run) : run->slots[*slot_of(run, run->taken)].state == SLOT_EMPTY)
         pthread_cond_wait(&run->made, &run->lock);
     if (run->taken < run->begun) {
@@ -231,10 +219,11 @@ int ordered_loop_run(const struct ordered_loop *loop)
     struct ordered_run *run = run_begin(loop);
     unsigned slot;
     int result = 0;
-    if (!run)
-        return run_alone(loop);
-    for (size_t i = 0; result == 0 && (result = run_next(run, &slot)) == 0; i++)
+    for (size_t i = 0; !run && i < loop->count && result == 0; i++)
+        result = loop->make(loop->context, i, 0, 0) ?: loop->take(loop->context, i, 0);
+    for (size_t i = 0; run && result == 0 && (result = run_next(run, &slot)) == 0; i++)
         result = loop->take(loop->context, i, slot);
-    run_end(run);
+    if (run)
+        run_end(run);
     return result > 0 ? 0 : result;
 }

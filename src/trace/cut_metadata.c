@@ -143,17 +143,6 @@ static void put_told(struct json_text told, struct buffer *out)
     }
 }
 
-static void put_rank(const struct only_rank *only, struct buffer *out)
-{
-    buffer_char(out, '{');
-    put_rank_member(out, "rank", only->rank);
-    if (only->world_size > 0)
-        put_rank_member(out, "world_size", only->world_size);
-    if (only->told.at)
-        put_told(only->told, out);
-    buffer_char(out, '}');
-}
-
 static void write_value(struct cut *cut, const char *key, struct buffer *text)
 {
     cut->selection.no_memory |= text->failure != 0;
@@ -172,7 +161,13 @@ static void write_own(struct cut *cut, struct json_text own)
     if (!only.process.at || only.several || cut->has_rank)
         return;
     buffer_init_memory(&text);
-    put_rank(&only, &text);
+    buffer_char(&text, '{');
+    put_rank_member(&text, "rank", only.rank);
+    if (only.world_size > 0)
+        put_rank_member(&text, "world_size", only.world_size);
+    if (only.told.at)
+        put_told(only.told, &text);
+    buffer_char(&text, '}');
     write_value(cut, RANKS_KEY, &text);
 }
 

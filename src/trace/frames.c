@@ -74,13 +74,6 @@ static bool is_installed(const char *path)
     return false;
 }
 
-static enum frame_owner owner_in_python(const char *file)
-{
-    if (!file || is_installed(file))
-        return FRAME_PYTHON_LIBRARY;
-    return *file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
-}
-
 enum frame_owner frame_owner(const struct stack_frame *frame)
 {
     static const char *const cuda[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
@@ -91,8 +84,11 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
         "libgcc_", "libgomp.so", "libomp",  "libiomp",  "libffi", "ld-linux",  "ld-2",
     };
     const char *module = frame_base_name(frame->module);
-    if (is_of_python(frame))
-        return owner_in_python(frame->file);
+    if (is_of_python(frame)) {
+        if (!frame->file || is_installed(frame->file))
+            return FRAME_PYTHON_LIBRARY;
+        return *frame->file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
+    }
     if (STARTS_WITH_ONE_OF(module, cuda) || is_static_runtime(frame))
         return FRAME_CUDA;
     if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))

@@ -200,24 +200,17 @@ void output_open_stream(struct output *output, int (*drain)(void *context, const
     buffer_init(&output->buffer, drain, context);
 }
 
-/* Opens a temporary file beside PATH, where there must be space for the output; else where other temporary files lie.
- */
-static int open_beside(const char *path)
-{
-    char *name = strdup(path), *end = name ? strrchr(name, '/') : NULL;
-    if (end)
-        end[end == name] = '\0';
-    int fd = name ? temporary_file_open(end ? name : ".") : -1;
-    free(name);
-    return fd >= 0 ? fd : temporary_file_open(temporary_directory());
-}
-
 int output_open_part(struct output *part, const struct output *whole)
 {
     *part = (struct output){.fd = -1, .is_part = true, .path = strdup(whole->path)};
     if (!part->path)
         return error_no_memory("a file name");
-    part->fd = open_beside(part->path);
+    char *name = strdup(part->path), *end = name ? strrchr(name, '/') : NULL;
+    if (end)
+        end[end == name] = '\0';
+    int fd = name ? temporary_file_open(end ? name : ".") : -1;
+    free(name);
+    part->fd = fd >= 0 ? fd : temporary_file_open(temporary_directory());
     int result = part->fd >= 0 ? set_up_sink(part, part->path) : error("cannot make a temporary file: %m");
     if (result != 0)
         output_discard(part);

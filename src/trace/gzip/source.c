@@ -74,17 +74,6 @@ static size_t peek_stream(int fd, char *bytes, size_t size)
     return length;
 }
 
-/* Leaves FD's offset as it is. */
-static size_t peek_file(int fd, char *bytes, size_t size)
-{
-    off_t offset = lseek(fd, 0, SEEK_CUR);
-    int copy = offset < 0 ? -1 : dup(fd);
-    size_t length = copy < 0 ? 0 : unpack_first(copy, bytes, size);
-    if (copy >= 0)
-        lseek(fd, offset, SEEK_SET);
-    return length;
-}
-
 /* The FIFO that peek() opened last. If it were opened again it would wait for another writer and have lost its bytes.
  */
 static struct {
@@ -115,10 +104,15 @@ size_t peek(const char *path, char *bytes, size_t size)
     if (fd < 0)
         return 0;
     fstat(fd, &facts);
-    if (S_ISREG(facts.st_mode))
-        length = peek_file(fd, bytes, size);
-    else if (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode))
+    if (S_ISREG(facts.st_mode)) { /* whose offset stays as it is */
+        off_t offset = lseek(fd, 0, SEEK_CUR);
+        int copy = offset < 0 ? -1 : dup(fd);
+        length = copy < 0 ? 0 : unpack_first(copy, bytes, size);
+        if (copy >= 0)
+            lseek(fd, offset, SEEK_SET);
+    } else if (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode)) {
         length = peek_stream(fd, bytes, size);
+    }
     if (!is_stdin && S_ISFIFO(facts.st_mode)) {
         if (kept.fd >= 0)
             close(kept.fd);
@@ -250,17 +244,6 @@ void source_close(struct source *source)
     *source = (struct source){0};
 }
 
-static void note_failure(struct source *source, struct source_failure *failure)
-{
-    int number = errno, code = Z_OK;
-    const char *message = gzerror(source->file, &code);
-    const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL; /* zlib's name of the file */
-    failure->failed = true;
-    failure->cut_off = code == Z_BUF_ERROR;
-    failure->number = code == Z_ERRNO ? number : 0;
-    snprintf(failure->message, sizeof(failure->message), "%s", after ? after + 3 : message);
-}
-
 static void go_on_plainly(struct source *source, struct source_failure *failure)
 {
     off_t offset = (off_t)source->members->next;
@@ -300,8 +283,16 @@ size_t source_read(struct source *source, char *data, size_t size, struct source
         size_t part = size - length < GZIP_READ_MOST ? size - length : GZIP_READ_MOST;
         int got = gzread(source->file, data + length, (unsigned)part);
         length += got > 0 ? (size_t)got : 0;
-        if (got < 0 || (got == 0 && (gzerror(source->file, &code), code == Z_BUF_ERROR)))
-            note_failure(source, failure);
+        if (got < 0 || (got == 0 && (gzerror(source->file, &code), code == Z_BUF_ERROR))) {
+            int number = errno;
+            const char *message = gzerror(source->file, &code);
+            /* A message may begin with zlib's name of the file. */
+            const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL;
+            failure->failed = true;
+            failure->cut_off = code == Z_BUF_ERROR;
+            failure->number = code == Z_ERRNO ? number : 0;
+            snprintf(failure->message, sizeof(failure->message), "%s", after ? after + 3 : message);
+        }
         if (got <= 0)
             break;
     }

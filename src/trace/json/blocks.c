@@ -19,15 +19,6 @@
 /* Piles that one unusual piece made are not kept for the usual ones. */
 #define EVENTS_KEPT 8192
 
-/* All zero is empty. */
-static void batch_release(struct batch *batch)
-{
-    array_release(&batch->events);
-    array_release(&batch->texts);
-    interner_release(&batch->strings);
-    *batch = (struct batch){0};
-}
-
 static void clear(struct batch *batch)
 {
     if (batch->events.capacity > EVENTS_KEPT)
@@ -41,15 +32,6 @@ static void clear(struct batch *batch)
     batch->end = INT64_MIN;
     if (batch->problems.any)
         batch->problems = (struct json_problems){0};
-}
-
-/* Keeps the place of an event's text, if texts are wanted. False: out of memory. */
-static bool keep_text(struct batch *batch, size_t at, size_t size)
-{
-    if (!batch->keeps_texts)
-        return true;
-    batch->events.count = 0;
-    return ADD(array_push, &batch->texts, (struct batch_text){at, size});
 }
 
 /* The element at AT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
@@ -72,8 +54,12 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
     if (result == PARSE_NOT_AN_EVENT || parser->surrogates > 0)
         parser_note_problems(parser, result, &batch->problems,
                              at + (result == PARSE_NOT_AN_EVENT ? parser->error_at : 0), 0);
-    if (result == PARSE_DONE || result == PARSE_FLOW)
-        return keep_text(batch, at, *size);
+    if (result == PARSE_DONE || result == PARSE_FLOW) {
+        if (!batch->keeps_texts)
+            return true;
+        batch->events.count = 0;
+        return ADD(array_push, &batch->texts, (struct batch_text){at, (*size)});
+    }
     return result == PARSE_NOT_AN_EVENT || result == PARSE_NOTHING;
 }
 
@@ -231,7 +217,11 @@ static void blocks_close(struct blocks *blocks)
     for (unsigned i = 0; i < blocks->started; i++)
         pthread_join(blocks->workers[i], NULL);
     for (size_t i = 0; blocks->slots && i < blocks->slot_count; i++) {
-        batch_release(&blocks->slots[i].block.batch);
+        struct batch *batch = &blocks->slots[i].block.batch;
+        array_release(&batch->events);
+        array_release(&batch->texts);
+        interner_release(&batch->strings);
+        *batch = (struct batch){0};
         free(blocks->slots[i].block.text);
     }
     free(blocks->slots);
@@ -274,12 +264,6 @@ void blocks_keep_texts(struct blocks *blocks)
         blocks->slots[i].block.batch.keeps_texts = true;
 }
 
-/* Returns the name of the file for messages. */
-static const char *blocks_path(const struct blocks *blocks)
-{
-    return blocks->source.path;
-}
-
 int blocks_error(const struct blocks *blocks, const struct block *block)
 {
     return source_error(&blocks->source, &block->failure);
@@ -317,7 +301,7 @@ int input_open(struct input *input, const char *path, unsigned workers)
     *input = (struct input){.data = "", .blocks = blocks_open(path, workers)};
     if (!input->blocks)
         return -1;
-    input->path = blocks_path(input->blocks);
+    input->path = input->blocks->source.path;
     return 0;
 }
 

@@ -379,8 +379,11 @@ static void put_gpu_name(struct buffer *out, const char *name, int64_t device, u
     buffer_text(out, at + length);
 }
 
-static void put_place(const struct merge *merge, const struct merge_process *process, struct buffer *out)
+/* "rank 3 (node7): python3", and the number that the process had if it has another one now: "(583)". */
+static void put_name(const struct merge *merge, const struct merge_process *process, uint32_t device,
+                     struct buffer *out)
 {
+    const char *name = process->name ? without_rank(process->name) : "";
     const struct merge_host *host = &merge->hosts.items[process->host];
     if (process->rank != MERGE_NO_RANK && host->named)
         buffer_format(out, "rank %lld (%s): ", (long long)process->rank, host->name);
@@ -388,14 +391,6 @@ static void put_place(const struct merge *merge, const struct merge_process *pro
         buffer_format(out, "rank %lld: ", (long long)process->rank);
     else if (merge->options->count > 1)
         buffer_format(out, "%s: ", host->name);
-}
-
-/* "rank 3 (node7): python3", and the number that the process had if it has another one now: "(583)". */
-static void put_name(const struct merge *merge, const struct merge_process *process, uint32_t device,
-                     struct buffer *out)
-{
-    const char *name = process->name ? without_rank(process->name) : "";
-    put_place(merge, process, out);
     if (process->gpu) {
         put_gpu_name(out, name, process->device, device);
     } else {

@@ -356,19 +356,6 @@ static int keep_texts(struct pftrace_reader *reader)
     return 0;
 }
 
-/* What follows the compressed packet is read next. */
-static void close_compressed(struct pftrace_reader *reader)
-{
-    struct compressed_packet *compressed = &reader->compressed;
-    bool broken = reader->run.broken;
-    compressed->open = false;
-    reader->run = compressed->after;
-    if (compressed->packets.capacity > PACKETS_KEPT)
-        buffer_release(&compressed->packets);
-    if (broken)
-        end_damaged(reader);
-}
-
 /* 1: the field at hand is a packet; 0, or -1 after error(): there is no other. */
 static int next_packet(struct pftrace_reader *reader, struct protobuf_field *packet)
 {
@@ -387,7 +374,14 @@ static int next_packet(struct pftrace_reader *reader, struct protobuf_field *pac
                 buffer_release(&reader->text);
             return 0;
         }
-        close_compressed(reader);
+        struct compressed_packet *compressed = &reader->compressed;
+        bool broken = reader->run.broken;
+        compressed->open = false;
+        reader->run = compressed->after;
+        if (compressed->packets.capacity > PACKETS_KEPT)
+            buffer_release(&compressed->packets);
+        if (broken)
+            end_damaged(reader);
     }
 }
 

@@ -110,18 +110,6 @@ void pftrace_flush(struct sink *sink)
     pending->delay = 0;
 }
 
-static void begin_section(struct sink *sink, uint64_t written)
-{
-    struct pftrace_state *state = sink->state;
-    pftrace_sequences_release(&state->sequences);
-    pftrace_sequences_init(&state->sequences);
-    state->body.length = 0;
-    protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
-    pftrace_plain_packet(sink->buffer, &state->body);
-    state->in_section = true;
-    state->section_start = written;
-}
-
 struct pftrace_state *pftrace_begin_event(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
@@ -129,8 +117,15 @@ struct pftrace_state *pftrace_begin_event(struct sink *sink)
     if (!state)
         return NULL;
     pftrace_flush(sink);
-    if (!state->in_section || written - state->section_start > SECTION_BYTES)
-        begin_section(sink, written);
+    if (!state->in_section || written - state->section_start > SECTION_BYTES) {
+        pftrace_sequences_release(&state->sequences);
+        pftrace_sequences_init(&state->sequences);
+        state->body.length = 0;
+        protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
+        pftrace_plain_packet(sink->buffer, &state->body);
+        state->in_section = true;
+        state->section_start = written;
+    }
     sink->events++;
     return state;
 }

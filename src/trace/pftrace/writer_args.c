@@ -143,19 +143,6 @@ static void put_compute_arg(struct pftrace_put *put, const struct arg *arg)
     protobuf_end(body, begun);
 }
 
-/* Three arguments. */
-static void put_sizes(struct pftrace_put *put, const struct arg *arg)
-{
-    for (int i = 0; i < 3; i++) {
-        char name[32];
-        int length = snprintf(name, sizeof(name), "%s%c", arg->key == ARG_GRID ? PFTRACE_GRID : PFTRACE_BLOCK, 'x' + i);
-        size_t begun = protobuf_begin(put->shared, PB_KERNEL_ARGS);
-        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_NAME_IID, name_iid(put, ARG_OTHER, name, (size_t)length));
-        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_UINT, (uint32_t)arg->size3[i]);
-        protobuf_end(put->shared, begun);
-    }
-}
-
 /* Notes what pftrace_put_figures() and others want to know of an argument that is a number. */
 static void note_number(struct pftrace_put *put, enum arg_key key, uint64_t value)
 {
@@ -180,7 +167,15 @@ static void put_gpu_op_arg(struct pftrace_put *put, const struct arg *arg)
         note_number(put, arg->key, arg->u64);
     if (arg->type == ARG_TYPE_SIZE3) {
         memcpy(arg->key == ARG_GRID ? put->launch.grid : put->launch.block, arg->size3, sizeof(put->launch.grid));
-        put_sizes(put, arg);
+        for (int i = 0; i < 3; i++) {
+            char name[32];
+            int length =
+                snprintf(name, sizeof(name), "%s%c", arg->key == ARG_GRID ? PFTRACE_GRID : PFTRACE_BLOCK, 'x' + i);
+            size_t begun = protobuf_begin(put->shared, PB_KERNEL_ARGS);
+            protobuf_put_u64(put->shared, PB_COMPUTE_ARG_NAME_IID, name_iid(put, ARG_OTHER, name, (size_t)length));
+            protobuf_put_u64(put->shared, PB_COMPUTE_ARG_UINT, (uint32_t)arg->size3[i]);
+            protobuf_end(put->shared, begun);
+        }
     } else {
         put_compute_arg(put, arg);
     }

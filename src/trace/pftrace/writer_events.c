@@ -133,10 +133,13 @@ void pftrace_write_instant(struct sink *sink, const struct slice *instant)
     pftrace_send(sink, put.sequence, pftrace_time(sink, instant->start), PB_PACKET_TRACK_EVENT);
 }
 
-/* Ranges that need not nest: a track for each, which Perfetto draws together with others of its name. */
-static void describe_async(struct sink *sink, const struct async_slice *slice, uint64_t uuid)
+void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct pftrace_state *state = sink->state;
+    struct pftrace_state *state = pftrace_begin_event(sink);
+    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
+    if (!state)
+        return;
+    /* Ranges need not nest: each has a track, which Perfetto draws together with others of its name. */
     state->body.length = 0;
     size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
@@ -144,15 +147,6 @@ static void describe_async(struct sink *sink, const struct async_slice *slice, u
     pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
     protobuf_end(&state->body, descriptor);
     pftrace_plain_packet(sink->buffer, &state->body);
-}
-
-void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
-{
-    struct pftrace_state *state = pftrace_begin_event(sink);
-    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
-    if (!state)
-        return;
-    describe_async(sink, slice, uuid);
     struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
     struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
     if (!put.sequence || !end)
@@ -278,18 +272,6 @@ struct series {
     bool bytes;
 };
 
-/* "counter: value", as one name. */
-static void put_name(struct pftrace_state *state, const struct series *series)
-{
-    state->name.length = 0;
-    buffer_bytes(&state->name, series->counter, series->counter_length);
-    if (series->name) {
-        buffer_text(&state->name, ": ");
-        buffer_bytes(&state->name, series->name, series->name_length);
-    }
-    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
-}
-
 static void describe(struct sink *sink, uint64_t uuid, uint32_t pid, const struct series *series)
 {
     struct pftrace_state *state = sink->state;
@@ -298,7 +280,13 @@ static void describe(struct sink *sink, uint64_t uuid, uint32_t pid, const struc
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(packet, PB_TRACK_UUID, uuid);
     protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(pid, 0));
-    put_name(state, series);
+    state->name.length = 0;
+    buffer_bytes(&state->name, series->counter, series->counter_length);
+    if (series->name) {
+        buffer_text(&state->name, ": ");
+        buffer_bytes(&state->name, series->name, series->name_length);
+    }
+    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
     size_t counter = protobuf_begin(packet, PB_TRACK_COUNTER);
     if (series->bytes)
         protobuf_put_u64(packet, PB_COUNTER_UNIT, PB_COUNTER_UNIT_SIZE_BYTES);

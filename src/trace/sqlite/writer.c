@@ -297,17 +297,6 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
     check(sink, database_end_row(row));
 }
 
-static void set_counter_value(struct database_row *row, const struct counter_value *value)
-{
-    uint8_t column = role_column(row, SQLITE_ROLE_VALUE);
-    if (value->kind == COUNTER_REAL)
-        database_set_real(row, column, value->real);
-    else if (value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX)
-        database_set_real(row, column, (double)value->u64);
-    else
-        database_set_integer(row, column, value->i64);
-}
-
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
     struct counter_value one = {.kind = counter->real ? COUNTER_REAL : COUNTER_UNSIGNED, .u64 = counter->bytes};
@@ -325,7 +314,13 @@ static void write_counter(struct sink *sink, const struct counter *counter)
             database_set_name(row, role_column(row, SQLITE_ROLE_SERIES), value->name, value->length);
         else
             set_word(row, SQLITE_ROLE_SERIES, counter->real ? "value" : "bytes");
-        set_counter_value(row, value);
+        uint8_t column = role_column(row, SQLITE_ROLE_VALUE);
+        if (value->kind == COUNTER_REAL)
+            database_set_real(row, column, value->real);
+        else if (value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX)
+            database_set_real(row, column, (double)value->u64);
+        else
+            database_set_integer(row, column, value->i64);
         check(sink, database_end_row(row));
     }
 }
