@@ -12,7 +12,7 @@
 
 #include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/record_table.h"
+#include "trace/spool/event_record.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 #include "common/log.h"

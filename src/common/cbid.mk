@@ -1,6 +1,6 @@
 # Tables made from NVIDIA's headers: names of API calls by CUPTI's callback ids (`[211] = "cudaLaunchKernel",`) for
-# cuda_names.c, their classes (`[165] = API_QUERY,`) for cupti.c, and names of errors by number
-# (`case 2: return "cudaErrorMemoryAllocation";`) for cuda_names.c.
+# trace/spool/cupti.c, their classes (`[165] = API_QUERY,`) for common/cupti.c, and names of errors by number
+# (`case 2: return "cudaErrorMemoryAllocation";`) for trace/spool/cupti.c.
 # CUPTI's headers lie beside CUDA's (packages, wheels) or below extras (the toolkit's installer).
 
 CUPTI_INCLUDE := $(firstword $(dir $(wildcard $(CUDA_HOME)/extras/CUPTI/include/cupti.h $(CUDA_HOME)/include/cupti.h)))
@@ -22,7 +22,7 @@ endef
 $(eval $(call CBID_RULE,runtime,driver_types.h))
 $(eval $(call CBID_RULE,driver,cuda.h))
 
-GEN_OBJ := src/trace/spool/cuda_names.o src/common/cupti.o
+GEN_OBJ := src/trace/spool/cupti.o src/common/cupti.o
 GEN_TABLES := $(foreach api,runtime driver,$(addprefix $(GEN)/,common/$(api)_cbid.inc common/$(api)_classes.inc \
     trace/spool/$(api)_errors.inc))
 $(addprefix $(B)/obj/,$(GEN_OBJ)): $(GEN_TABLES)

@@ -4,7 +4,7 @@
  *
  * The agent enables kinds by this table (agent/cupti/activity_kinds.c). It asks the CUPTI at hand for the sizes of
  * records and writes them into the spool's header; both processes take the table's size of a kind that has none there.
- * What the tool makes of the records is in trace/spool/record_table.h.
+ * What the tool makes of the records is in trace/spool/event_record.h.
  */
 #ifndef GPUTRACE_COMMON_CUPTI_H
 #define GPUTRACE_COMMON_CUPTI_H

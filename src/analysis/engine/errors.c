@@ -10,7 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/text.h"
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 #include "common/array.h"
 #include "common/map.h"
 

@@ -18,7 +18,7 @@
 #include "analysis/hang/hang_words.h"
 #include "analysis/hang/hang_table.h"
 #include "trace/frames.h"
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 
 /* --- ranks that wait for one another for ever --- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/spool_records.h"
-#include "trace/spool/record_table.h"
+#include "trace/spool/event_record.h"
 
 /* --- the walk --- */
 

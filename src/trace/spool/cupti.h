@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/spool.h"
 #include "trace/spool/event_record.h"
 #include "trace/spool/spool_file.h"
-#include "common/spool.h"
 
 struct cupti_walk {
     const uint8_t *at, *end;
@@ -50,5 +50,33 @@ bool cupti_kind_decoded(uint32_t kind);
 
 /* Fills EVENT from the record at hand. EVENT_TYPE_NONE: a record that tells nothing for a trace. */
 void cupti_decode(struct event *event, const struct cupti_walk *walk);
+
+/* Sorts of GPU work, a bit each. */
+enum launch_sorts {
+    LAUNCH_KERNELS = 1,
+    LAUNCH_COPIES = 2,
+    LAUNCH_SETS = 4,
+    LAUNCH_GRAPHS = 8,
+    LAUNCH_CUDA_EVENTS = 16,
+    LAUNCH_ANYTHING = 31,
+};
+
+/* DOMAIN is of enum event_api_domain. NULL for an id that the headers do not have. */
+const char *api_name(unsigned domain, uint32_t cbid);
+
+/* The sorts of GPU work that a call starts, by its name: enum launch_sorts. */
+unsigned api_sorts(unsigned domain, uint32_t cbid);
+
+/* Ids that have a name are below this. */
+#define API_CBID_LIMIT 4096
+
+/* "cudaErrorMemoryAllocation". NULL: the headers have no error of this number; 0, success, is not an error. */
+const char *runtime_error_name(int64_t number);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY", likewise. */
+const char *driver_error_name(int64_t number);
+
+const char *copy_kind_name(unsigned kind);
+const char *memory_kind_name(unsigned kind);
 
 #endif

@@ -3,7 +3,7 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 #include "trace/spool/event_record.h"
 
 #define RUNTIME(cbid) api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##cbid)

@@ -3,7 +3,7 @@
 #include <cuda.h>
 #include <driver_types.h>
 
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 
 UNIT_TEST(test_runtime_and_driver_have_number_spaces_of_their_own)
 {

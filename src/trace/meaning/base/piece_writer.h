@@ -1,5 +1,5 @@
 /*
- * Who writes events in the third pass (passes.h).
+ * Who writes events in the third pass (passes.h), and places in the ranges of threads.
  *
  * What the conversion and its processes know changes no more by then, but for what one function alone uses; so pieces
  * of the walk can be written by several threads at once.
@@ -7,12 +7,22 @@
 #ifndef GPUTRACE_TRACE_MEANING_BASE_PIECE_WRITER_H
 #define GPUTRACE_TRACE_MEANING_BASE_PIECE_WRITER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/map.h"
-#include "trace/meaning/base/nvtx_places.h"
 #include "trace/meaning/base/process.h"
 #include "trace/sink.h"
+
+/* Where one thread's last searches ended, in some of the tracks: the next begin there. Starts as zeros. */
+struct nvtx_places {
+    struct nvtx_place {
+        uint32_t track; /* index + 1 */
+        uint32_t open;  /* the last that was found: index + 1 of the innermost range that had not ended … */
+        size_t started; /* … of so many that had started … */
+        uint64_t ended; /* … and when the last of those within it had ended; 0: there were none */
+    } of_track[16];
+};
 
 /* One thread's: its sink, and what it remembers while it is at a piece. */
 struct piece_writer {

@@ -1,6 +1,6 @@
 /*
- * What the passes know: of one process, and of all of them. Each topic declares what it keeps of a process in its own
- * header; the driver (passes.c) has these side by side.
+ * What the passes know: of one process, of all of them, and of the run (session.json). Each topic declares what it keeps
+ * of a process in its own header; the driver (passes.c) has these side by side.
  */
 #ifndef GPUTRACE_TRACE_MEANING_BASE_PROCESS_H
 #define GPUTRACE_TRACE_MEANING_BASE_PROCESS_H
@@ -19,10 +19,14 @@
 #include "trace/spool/spool_file.h"
 #include "trace/tracks.h"
 
-struct noting;
-struct session_note;
-struct missed;
+struct conversion;
 struct cpu_scopes;
+struct json_out;
+struct missed;
+struct noting;
+struct piece_writer;
+struct process;
+struct session_note;
 
 /* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
 #define PROCESS_TOPICS(X)                   \
@@ -61,8 +65,6 @@ struct given_name {
 struct process_gpu {
     uint32_t device, pid;
 };
-
-struct conversion;
 
 /* One spool file: one process, or one image of it. */
 struct process {
@@ -176,13 +178,43 @@ void widen_process_time(struct process *process, uint64_t start, uint64_t end);
 /* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */
 bool process_index_span(struct process *process, const struct event *event);
 
-/* crashes.c: how the process ended, if it did; and, within an object, what is known of it if it did not end by exit. */
-const char *process_state(const struct conversion *conversion, const struct process *process);
-struct json_out;
-void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json);
-
 /* The event gives OBJECT a name. Returns 0, or -1 after error(). */
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program);
+
+/*
+ * The functions that the passes call with an event: those that the rows of trace/spool/event_record.h name. Each is in the
+ * file of its topic. They return 0, or -1 after error().
+ */
+
+#define FUNCTIONS(index, resolve, write)                             \
+    int index(struct process *process, const struct event *event);   \
+    int resolve(struct process *process, const struct event *event); \
+    int write(struct piece_writer *out, struct process *process, const struct event *event);
+#define CUPTI_ROW(kind, event, decode, type, last, index, resolve, write, cause) FUNCTIONS(index, resolve, write)
+#define AGENT_ROW(record, event, decode, index, resolve, write) FUNCTIONS(index, resolve, write)
+#define ALSO(...)
+CUPTI_RECORDS(CUPTI_ROW, ALSO)
+AGENT_RECORDS(AGENT_ROW, ALSO)
+#undef ALSO
+#undef AGENT_ROW
+#undef CUPTI_ROW
+#undef FUNCTIONS
+
+/* --- what session.json says of the run --- */
+
+struct session_note {
+    void *json;               /* cJSON, NULL: there is no session.json */
+    int64_t rank, world_size; /* -1: not known, or the program starts several */
+    const char *host;         /* NULL: not known */
+};
+
+void session_note_read(struct session_note *session, const char *directory);
+void session_note_release(struct session_note *session);
+/* The option of this name; NULL, or 0, when it is not known. */
+const char *session_note_text(const struct session_note *session, const char *option);
+uint64_t session_note_number(const struct session_note *session, const char *option);
+/* Its keys, within an object. */
+void session_note_put(const struct session_note *session, struct json_out *json);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Call stacks of one process as they were recorded, and the mappings of its code that their addresses lie in. What is
- * kept points into the spool; names are found elsewhere (frames.h).
+ * kept points into the spool; names are found elsewhere (frames.h). Stacks in the trace are below.
  */
 #ifndef GPUTRACE_TRACE_MEANING_BASE_STACKS_H
 #define GPUTRACE_TRACE_MEANING_BASE_STACKS_H
@@ -13,11 +13,13 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "common/spool_records.h"
+#include "trace/event.h"
 #include "trace/frames.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/event_record.h"
 
-struct json_out;
+struct conversion;
+struct process;
 
 struct recorded_stack {
     const char *words; /* addresses, innermost first, not aligned; NULL: its record was lost */
@@ -82,15 +84,6 @@ int order_call_stacks(struct process *process);
 /* The number of the stack of a call that launched or waited; 0: it has none. */
 uint32_t call_stack(const struct process *process, uint32_t correlation);
 
-/*
- * stack_tree.c: all stacks that events refer to, as the tree of the trace-event format: "stackFrames" are frames by
- * number, each with the number of the frame that called it. A stack has the number of its innermost frame. Frames that
- * are called the same, and below the same, are one, also of several processes.
- */
-
-/* Unwinds the stack of the thread that crashed, as stack CRASH_STACK. Returns 0, or -1 after error(). */
-int unwind_crash(struct conversion *conversion, struct process *process);
-
 /* The number that the trace has for a stack of the process; 0: it is not in the trace. */
 static inline uint32_t stack_in_trace(const struct process *process, uint32_t number)
 {
@@ -98,7 +91,22 @@ static inline uint32_t stack_in_trace(const struct process *process, uint32_t nu
     return stack ? stack->leaf : 0;
 }
 
-/* An object: the frame of a stack below the line of a plugin. */
-void put_frame(const struct stack_frame *frame, struct json_out *json);
+/*
+ * All stacks that events refer to, as the tree of the trace-event format: "stackFrames" are frames by number, each with the
+ * number of the frame that called it. A stack has the number of its innermost frame. Frames that are called the same, and
+ * below the same, are one, also of several processes.
+ */
+
+/* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
+int gather_stacks(struct conversion *conversion);
+/* The key "stackFrames" of the metadata, where there are any. */
+void write_stacks(struct conversion *conversion);
+/* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by; nothing,
+ * where the trace does not have it. */
+void args_stack(struct args *args, const struct process *process, uint32_t number);
+/* The same of the stack that captured what a graph replays. */
+void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number);
+/* Adds the line that is number PLACE of conversion.stacks.places as KEY. */
+void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place);
 
 #endif

@@ -10,10 +10,9 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/collectives/collective_tasks.h"
+#include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/launches/graphs.h"
-#include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
@@ -39,32 +38,6 @@ static struct collective_name look_at_name(struct collective_kernels_found *foun
         known->type = (uint16_t)collective_type_of_kernel(name->text, name->length);
     }
     return *known;
-}
-
-bool collectives_find_capture(const struct process *process, const struct event *event, uint32_t *thread,
-                              uint64_t *time)
-{
-    const struct graph_nodes *nodes = &process->kernel_names->nodes;
-    size_t change = graph_nodes_change(nodes, event->kernel.graph_node, event->correlation);
-    const struct graph_node_change *made = graph_nodes_origin(nodes, change);
-    if (!made)
-        return false;
-    *thread = made->thread;
-    *time = made->time;
-    return true;
-}
-
-size_t collectives_of_function(const struct communication *collectives, enum collective_kernels does, size_t *first,
-                               size_t count)
-{
-    const struct collective_call *calls = collectives->calls.items;
-    size_t from = *first, end = *first + count, found = 0;
-    while (from < end && calls[from].function->kernel != does)
-        from++;
-    while (from + found < end && calls[from + found].function->kernel == does)
-        found++;
-    *first = found > 0 ? from : *first;
-    return found > 0 ? found : count;
 }
 
 /* A node of a graph says the type of the call that was captured. */

@@ -8,7 +8,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/collectives/collective_calls.h"
 #include "trace/meaning/collectives/collectives.h"
 
@@ -39,12 +39,5 @@ int collectives_take(struct communication *collectives, struct collective_kernel
 void collective_kernels_found_release(struct collective_kernels_found *found);
 /* After the last: shares out calls to kernels. Returns 0, or -1 after error(). */
 int collectives_share(struct process *process);
-
-/* When and where the kernel of a node of a graph was captured. False: it is not known. */
-bool collectives_find_capture(const struct process *process, const struct event *event, uint32_t *thread,
-                              uint64_t *time);
-/* Of COUNT calls from *FIRST on, those whose function a kernel that DOES this does; all, if there are none. */
-size_t collectives_of_function(const struct communication *collectives, enum collective_kernels does, size_t *first,
-                               size_t count);
 
 #endif

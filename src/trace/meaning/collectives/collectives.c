@@ -10,6 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/meaning/base/process.h"
+#include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
@@ -257,6 +258,32 @@ size_t collectives_launched(const struct process *process, struct nvtx_places *p
     while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
         next++;
     return next - *first;
+}
+
+bool collectives_find_capture(const struct process *process, const struct event *event, uint32_t *thread,
+                              uint64_t *time)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    size_t change = graph_nodes_change(nodes, event->kernel.graph_node, event->correlation);
+    const struct graph_node_change *made = graph_nodes_origin(nodes, change);
+    if (!made)
+        return false;
+    *thread = made->thread;
+    *time = made->time;
+    return true;
+}
+
+size_t collectives_of_function(const struct communication *collectives, enum collective_kernels does, size_t *first,
+                               size_t count)
+{
+    const struct collective_call *calls = collectives->calls.items;
+    size_t from = *first, end = *first + count, found = 0;
+    while (from < end && calls[from].function->kernel != does)
+        from++;
+    while (from + found < end && calls[from + found].function->kernel == does)
+        found++;
+    *first = found > 0 ? from : *first;
+    return found > 0 ? found : count;
 }
 
 /* --- numbers --- */

@@ -24,11 +24,12 @@
 #include "common/map.h"
 #include "common/text.h"
 #include "trace/event.h"
-#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/collectives/collective_calls.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
 
 struct nvtx_places;
+struct event;
 struct process;
 struct spool_nccl_communicator;
 struct spool_nccl_operation;
@@ -129,6 +130,13 @@ uint32_t collectives_range_at(const struct process *process, struct nvtx_places 
                               uint64_t time);
 /* Where the call that is range NUMBER is in `calls`; SIZE_MAX: it is none. */
 size_t collectives_place_of_range(const struct communication *collectives, uint32_t number);
+
+/* When and where the kernel of a node of a graph was captured. False: it is not known. */
+bool collectives_find_capture(const struct process *process, const struct event *event, uint32_t *thread,
+                              uint64_t *time);
+/* Of COUNT calls from *FIRST on, those whose function a kernel that DOES this does; all, if there are none. */
+size_t collectives_of_function(const struct communication *collectives, enum collective_kernels does, size_t *first,
+                               size_t count);
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
 int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);

@@ -8,7 +8,6 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/session.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 

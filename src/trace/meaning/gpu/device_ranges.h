@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/file_vector.h"
-#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/times.h"
 #include "trace/spool/event_record.h"
 
 struct process;

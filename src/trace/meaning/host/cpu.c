@@ -8,10 +8,8 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/base/session.h"
-#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 
 void cpu_scopes_release(struct cpu_scopes *scopes)

@@ -5,7 +5,7 @@
  *
  * The trace shows those of the program's own threads, while recording was on. Perf events know nothing of captures, so
  * the launcher's file of a process has all of its life. Of a process that has a spool of the library, what happened
- * while that recorded is shown (capture_intervals.h). Of another one, such as a worker that loads data, it is what
+ * while that recorded is shown (times.h). Of another one, such as a worker that loads data, it is what
  * happened while any process of the run recorded.
  */
 #ifndef GPUTRACE_TRACE_MEANING_HOST_CPU_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/times.h"
 #include "trace/meaning/base/process.h"
 
 /* Of a process; of all files but the launcher's it is all zero. */

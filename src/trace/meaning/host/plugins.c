@@ -14,8 +14,8 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/times.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/spool/agent_records.h"
@@ -343,6 +343,40 @@ int gather_plugins(struct conversion *conversion)
 /*
  * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
  */
+
+/* Only what is known. */
+static void put_function(const struct stack_frame *frame, struct json_out *json)
+{
+    if (frame->function)
+        json_put_text(json, "function", frame->function);
+    if (frame->file)
+        json_put_text(json, "file", frame->file);
+    if (frame->line > 0)
+        json_put_u64(json, "line", frame->line);
+}
+
+/* An object: the frame of a stack below the line of a plugin. */
+static void put_frame(const struct stack_frame *frame, struct json_out *json)
+{
+    json_begin_object(json);
+    if (!frame_is_python(frame))
+        json_put_hex(json, "address", frame->address);
+    put_function(frame, json);
+    if (frame->module)
+        json_put_text(json, "module", frame->module);
+    if (frame->module && !frame_is_python(frame))
+        json_put_hex(json, "offset", frame->offset);
+    if (frame->inlined_count > 0) { /* the calls that the compiler put into the frame's function, innermost first */
+        json_key_array(json, "inlined");
+        for (size_t i = 0; i < frame->inlined_count; i++) {
+            json_begin_object(json);
+            put_function(&frame->inlined[i], json);
+            json_end(json);
+        }
+        json_end(json);
+    }
+    json_end(json);
+}
 
 static void put_line(const struct convert_line *line, struct json_out *json)
 {

@@ -14,13 +14,12 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/times.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 
 void allocations_release(struct allocations *allocations)
 {

@@ -14,8 +14,8 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/times.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 
 static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)

@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_clocks.h"
 #include "trace/meaning/nvtx/nvtx_counters.h"

@@ -16,7 +16,7 @@
 #include "trace/meaning/nvtx/nvtx_clocks.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
-#include "trace/meaning/nvtx/payload_json.h"
+#include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/payload_view.h"
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */

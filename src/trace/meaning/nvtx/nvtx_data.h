@@ -14,8 +14,8 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/event.h"
-#include "trace/meaning/base/capture_intervals.h"
-#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/base/times.h"
+#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
 #include "trace/spool/event_record.h"
 

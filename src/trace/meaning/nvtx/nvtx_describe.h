@@ -1,4 +1,4 @@
-/* Names and arguments of NVTX's events, as they are written. */
+/* Names and arguments of NVTX's events, as they are written, and payloads as JSON. */
 #ifndef GPUTRACE_TRACE_MEANING_NVTX_NVTX_DESCRIBE_H
 #define GPUTRACE_TRACE_MEANING_NVTX_NVTX_DESCRIBE_H
 
@@ -12,8 +12,11 @@
 #include "trace/tracks.h"
 
 struct event;
+struct json_out;
 struct nvtx;
 struct nvtx_range;
+struct payload_number;
+struct payload_view;
 struct process;
 
 /* The domain's name. False: it has none. */
@@ -34,5 +37,10 @@ struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *ra
 
 /* The row of a thread for what is not a slice. */
 struct row nvtx_thread_row(struct process *process, uint32_t thread);
+
+/* Writes one value: the one payload that is shown, of several an array; or, when STRIDE is not 0, event N of those in
+ * the first. */
+void payload_put(struct payload_view *view, struct json_out *json, uint64_t stride, uint64_t n);
+void payload_put_number(struct json_out *json, const struct payload_number *number);
 
 #endif

@@ -3,19 +3,18 @@
  */
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/launches/graphs.h"
-#include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/memory.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/passes/parallel_scan.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/torch/operators.h"
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 
 /* --- devices, contexts, streams, threads --- */
 

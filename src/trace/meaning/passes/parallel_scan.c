@@ -1,6 +1,6 @@
 /*
  * Threads read parts of the spool ahead, in any order; the calling thread takes what each found, in the order of the
- * parts. Also decides which records the trace shows at all, and has the tables of record_table.h, CUPTI's records and
+ * parts. Also decides which records the trace shows at all, and has the tables of event_record.h, CUPTI's records and
  * the agent's, as arrays by event type.
  */
 #include "trace/meaning/passes/parallel_scan.h"
@@ -12,12 +12,12 @@
 #include "common/array.h"
 #include "common/settings.h"
 #include "common/threads.h"
-#include "trace/meaning/base/event_functions.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/record_table.h"
+#include "trace/spool/event_record.h"
 
 #define no_index NULL
 #define no_resolve NULL

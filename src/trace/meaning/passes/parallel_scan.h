@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/meaning/base/clocks.h"
+#include "trace/meaning/base/times.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
@@ -25,7 +25,7 @@ enum event_cause {
     STARTED_BY_CALL, /* the call that has its correlation id started it, and it may run later */
 };
 
-/* What the passes do with each event: the rows of trace/spool/record_table.h, CUPTI's and the agent's apart, as some
+/* What the passes do with each event: the rows of trace/spool/event_record.h, CUPTI's and the agent's apart, as some
  * events come from both. Each function returns 0, or -1 after error(); NULL: the pass does nothing with the event. */
 struct event_passes {
     int (*index)(struct process *process, const struct event *event);

@@ -20,7 +20,7 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/event.h"
-#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/base/piece_writer.h"
 #include "trace/names.h"
 #include "trace/tracks.h"
 

@@ -19,9 +19,7 @@
 #include "common/array.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/stack_tree.h"
 #include "trace/meaning/base/stacks.h"
-#include "trace/meaning/launches/kernel_names.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 

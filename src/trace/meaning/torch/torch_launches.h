@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "trace/event.h"
-#include "trace/meaning/base/nvtx_places.h"
+#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/torch/operators.h"
 #include "trace/tracks.h"
 

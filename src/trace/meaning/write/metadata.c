@@ -1,22 +1,26 @@
 /*
- * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace". The PCI addresses
- * of GPUs come from the text files of NVIDIA's kernel module.
+ * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace", also how a process
+ * ended that did not run its exit handlers. The PCI addresses of GPUs come from the text files of NVIDIA's kernel module.
  */
 #include "trace/meaning/write/metadata.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/array.h"
+#include "common/map.h"
+#include "common/spool.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/clocks.h"
-#include "trace/meaning/base/session.h"
-#include "trace/meaning/base/stack_tree.h"
+#include "trace/meaning/base/process.h"
+#include "trace/meaning/base/stacks.h"
+#include "trace/meaning/base/times.h"
 #include "trace/meaning/collectives/collective_calls.h"
-#include "trace/meaning/collectives/collective_tasks.h"
+#include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/distributed.h"
 #include "trace/meaning/host/cpu.h"
 #include "trace/meaning/host/plugins.h"
@@ -25,6 +29,123 @@
 #include "trace/meaning/nvtx/nvtx_counters.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/write/missed.h"
+#include "trace/spool/cupti.h"
+
+int index_crash_record(struct process *process, const struct event *event)
+{
+    if (!process_index_span(process, event))
+        return 0;
+    return ADD(array_push, &process->crash_records, *event) ? 0 : error_no_memory("crashes");
+}
+
+static const char *process_state(const struct conversion *conversion, const struct process *process)
+{
+    const struct spool_header *header = &process->file.header;
+    const struct process *image = header->process_started != 0 ? conversion_latest_image(conversion, process) : NULL;
+    if (header->state == SPOOL_FINISHED)
+        return "finished";
+    if (image && image->file.header.started > header->started)
+        return "became another program";
+    if (process->file.is_written)
+        return "still runs";
+    return "ended without its exit handlers";
+}
+
+static void put_time(const struct conversion *conversion, struct json_out *json, uint64_t time)
+{
+    json_key(json, "ts");
+    json_us(json, (int64_t)(time - conversion->base));
+}
+
+/* Faults that the kernel raises have an address. */
+static bool has_address(const struct event *event)
+{
+    const struct spool_crash *crash = event->record;
+    int32_t signal = crash->signal;
+    return crash->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
+}
+
+static void put_signal(const struct conversion *conversion, const struct process *process, struct json_out *json,
+                       const struct event *event)
+{
+    const struct spool_crash *crash = event->record;
+    json_key_object(json, "death");
+    json_put_i64(json, "signal", crash->signal);
+    json_put_text(json, "words", strsignal(crash->signal));
+    json_put_i64(json, "code", crash->code);
+    json_put_i64(json, "thread", event->thread);
+    if (has_address(event))
+        json_put_hex(json, "address", crash->address);
+    if (crash->sender != 0)
+        json_put_i64(json, "sender", crash->sender);
+    put_time(conversion, json, event->start);
+    /* The stack of the thread, and what the innermost of its frames was doing. */
+    const struct recorded_stack *stack = stacks_get(process->stacks, CRASH_STACK);
+    if (stack && stack->leaf != 0) {
+        json_put_u64(json, "stack", stack->leaf);
+        json_put_text(json, "called at", interned(&process->conversion->stacks.places, stack->place));
+    }
+    json_end(json);
+}
+
+static void put_object(const struct process *process, struct json_out *json, const struct event *event)
+{
+    static const char *const words[] = {
+        [SPOOL_CALL_OF_STREAM] = "stream", [SPOOL_CALL_OF_EVENT] = "event", [SPOOL_CALL_OF_CONTEXT] = "context"};
+    const struct spool_open_call *call = event->record;
+    uint32_t what = call->what;
+    if (what == SPOOL_CALL_OF_NOTHING || what >= sizeof(words) / sizeof(*words))
+        return;
+    json_put_text(json, "waits_for", words[what]);
+    const uint64_t *stream = what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, call->object) : NULL;
+    if (stream)
+        json_put_i64(json, "stream", (int64_t)*stream - 1);
+    if (what != SPOOL_CALL_OF_CONTEXT)
+        json_put_hex(json, "handle", call->object);
+}
+
+static void put_open_call(const struct conversion *conversion, const struct process *process, struct json_out *json,
+                          const struct event *event)
+{
+    const struct spool_open_call *call = event->record;
+    const char *function = api_name(EVENT_API_DRIVER, call->cbid);
+    json_begin_object(json);
+    json_put_i64(json, "thread", event->thread);
+    json_put_text(json, "function", function ? function : "a driver call");
+    put_time(conversion, json, event->start);
+    json_put_i64(json, "correlation", process_correlation(process, event->correlation));
+    put_object(process, json, event);
+    json_end(json);
+}
+
+static void write_crash_records(const struct conversion *conversion, const struct process *process,
+                                struct json_out *json)
+{
+    const struct spool_header *header = &process->file.header;
+    const struct event *crash = NULL;
+    if (header->state == SPOOL_FINISHED)
+        return;
+    /* The service thread of the agent looks at the clocks in every round: the process lived then. */
+    if (header->clock_looked > header->started_monotonic) {
+        json_key_object(json, "alive");
+        put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
+        json_end(json);
+    }
+    json_key_array(json, "open_calls");
+    for (size_t i = 0; i < process->crash_records.count; i++) {
+        const struct event *event = &process->crash_records.items[i];
+        const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+        /* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
+        bool returned = launch && launch->from != LAUNCH_UNKNOWN;
+        if (event->type == EVENT_CRASH)
+            crash = event;
+        else if (!returned)
+            put_open_call(conversion, process, json, event);
+    }
+    json_end(json);
+    if (crash)
+        put_signal(conversion, process, json, crash);
+}
 
 /* Whether the file says that the GPU has this UUID. */
 static bool names_uuid(FILE *information, const char *uuid)

@@ -10,9 +10,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/event_functions.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/session.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
 /* More names than these are not listed; the library does not note more ranges of a process either. */

@@ -1,4 +1,4 @@
-#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/times.h"
 
 #include "tests/unit.h"
 

@@ -1,4 +1,4 @@
-#include "trace/meaning/base/clocks.h"
+#include "trace/meaning/base/times.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 
 #include "tests/trace/meaning/make_plugin.h"
 #include "tests/trace/meaning/trace_reading.h"
-#include "trace/meaning/base/capture_intervals.h"
+#include "trace/meaning/base/times.h"
 #include "trace/meaning/host/plugins.h"
 
 enum { PID = 500, THREAD = 501, OTHER = 502, PLUGIN = 2 };

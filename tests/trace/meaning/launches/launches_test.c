@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/cuda_names.h"
+#include "trace/spool/cupti.h"
 
 static void call(struct launches *launches, uint32_t correlation, enum event_api_domain domain, uint64_t start)
 {

@@ -5,8 +5,8 @@
  * A phase comes as two records, its start and its end, in any order: threads have chunks of their own. They are joined
  * when all is known. One whose end never came ends with the process, or where recording went off.
  */
-#ifndef GPUTRACE_TRACE_MEANING_HOST_COMPILATION_H
-#define GPUTRACE_TRACE_MEANING_HOST_COMPILATION_H
+#ifndef GPUTRACE_TRACE_MEANING_HOST_CALLS_H
+#define GPUTRACE_TRACE_MEANING_HOST_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
