@@ -344,7 +344,7 @@ struct event {
     X(GRAPH_NODE, GRAPH_NODE, decode_graph_node, index_graph_node, no_resolve, no_write)                               \
     X(GRAPH_LAUNCH, GRAPH_LAUNCH, decode_graph_launch, index_graph_launch, no_resolve, no_write)                       \
     X(CALL_STACK, CALL_STACK, NULL, index_call_stack, no_resolve, no_write)                                            \
-    X(SYNC, SYNC, decode_agent_sync, index_agent_sync, resolve_agent_sync, write_agent_sync)                           \
+    X(SYNC, SYNC, decode_agent_sync, index_sync, resolve_sync, write_sync)                                             \
     X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)                         \
     X(CPU_SAMPLE, CPU_SAMPLE, decode_cpu_sample, index_cpu_sample, no_resolve, write_cpu_sample)                       \
     X(THREAD_STATE, THREAD_STATE, decode_thread_state, index_thread_state, no_resolve, write_thread_state)             \

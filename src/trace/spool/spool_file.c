@@ -164,12 +164,6 @@ static int agent_parts_copy(struct spool_file *file, const char *directory)
     return result;
 }
 
-static void agent_parts_release(struct spool_file *file)
-{
-    free(file->copied);
-    spill_release(&file->unpacked);
-}
-
 /* Returns 0; 1 after warning(): it is left out; -1 after error(). */
 static int look_at_file(int fd, const char *path, size_t *size)
 {
@@ -477,7 +471,8 @@ void spool_file_close(struct spool_file *file)
     if (file->spool.shorter || file->packed.shorter)
         warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
                 file->header.pid);
-    agent_parts_release(file);
+    free(file->copied);
+    spill_release(&file->unpacked);
     free(file->spool.path);
     free(file->packed.path);
     array_release(&file->parts);

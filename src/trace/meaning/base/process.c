@@ -186,29 +186,24 @@ void conversion_evict(const struct conversion *conversion, size_t passed)
         spill_evict(&conversion->memory);
 }
 
-/* --- session.json, what the launcher noted about the run. It may be missing, or be no JSON: then the trace says less --- */
+/* --- session.json. It may be missing, or be no JSON: then the trace says less --- */
 
 #define SESSION_MAX (16 * 1024 * 1024)
 #define SESSION_DEPTH 16       /* of values that are copied */
 #define SESSION_VALUES 1000000 /* some 80 bytes each */
 
-/* Opens a file, and nothing that could hold us up. Returns its descriptor, or -1. */
-static int open_note(const char *path)
+/* Reads a file, and nothing that could hold us up. */
+static int read_all(struct buffer *text, const char *path)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno != ENOENT)
         warning("cannot read '%s': %m", path);
-    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
-        return fd;
-    warning("'%s' is not a regular file: the trace has no facts about the run", path);
-    close(fd);
-    return -1;
-}
-
-static int read_all(struct buffer *text, const char *path)
-{
-    int fd = open_note(path);
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+        warning("'%s' is not a regular file: the trace has no facts about the run", path);
+        close(fd);
+        fd = -1;
+    }
     ssize_t got = fd < 0 ? -1 : 1;
     while (got > 0 && text->length < SESSION_MAX) {
         char *space = buffer_reserve(text, 4096);
@@ -288,38 +283,32 @@ uint64_t session_note_number(const struct session_note *session, const char *opt
     return fits ? (uint64_t)value->valuedouble : 0;
 }
 
-static void put_value(struct json_out *json, const cJSON *value, int depth);
-
-static void put_members(struct json_out *json, const cJSON *value, int depth)
-{
-    bool object = cJSON_IsObject(value);
-    if (object)
-        json_begin_object(json);
-    else
-        json_begin_array(json);
-    for (const cJSON *item = depth > 0 ? value->child : NULL; item; item = item->next) {
-        if (object)
-            json_key_text(json, item->string, strlen(item->string));
-        put_value(json, item, depth - 1);
-    }
-    json_end(json);
-}
-
 static void put_value(struct json_out *json, const cJSON *value, int depth)
 {
     double number = cJSON_IsNumber(value) ? value->valuedouble : 0;
-    if (cJSON_IsObject(value) || cJSON_IsArray(value))
-        put_members(json, value, depth);
-    else if (cJSON_IsString(value))
+    bool object = cJSON_IsObject(value);
+    if (object || cJSON_IsArray(value)) {
+        if (object)
+            json_begin_object(json);
+        else
+            json_begin_array(json);
+        for (const cJSON *item = depth > 0 ? value->child : NULL; item; item = item->next) {
+            if (object)
+                json_key_text(json, item->string, strlen(item->string));
+            put_value(json, item, depth - 1);
+        }
+        json_end(json);
+    } else if (cJSON_IsString(value)) {
         json_string(json, value->valuestring);
-    else if (cJSON_IsNumber(value) && number > -9e18 && number < 9e18 && (double)(int64_t)number == number)
+    } else if (cJSON_IsNumber(value) && number > -9e18 && number < 9e18 && (double)(int64_t)number == number) {
         json_i64(json, (int64_t)number);
-    else if (cJSON_IsNumber(value))
+    } else if (cJSON_IsNumber(value)) {
         json_double(json, number, -1);
-    else if (cJSON_IsBool(value))
+    } else if (cJSON_IsBool(value)) {
         json_bool(json, cJSON_IsTrue(value));
-    else
+    } else {
         json_string(json, NULL);
+    }
 }
 
 void session_note_put(const struct session_note *session, struct json_out *json)

@@ -492,21 +492,11 @@ void args_line(struct args *args, const struct process *process, enum arg_key ke
     args_words(args, key, interned(&process->conversion->stacks.places, place));
 }
 
-static void add_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place)
+void args_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);
     if (!stack || stack->leaf == 0)
         return;
     args_u64(args, ARG_STACK, stack->leaf);
     args_line(args, process, of_place, stack->place);
-}
-
-void args_stack(struct args *args, const struct process *process, uint32_t number)
-{
-    add_stack(args, process, number, ARG_CALLED_AT);
-}
-
-void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number)
-{
-    add_stack(args, process, number, ARG_CAPTURED_AT);
 }

@@ -101,11 +101,9 @@ static inline uint32_t stack_in_trace(const struct process *process, uint32_t nu
 int gather_stacks(struct conversion *conversion);
 /* The key "stackFrames" of the metadata, where there are any. */
 void write_stacks(struct conversion *conversion);
-/* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by; nothing,
- * where the trace does not have it. */
-void args_stack(struct args *args, const struct process *process, uint32_t number);
-/* The same of the stack that captured what a graph replays. */
-void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number);
+/* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by as OF_PLACE
+ * (ARG_CALLED_AT, ARG_CAPTURED_AT); nothing, where the trace does not have it. */
+void args_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place);
 /* Adds the line that is number PLACE of conversion.stacks.places as KEY. */
 void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place);
 

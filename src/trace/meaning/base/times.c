@@ -236,22 +236,6 @@ static int64_t offset_at_start(const struct spool_header *header)
     return (int64_t)(header->started - header->started_monotonic);
 }
 
-/* In the header, from the clock of the process's time namespace to the host's. */
-static void leave_time_namespace(struct spool_header *header)
-{
-    uint64_t ahead = (uint64_t)header->monotonic_ahead; /* which may be anything */
-    if (header->started_monotonic != 0)
-        header->started_monotonic -= ahead;
-    if (header->clock_looked != 0)
-        header->clock_looked -= ahead;
-    for (uint32_t i = 0; i < SPOOL_CLOCKS; i++) {
-        struct spool_clock *clock = &header->clocks[i];
-        clock->before -= ahead;
-        clock->monotonic -= ahead;
-        clock->offset = (int64_t)((uint64_t)clock->offset + ahead);
-    }
-}
-
 static int read_steps(struct process *process)
 {
     const struct spool_header *header = &process->file.header;
@@ -293,7 +277,19 @@ int find_clocks(struct conversion *conversion)
     const struct process *first = NULL;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
-        leave_time_namespace(&process->file.header);
+        /* In the header, from the clock of the process's time namespace to the host's. */
+        struct spool_header *header = &process->file.header;
+        uint64_t ahead = (uint64_t)header->monotonic_ahead; /* which may be anything */
+        if (header->started_monotonic != 0)
+            header->started_monotonic -= ahead;
+        if (header->clock_looked != 0)
+            header->clock_looked -= ahead;
+        for (uint32_t k = 0; k < SPOOL_CLOCKS; k++) {
+            struct spool_clock *clock = &header->clocks[k];
+            clock->before -= ahead;
+            clock->monotonic -= ahead;
+            clock->offset = (int64_t)((uint64_t)clock->offset + ahead);
+        }
         uint64_t started = process->file.header.started_monotonic;
         if (started == 0)
             continue; /* not known: its times stay as they are */

@@ -16,11 +16,6 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("collective operations");
-}
-
 /* --- what is found --- */
 
 /* What the kernel's name says. */
@@ -52,7 +47,7 @@ static int look_at_node(struct collective_kernels_found *found, const struct pro
     if (name.type == 0)
         return 0;
     if (!map_put(&found->nodes, event->kernel.graph_node, &is_new))
-        return no_memory();
+        return error_no_memory("collective operations");
     if (!is_new || !collectives_find_capture(process, event, &thread, &time))
         return 0;
     size_t count = collectives_launched(process, &found->places, thread, time, &first);
@@ -60,7 +55,7 @@ static int look_at_node(struct collective_kernels_found *found, const struct pro
         process->collectives->calls.items[first].function->kernel != name.does)
         return 0;
     const struct collective_captured captured = {(uint32_t)first, name.type};
-    return ADD(array_push, &found->captured, captured) ? 0 : no_memory();
+    return ADD(array_push, &found->captured, captured) ? 0 : error_no_memory("collective operations");
 }
 
 int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event)
@@ -88,7 +83,7 @@ int collectives_look(struct collective_kernels_found *found, const struct proces
                                              .device = event->device,
                                              .does = name.does,
                                              .type = name.type};
-    return ADD(array_push, &found->items, kernel) ? 0 : no_memory();
+    return ADD(array_push, &found->items, kernel) ? 0 : error_no_memory("collective operations");
 }
 
 /* A kernel does operations of other types, too, if it does several. */
@@ -105,7 +100,7 @@ int collectives_take(struct communication *collectives, struct collective_kernel
         bool added = kernel->launcher == COLLECTIVE_STRAY ? ADD(file_vector_push, &collectives->strays, *kernel)
                                                           : ADD(file_vector_push, &collectives->kernels, *kernel);
         if (!added)
-            return no_memory();
+            return error_no_memory("collective operations");
     }
     for (size_t i = 0; i < found->captured.count; i++) {
         const struct collective_captured *captured = &found->captured.items[i];
@@ -234,17 +229,6 @@ static int put_turns(struct finding *finding)
     return file_vector_sort(&finding->turns, by_communicator);
 }
 
-/* Sets when each communicator is called again, from the last call to the first. */
-static void set_ends(struct finding *finding)
-{
-    struct turn *turns = finding->turns.items;
-    for (size_t i = finding->turns.count; i-- > 0;) {
-        const struct turn *after = i + 1 < finding->turns.count ? &turns[i + 1] : NULL;
-        bool same = after && after->communicator == turns[i].communicator;
-        turns[i].until = !same ? UINT64_MAX : after->launcher == turns[i].launcher ? after->until : after->start;
-    }
-}
-
 /* Calls of several ranks in one process, of a rank that is alone, and those that launch no kernels or launched theirs
  * themselves, wait for none. */
 static bool may_wait(const struct communication *collectives, const struct turn *turn)
@@ -268,23 +252,6 @@ static int put_told(struct finding *finding)
 }
 
 /* --- a kernel --- */
-
-/* Leaves in `waiting` the calls that may have launched a kernel at TIME. Returns 0, or -1: no memory. */
-static int wait_until(struct finding *finding, uint64_t time)
-{
-    const struct turn *turns = finding->turns.items;
-    size_t kept = 0;
-    for (; finding->next < finding->turns.count && turns[finding->next].start <= time; finding->next++) {
-        const struct waiting waiting = {.turn = turns[finding->next]};
-        if (may_wait(finding->collectives, &waiting.turn) && !ADD(array_push, &finding->waiting, waiting))
-            return -1;
-    }
-    for (size_t i = 0; i < finding->waiting.count; i++)
-        if (finding->waiting.items[i].turn.until > time)
-            finding->waiting.items[kept++] = finding->waiting.items[i];
-    finding->waiting.count = kept;
-    return 0;
-}
 
 static bool can_be_of(const struct finding *finding, const struct collective_kernel *kernel,
                       const struct waiting *waiting)
@@ -392,8 +359,19 @@ static int find_launchers(struct finding *finding)
     struct collective_kernel *strays = finding->collectives->strays.items;
     for (size_t i = 0; i < finding->collectives->strays.count; i++) {
         struct collective_kernel *kernel = &strays[i];
-        if (wait_until(finding, kernel->launched) != 0)
-            return -1;
+        /* Leaves in `waiting` the calls that may have launched the kernel. */
+        const struct turn *turns = finding->turns.items;
+        size_t kept = 0;
+        for (; finding->next < finding->turns.count && turns[finding->next].start <= kernel->launched;
+             finding->next++) {
+            const struct waiting waiting = {.turn = turns[finding->next]};
+            if (may_wait(finding->collectives, &waiting.turn) && !ADD(array_push, &finding->waiting, waiting))
+                return -1;
+        }
+        for (size_t k = 0; k < finding->waiting.count; k++)
+            if (finding->waiting.items[k].turn.until > kernel->launched)
+                finding->waiting.items[kept++] = finding->waiting.items[k];
+        finding->waiting.count = kept;
         kernel->launcher = told_launcher(finding, kernel);
         if (kernel->launcher == COLLECTIVE_STRAY)
             kernel->launcher = only_launcher(finding, kernel);
@@ -414,7 +392,13 @@ static int find_strays(struct process *process)
     finding.turns.memory.directory = finding.told.memory.directory = collectives->calls.memory.directory;
     int result = file_vector_sort(&collectives->strays, by_time) == 0 && put_turns(&finding) == 0 ? 0 : -1;
     if (result == 0) {
-        set_ends(&finding);
+        /* Sets when each communicator is called again, from the last call to the first. */
+        struct turn *turns = finding.turns.items;
+        for (size_t i = finding.turns.count; i-- > 0;) {
+            const struct turn *after = i + 1 < finding.turns.count ? &turns[i + 1] : NULL;
+            bool same = after && after->communicator == turns[i].communicator;
+            turns[i].until = !same ? UINT64_MAX : after->launcher == turns[i].launcher ? after->until : after->start;
+        }
         result = file_vector_sort(&finding.turns, by_start) == 0 && put_told(&finding) == 0 ? 0 : -1;
     }
     result = result == 0 ? find_launchers(&finding) : -1;
@@ -434,10 +418,10 @@ int collectives_share(struct process *process)
 {
     struct communication *collectives = process->collectives;
     if (file_vector_sort(&collectives->kernels, by_launch) != 0)
-        return no_memory();
+        return error_no_memory("collective operations");
     if (collectives->strays.count > 0 &&
         (find_strays(process) != 0 || file_vector_sort(&collectives->kernels, by_launch) != 0))
-        return no_memory();
+        return error_no_memory("collective operations");
     struct collective_kernel *kernels = collectives->kernels.items;
     size_t count = collectives->kernels.count;
     for (size_t first = 0, next; first < count; first = next) {
@@ -447,5 +431,5 @@ int collectives_share(struct process *process)
             next++;
         share_calls(collectives, &kernels[first], next - first);
     }
-    return file_vector_sort(&collectives->kernels, by_correlation) == 0 ? 0 : no_memory();
+    return file_vector_sort(&collectives->kernels, by_correlation) == 0 ? 0 : error_no_memory("collective operations");
 }

@@ -17,11 +17,6 @@
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
-static int no_memory(void)
-{
-    return error_no_memory("collective operations");
-}
-
 /* --- communicators --- */
 
 /* Index + 1; 0: the payload does not say it; -1: no memory. */
@@ -176,7 +171,7 @@ static int walk_track(struct process *process, const struct nvtx_track *track, e
         if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
             process_evict(process);
     }
-    return result == 0 ? 0 : no_memory();
+    return result == 0 ? 0 : error_no_memory("collective operations");
 }
 
 static enum collective_domain note_domain(struct process *process, uint32_t number)
@@ -199,17 +194,6 @@ static enum collective_domain note_domain(struct process *process, uint32_t numb
 ORDER_BY(by_launcher, struct collective_call, launcher, function->kernel, device, start, range)
 ORDER_BY(by_range, struct collective_of_range, range)
 
-/* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
-static void set_leaders(struct communication *collectives)
-{
-    struct collective_call *calls = collectives->calls.items;
-    for (size_t i = 0; i < collectives->calls.count; i++) {
-        bool same = i > 0 && calls[i].launcher == calls[i - 1].launcher &&
-                    calls[i].function->kernel == calls[i - 1].function->kernel;
-        calls[i].leader = same ? calls[i - 1].leader : (uint32_t)i;
-    }
-}
-
 static int sort_calls(struct communication *collectives)
 {
     const struct collective_communicator *communicators = collectives->communicators.items;
@@ -219,7 +203,13 @@ static int sort_calls(struct communication *collectives)
     }
     if (file_vector_sort(&collectives->calls, by_launcher) != 0)
         return -1;
-    set_leaders(collectives);
+    /* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
+    struct collective_call *calls = collectives->calls.items;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        bool same = i > 0 && calls[i].launcher == calls[i - 1].launcher &&
+                    calls[i].function->kernel == calls[i - 1].function->kernel;
+        calls[i].leader = same ? calls[i - 1].leader : (uint32_t)i;
+    }
     for (size_t i = 0; i < collectives->calls.count; i++) {
         struct collective_of_range place = {collectives->calls.items[i].range, (uint32_t)i};
         if (!ADD(file_vector_push, &collectives->by_range, place))
@@ -378,7 +368,7 @@ int collectives_number(struct communication *collectives)
     int result = kept && file_vector_sort(&numbering.turns, by_start) == 0 ? number_all(&numbering) : -1;
     file_vector_release(&numbering.turns);
     map_release(&numbering.counts);
-    return result == 0 ? 0 : no_memory();
+    return result == 0 ? 0 : error_no_memory("collective operations");
 }
 
 /* --- all --- */
@@ -395,5 +385,5 @@ int collectives_find(struct process *process)
     }
     if (collectives->calls.count == 0)
         return 0;
-    return sort_calls(collectives) == 0 ? 0 : no_memory();
+    return sort_calls(collectives) == 0 ? 0 : error_no_memory("collective operations");
 }

@@ -21,11 +21,6 @@
 #include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("NCCL's operations");
-}
-
 int index_nccl(struct process *process, const struct event *event)
 {
     struct communication *collectives = process->collectives;
@@ -41,13 +36,13 @@ int index_nccl(struct process *process, const struct event *event)
         return 0;
     }
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR)
-        return collectives_learn(collectives, event->record) == 0 ? 0 : no_memory();
+        return collectives_learn(collectives, event->record) == 0 ? 0 : error_no_memory("NCCL's operations");
     if (record->type == SPOOL_RECORD_NCCL_OPERATION)
         kept = ADD(file_vector_push, &collectives->tasks,
                    (struct collective_task){.record = event->record, .thread = event->thread});
     else
         kept = ADD(file_vector_push, &collectives->steps, event->record);
-    return kept ? 0 : no_memory();
+    return kept ? 0 : error_no_memory("NCCL's operations");
 }
 
 enum collective_word {
@@ -72,20 +67,6 @@ static struct nvtx_text collective_task_word(const struct collective_task *task,
 ORDER_BY(by_number, struct collective_task, record->number)
 
 /* --- steps of proxies --- */
-
-static void add_steps(struct communication *collectives)
-{
-    struct collective_task *tasks = collectives->tasks.items;
-    size_t count = collectives->tasks.count;
-    for (size_t i = 0; i < collectives->steps.count; i++) {
-        const struct spool_nccl_steps *steps = collectives->steps.items[i];
-        size_t place = COUNT_BEFORE(count, k, tasks[k].record->number < steps->number);
-        if (place == count || tasks[place].record->number != steps->number)
-            continue;
-        tasks[place].proxies += steps->proxies;
-        tasks[place].steps += steps->steps;
-    }
-}
 
 /* --- the call --- */
 
@@ -153,8 +134,17 @@ int collectives_join_tasks(struct process *process)
     if (collectives->tasks.count == 0 || collectives->calls.count == 0)
         return 0;
     if (file_vector_sort(&collectives->tasks, by_number) != 0)
-        return no_memory();
-    add_steps(collectives);
+        return error_no_memory("NCCL's operations");
+    struct collective_task *tasks = collectives->tasks.items;
+    size_t count = collectives->tasks.count;
+    for (size_t i = 0; i < collectives->steps.count; i++) {
+        const struct spool_nccl_steps *steps = collectives->steps.items[i];
+        size_t place = COUNT_BEFORE(count, k, tasks[k].record->number < steps->number);
+        if (place == count || tasks[place].record->number != steps->number)
+            continue;
+        tasks[place].proxies += steps->proxies;
+        tasks[place].steps += steps->steps;
+    }
     for (size_t i = 0; i < collectives->tasks.count; i++) {
         const struct collective_task *task = &collectives->tasks.items[i];
         struct collective_call *call = task->record->called != 0

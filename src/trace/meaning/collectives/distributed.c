@@ -171,23 +171,6 @@ static void put_begin(struct buffer *out, bool nccl, int64_t rank, int64_t world
         put_number(out, "world_size", world_size);
 }
 
-static void put_group(struct json_out *json, const struct collective_communicator *communicator)
-{
-    json_begin_object(json);
-    json_put_hex(json, "pg_name", communicator->id);
-    if (communicator->name.text) {
-        json_put_text_n(json, "pg_desc", communicator->name.text, communicator->name.length);
-    }
-    json_put_text(json, "backend_config", "cuda:nccl");
-    json_put_i64(json, "pg_size", communicator->ranks);
-    if (communicator->members.text) {
-        json_key_array(json, "ranks");
-        json_raw(json, communicator->members.text, communicator->members.length);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 /* Returns how many there are. */
 static size_t put_groups(struct buffer *out, const struct communication *collectives)
 {
@@ -197,8 +180,21 @@ static size_t put_groups(struct buffer *out, const struct communication *collect
     json_begin_array(&json);
     for (size_t i = 0; i < collectives->communicators.count; i++) {
         const struct collective_communicator *communicator = &collectives->communicators.items[i];
-        if (is_described(communicator) && count++ < GROUPS_MOST)
-            put_group(&json, communicator);
+        if (is_described(communicator) && count++ < GROUPS_MOST) {
+            json_begin_object(&json);
+            json_put_hex(&json, "pg_name", communicator->id);
+            if (communicator->name.text) {
+                json_put_text_n(&json, "pg_desc", communicator->name.text, communicator->name.length);
+            }
+            json_put_text(&json, "backend_config", "cuda:nccl");
+            json_put_i64(&json, "pg_size", communicator->ranks);
+            if (communicator->members.text) {
+                json_key_array(&json, "ranks");
+                json_raw(&json, communicator->members.text, communicator->members.length);
+                json_end(&json);
+            }
+            json_end(&json);
+        }
     }
     json_end(&json);
     return count;

@@ -115,19 +115,6 @@ static size_t last_open(const struct nvtx_started_spans *spans, size_t count, ui
     return node - spans->leaves + 1;
 }
 
-static void add_open_started(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct open_names *names)
-{
-    const struct nvtx_started_spans *spans = &nvtx->started_spans;
-    const struct nvtx_started_span last = {.start = time, .thread = thread, .number = UINT32_MAX};
-    size_t count = COUNT_BEFORE(spans->items.count, i, by_thread_and_start(&spans->items.items[i], &last) < 0);
-    while (count > 0 && (count = last_open(spans, count, time)) > 0) {
-        const struct nvtx_started_span *span = &spans->items.items[--count];
-        if (span->thread != thread ||
-            !add_name(names, span->start, nvtx_range_name(nvtx, nvtx_range(nvtx, span->number))))
-            return;
-    }
-}
-
 /* --- ranges of push and pop --- */
 
 static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
@@ -172,29 +159,32 @@ static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *tr
     }
 }
 
-/* The piece of the thread's time in which the same ranges are open. */
-static void bound(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct open_names *names)
-{
-    const struct projection_pieces *pieces = FIND_ITEM(&nvtx->projections.pieces, &nvtx->projections.threads, thread);
-    if (!pieces)
-        return;
-    size_t begun = COUNT_BEFORE(pieces->starts.count, i, pieces->starts.items[i] <= time);
-    if (begun > 0)
-        bound_time(names, pieces->starts.items[begun - 1], UINT64_MAX);
-    if (begun < pieces->starts.count)
-        bound_time(names, 0, pieces->starts.items[begun]);
-}
-
 void open_ranges_at(const struct process *process, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct nvtx *nvtx = process->nvtx;
-    bound(nvtx, thread, time, names);
+    /* The piece of the thread's time in which the same ranges are open. */
+    const struct projection_pieces *pieces = FIND_ITEM(&nvtx->projections.pieces, &nvtx->projections.threads, thread);
+    if (pieces) {
+        size_t begun = COUNT_BEFORE(pieces->starts.count, i, pieces->starts.items[i] <= time);
+        if (begun > 0)
+            bound_time(names, pieces->starts.items[begun - 1], UINT64_MAX);
+        if (begun < pieces->starts.count)
+            bound_time(names, 0, pieces->starts.items[begun]);
+    }
     for (const struct nvtx_track *track = nvtx_first_track(nvtx, thread); track; track = nvtx_next_track(nvtx, track)) {
         if (track->domain == NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR))
             bound_operators(nvtx, track, time, names);
         add_open_pushed(process, track, time, names);
     }
-    add_open_started(nvtx, thread, time, names);
+    const struct nvtx_started_spans *spans = &nvtx->started_spans;
+    const struct nvtx_started_span last = {.start = time, .thread = thread, .number = UINT32_MAX};
+    size_t count = COUNT_BEFORE(spans->items.count, i, by_thread_and_start(&spans->items.items[i], &last) < 0);
+    while (count > 0 && (count = last_open(spans, count, time)) > 0) {
+        const struct nvtx_started_span *span = &spans->items.items[--count];
+        if (span->thread != thread ||
+            !add_name(names, span->start, nvtx_range_name(nvtx, nvtx_range(nvtx, span->number))))
+            return;
+    }
 }
 
 #define SEPARATOR " / "
@@ -202,11 +192,6 @@ void open_ranges_at(const struct process *process, uint32_t thread, uint64_t tim
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 #define CAPTURE_NO_MEMORY UINT32_MAX
-
-static int no_memory(void)
-{
-    return error_no_memory("what was open when graphs were captured");
-}
 
 /* --- the path --- */
 
@@ -232,22 +217,6 @@ static size_t first_shown(const struct open_names *names)
     return first;
 }
 
-static void put_path(struct buffer *path, const struct open_names *names)
-{
-    size_t first = first_shown(names);
-    if (first > 0 || names->left_out)
-        buffer_text(path, LEFT_OUT SEPARATOR);
-    for (size_t i = first; i < names->count; i++) {
-        const struct name *name = &names->items[i].name;
-        size_t length = cut(name, CAPTURE_PATH);
-        if (i > first)
-            buffer_text(path, SEPARATOR);
-        buffer_bytes(path, name->text, length);
-        if (length < name->length)
-            buffer_text(path, LEFT_OUT);
-    }
-}
-
 /* --- contexts --- */
 
 static uint32_t context_of_path(struct process *process, const char *path, size_t length)
@@ -261,7 +230,7 @@ static uint32_t context_of_path(struct process *process, const char *path, size_
     uint64_t *index = map_put(&captures->by_path, number, &is_new);
     struct capture_context *context = index && is_new ? array_push(&captures->contexts) : NULL;
     if (!index || (is_new && !context)) {
-        no_memory();
+        error_no_memory("what was open when graphs were captured");
         return CAPTURE_NO_MEMORY;
     }
     if (is_new) {
@@ -279,18 +248,37 @@ static uint32_t find_context(struct process *process, const struct open_names *n
     if (names->count == 0)
         return 0;
     buffer_init_memory(&path);
-    put_path(&path, names);
+    size_t first = first_shown(names);
+    if (first > 0 || names->left_out)
+        buffer_text(&path, LEFT_OUT SEPARATOR);
+    for (size_t i = first; i < names->count; i++) {
+        const struct name *name = &names->items[i].name;
+        size_t length = cut(name, CAPTURE_PATH);
+        if (i > first)
+            buffer_text(&path, SEPARATOR);
+        buffer_bytes(&path, name->text, length);
+        if (length < name->length)
+            buffer_text(&path, LEFT_OUT);
+    }
     if (path.failure)
-        no_memory();
+        error_no_memory("what was open when graphs were captured");
     uint32_t context = path.failure ? CAPTURE_NO_MEMORY : context_of_path(process, path.data, path.length);
     buffer_release(&path);
     return context;
 }
 
-/* What was open at TIME on THREAD, and on OTHER (0: no other counts) if nothing was open on THREAD, or it is of the
- * backward pass, of which OTHER waits for the end: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY. */
-static uint32_t context_at(struct process *process, uint32_t thread, uint32_t other, uint64_t time)
+/* --- nodes --- */
+
+/* The other thread is the one that began the capture; where autograd did, it is the main thread. */
+static uint32_t context_of(struct process *process, const struct graph_node_change *made)
 {
+    uint32_t other = made->capturer;
+    if (other == 0 && process_is_of_autograd(process, made->thread))
+        other = process->file.header.pid;
+    /* What was open at TIME on THREAD, and on OTHER (0: no other counts) if nothing was open on THREAD, or it is of
+     * the backward pass, of which OTHER waits for the end: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY. */
+    uint32_t thread = made->thread;
+    uint64_t time = made->time;
     struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
     if (answer->until == 0 || answer->thread != thread || answer->other != other || time < answer->from ||
         time >= answer->until) {
@@ -308,27 +296,6 @@ static uint32_t context_at(struct process *process, uint32_t thread, uint32_t ot
     return answer->context;
 }
 
-/* --- nodes --- */
-
-/* The lists lie where they stay, and have numbers that no other process's have. */
-static void number_lists(struct process *process)
-{
-    struct captures *captures = process->captures;
-    for (size_t i = 0; i < captures->contexts.count; i++) {
-        struct capture_context *context = &captures->contexts.items[i];
-        context->list = (struct arg_list){&context->arg, 1, ++process->conversion->arg_lists};
-    }
-}
-
-/* The other thread is the one that began the capture; where autograd did, it is the main thread. */
-static uint32_t context_of(struct process *process, const struct graph_node_change *made)
-{
-    uint32_t other = made->capturer;
-    if (other == 0 && process_is_of_autograd(process, made->thread))
-        other = process->file.header.pid;
-    return context_at(process, made->thread, other, made->time);
-}
-
 ORDER_BY(by_node, struct node_stack, node, time)
 
 int index_graph_node_stack(struct process *process, const struct event *event)
@@ -336,7 +303,7 @@ int index_graph_node_stack(struct process *process, const struct event *event)
     const struct spool_graph_node_stack *record = event->record;
     const struct node_stack stack = {record->node, event->start, event->thread, record->stack};
     if (!ADD(file_vector_push, &process->captures->stacks, stack))
-        return no_memory();
+        return error_no_memory("what was open when graphs were captured");
     return stacks_use(process->stacks, record->stack, 1);
 }
 
@@ -358,7 +325,9 @@ static int resolve_change(struct process *process, size_t change)
         return -1;
     if (made)
         capture.stack = stack_of(process->captures, made->node);
-    return ADD(file_vector_push, &process->captures->of_changes, capture) ? 0 : no_memory();
+    return ADD(file_vector_push, &process->captures->of_changes, capture)
+               ? 0
+               : error_no_memory("what was open when graphs were captured");
 }
 
 int captures_resolve(struct process *process)
@@ -369,7 +338,7 @@ int captures_resolve(struct process *process)
     if (nodes->changes.count == 0 || (nvtx_range_count(process->nvtx) == 0 && captures->stacks.count == 0))
         return 0;
     if (file_vector_sort(&captures->stacks, by_node) != 0)
-        return no_memory();
+        return error_no_memory("what was open when graphs were captured");
     if (inner_nodes_make(&captures->inner, nodes) != 0 || open_ranges_begin(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
@@ -378,30 +347,30 @@ int captures_resolve(struct process *process)
             process_evict(process);
     }
     open_ranges_end(process->nvtx);
-    number_lists(process);
+    /* The lists lie where they stay, and have numbers that no other process's have. */
+    for (size_t i = 0; i < captures->contexts.count; i++) {
+        struct capture_context *context = &captures->contexts.items[i];
+        context->list = (struct arg_list){&context->arg, 1, ++process->conversion->arg_lists};
+    }
     return result;
 }
 
 /* --- lines in the backward pass --- */
 
-static int add_forward_stacks(struct process *process, struct nvtx_places *places)
-{
-    const struct captures *captures = process->captures;
-    int result = forward_stacks_add_calls(process, places);
-    for (size_t i = 0; i < captures->stacks.count && result == 0; i++) {
-        const struct node_stack *node = &captures->stacks.items[i];
-        const struct launch_site site = {node->thread, node->stack, node->time};
-        result = forward_stacks_add(process, places, &site);
-    }
-    return result ?: forward_stacks_sort(process);
-}
-
 int captures_find_lines(struct process *process)
 {
     struct captures *captures = process->captures;
     struct nvtx_places places = {0};
-    if (process->operators->flows > 0 && add_forward_stacks(process, &places) != 0)
-        return -1;
+    if (process->operators->flows > 0) {
+        int result = forward_stacks_add_calls(process, &places);
+        for (size_t i = 0; i < captures->stacks.count && result == 0; i++) {
+            const struct node_stack *node = &captures->stacks.items[i];
+            const struct launch_site site = {node->thread, node->stack, node->time};
+            result = forward_stacks_add(process, &places, &site);
+        }
+        if (result != 0 || forward_stacks_sort(process) != 0)
+            return -1;
+    }
     for (size_t i = 0; i < captures->of_changes.count; i++) {
         const struct graph_node_change *made = graph_nodes_origin(&process->kernel_names->nodes, i);
         struct capture *capture = &captures->of_changes.items[i];

@@ -154,11 +154,6 @@ void stream_markers_settle(struct stream_markers *markers, bool all_work)
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
 
-static int no_memory(void)
-{
-    return error_no_memory("device ranges");
-}
-
 int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 {
     const struct stream_marker marker = {.record = event->record,
@@ -213,7 +208,7 @@ static int add_range(struct device_ranges *ranges, const struct device_range *ra
     end.time = range->end;
     bool added = ADD(file_vector_push, &ranges->items, *range) && ADD(file_vector_push, &ranges->edges, start) &&
                  ADD(file_vector_push, &ranges->edges, end);
-    return added ? 0 : no_memory();
+    return added ? 0 : error_no_memory("device ranges");
 }
 
 /* The markers from FIRST on that are of one range. */
@@ -238,7 +233,7 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
 {
     size_t count = ranges->markers.items.count;
     if (file_vector_sort(&ranges->markers.items, by_range) != 0)
-        return no_memory();
+        return error_no_memory("device ranges");
     const struct stream_marker *markers = ranges->markers.items.items;
     for (size_t first = 0, end, passed = 0; first < count; first = end) {
         for (end = first + 1; end < count && markers[end].range == markers[first].range;)
@@ -254,7 +249,7 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
     }
     stream_markers_release(&ranges->markers);
     if (file_vector_sort(&ranges->items, outer_first) != 0 || file_vector_sort(&ranges->edges, edges_by_place) != 0)
-        return no_memory();
+        return error_no_memory("device ranges");
     return 0;
 }
 

@@ -80,24 +80,10 @@ static struct name kernel_name(const struct piece_writer *out, const struct proc
     return name_plain_n(space, (size_t)length);
 }
 
-static struct name copy_name(const struct event *event, char space[NAME_SPACE])
-{
-    char *at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
-    at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
-    at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
-    return name_plain_n(space, (size_t)(at - space));
-}
-
 static struct name set_name(const struct event *event, char space[NAME_SPACE])
 {
     char *at = stpcpy(stpcpy(stpcpy(space, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
     return name_plain_n(space, (size_t)(at - space));
-}
-
-static struct name graph_name(const struct event *event, char space[NAME_SPACE])
-{
-    int length = snprintf(space, NAME_SPACE, "CUDA Graph %u", event->graph.graph);
-    return name_plain_n(space, (size_t)length);
 }
 
 static void add_gpu_place(struct args *args, const struct process *process, const struct event *event)
@@ -185,7 +171,10 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         break;
     case EVENT_MEMCPY:
         slice.category = CATEGORY_GPU_MEMCPY;
-        slice.name = copy_name(event, space);
+        char *at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+        at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
+        at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
+        slice.name = name_plain_n(space, (size_t)(at - space));
         describe_copy(args, process, event);
         break;
     case EVENT_MEMSET:
@@ -195,23 +184,13 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         break;
     default:
         slice.category = CATEGORY_GPU_GRAPH;
-        slice.name = graph_name(event, space);
+        int length = snprintf(space, NAME_SPACE, "CUDA Graph %u", event->graph.graph);
+        slice.name = name_plain_n(space, (size_t)length);
         add_gpu_place(args, process, event);
         add_graph(args, process, event, event->graph.graph, 0);
         break;
     }
     return slice;
-}
-
-/* Work without times is shown where its call ended, or at the end of all when even that is not known. */
-static void write_untimed(struct piece_writer *out, struct process *process, const struct event *event,
-                          struct slice *slice, const struct track *stream)
-{
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    slice->category = CATEGORY_GPU_IN_FLIGHT;
-    slice->start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
-    slice->row = (struct row){stream->pid, stream->tids[0]};
-    out->sink.format->instant(&out->sink, slice);
 }
 
 /* How many GPU operations with a flow this launch had before this one. */
@@ -268,12 +247,12 @@ static void add_stack(struct piece_writer *out, struct args *args, const struct 
 {
     const struct capture *capture = captures_find(process, gpu_op_node(event), event->correlation);
     if (capture && (stack_in_trace(process, capture->stack) != 0 || capture->line != 0)) {
-        args_stack_of_capture(args, process, capture->stack);
+        args_stack(args, process, capture->stack, ARG_CAPTURED_AT);
         if (capture->line != 0)
             args_line(args, process, capture->line_kind, capture->line - 1);
     } else if (process->stacks->calls.count > 0) {
         uint32_t number = call_stack(process, event->correlation);
-        args_stack(args, process, number);
+        args_stack(args, process, number, ARG_CALLED_AT);
         add_forward_line(out, args, process, event, number);
         add_backward_line(args, process, event, number);
     }
@@ -296,7 +275,11 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
         collectives_describe_kernel(&args, process, event, &out->operators, &collective);
     if (event->in_flight || !process_knows_span(process, event)) {
-        write_untimed(out, process, event, &slice, stream);
+        /* Work without times is shown where its call ended, or at the end of all when even that is not known. */
+        slice.category = CATEGORY_GPU_IN_FLIGHT;
+        slice.start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
+        slice.row = (struct row){stream->pid, stream->tids[0]};
+        out->sink.format->instant(&out->sink, &slice);
         return 0;
     }
     out->kernels += event->type == EVENT_KERNEL;
@@ -378,19 +361,6 @@ static int64_t signed_stream(uint32_t stream)
     return stream == EVENT_NO_STREAM ? -1 : (int64_t)stream;
 }
 
-static void describe_wait(struct args *args, const struct process *process, const struct event *event)
-{
-    const struct cuda_event_record *record = cuda_events_find(process->cuda_events, event);
-    args_i64(args, ARG_WAIT_ON_STREAM, record ? signed_stream(record->stream) : -1);
-    if (record)
-        args_u64(args, ARG_WAIT_ON_CORRELATION, process_correlation(process, record->correlation));
-    else
-        args_i64(args, ARG_WAIT_ON_CORRELATION, -1);
-    args_u64(args, ARG_WAIT_ON_EVENT, event->sync.event);
-    if (record)
-        add_event_name(args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
-}
-
 int write_sync(struct piece_writer *out, struct process *process, const struct event *event)
 {
     static const char *const names[EVENT_SYNC_KIND_COUNT] = {
@@ -400,7 +370,7 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
         [EVENT_SYNC_STREAM] = "Stream Sync",
         [EVENT_SYNC_CONTEXT] = "Context Sync",
     };
-    if (!process_knows_span(process, event))
+    if (!process_knows_span(process, event) || !capture_intervals_hold(process->capture_intervals, event->start))
         return 0;
     uint32_t device = process_device(process, event->device, event->context);
     struct track *track = piece_writer_track(out, process, TRACK_SYNC, device, event->context, event->stream);
@@ -413,8 +383,17 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     args_u64(&args, ARG_DEVICE, device);
     args_u64(&args, ARG_CONTEXT, event->context);
-    if (event->sync.kind == EVENT_SYNC_EVENT || event->sync.kind == EVENT_SYNC_STREAM_WAIT_EVENT)
-        describe_wait(&args, process, event);
+    if (event->sync.kind == EVENT_SYNC_EVENT || event->sync.kind == EVENT_SYNC_STREAM_WAIT_EVENT) {
+        const struct cuda_event_record *record = cuda_events_find(process->cuda_events, event);
+        args_i64(&args, ARG_WAIT_ON_STREAM, record ? signed_stream(record->stream) : -1);
+        if (record)
+            args_u64(&args, ARG_WAIT_ON_CORRELATION, process_correlation(process, record->correlation));
+        else
+            args_i64(&args, ARG_WAIT_ON_CORRELATION, -1);
+        args_u64(&args, ARG_WAIT_ON_EVENT, event->sync.event);
+        if (record)
+            add_event_name(&args, process, ARG_WAIT_ON_EVENT_NAME, record->correlation);
+    }
     if (event->sync.result != 0)
         args_error(&args, ARG_RETURN_VALUE, event->sync.result, driver_error_name(event->sync.result));
     struct row row = track_row(track, event->start, event->end);
@@ -441,34 +420,23 @@ int index_event_record(struct process *process, const struct event *event)
     return cuda_events_index(process->cuda_events, event);
 }
 
+/* What CUPTI recorded is filtered by time before; of what the agent recorded, this is done here. */
 int index_sync(struct process *process, const struct event *event)
 {
+    process->cuda = true;
+    if (!capture_intervals_hold(process->capture_intervals, event->start))
+        return 0;
     if (!process_index_span(process, event))
         return 0;
     return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
-}
-
-int index_agent_sync(struct process *process, const struct event *event)
-{
-    process->cuda = true;
-    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(process, event) : 0;
 }
 
 int resolve_sync(struct process *process, const struct event *event)
 {
     uint32_t device = process_device(process, event->device, event->context);
     struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
-    if (!track || !process_knows_span(process, event))
+    if (!track || !process_knows_span(process, event) ||
+        !capture_intervals_hold(process->capture_intervals, event->start))
         return 0;
     return lanes_collect(&track->lanes, event->start, event->end);
-}
-
-int resolve_agent_sync(struct process *process, const struct event *event)
-{
-    return capture_intervals_hold(process->capture_intervals, event->start) ? resolve_sync(process, event) : 0;
-}
-
-int write_agent_sync(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    return capture_intervals_hold(process->capture_intervals, event->start) ? write_sync(out, process, event) : 0;
 }

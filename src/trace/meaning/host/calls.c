@@ -148,18 +148,6 @@ static int join_phases(struct compilation *compilation)
     return 0;
 }
 
-static void close_phase(struct compilation_step *phase, const struct capture_intervals *capture_intervals,
-                        uint64_t time)
-{
-    if (phase->end == 0) {
-        uint64_t window_end = capture_intervals_end(capture_intervals, phase->start);
-        phase->ending = window_end < time ? COMPILATION_RECORDING_OFF : COMPILATION_PROCESS_ENDED;
-        phase->end = window_end < time ? window_end : time;
-    }
-    if (phase->end < phase->start)
-        phase->end = phase->start; /* the clock was set back */
-}
-
 /* Phases of a call come before its JIT operations. */
 static int by_call(const void *a, const void *b)
 {
@@ -167,9 +155,21 @@ static int by_call(const void *a, const void *b)
     return ORDER(left->correlation, right->correlation) ?: ORDER(is_jit(left), is_jit(right)) ?: by_order(left, right);
 }
 
-/* CUPTI's own number of a thread is not always the system's: who made the call is. */
-static int find_threads(struct compilation *compilation, const struct launches *launches)
+/* What encloses comes first; a phase before operations that are as long. */
+static int outer_first(const void *a, const void *b)
 {
+    const struct compilation_step *left = a, *right = b;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
+}
+
+/* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
+ * their threads, and sorts. */
+static int close_steps(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                       const struct launches *launches, uint64_t time)
+{
+    if (join_phases(compilation) != 0)
+        return -1;
+    /* CUPTI's own number of a thread is not always the system's: who made the call is. */
     const struct compilation_step *caller = NULL;
     if (file_vector_sort(&compilation->steps, by_call) != 0)
         return error_no_memory("phases of compilation");
@@ -185,23 +185,6 @@ static int find_threads(struct compilation *compilation, const struct launches *
         else if (is_jit(step) && launch && launch->from != LAUNCH_UNKNOWN)
             step->thread = launch->thread;
     }
-    return 0;
-}
-
-/* What encloses comes first; a phase before operations that are as long. */
-static int outer_first(const void *a, const void *b)
-{
-    const struct compilation_step *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
-}
-
-/* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
- * their threads, and sorts. */
-static int close_steps(struct compilation *compilation, const struct capture_intervals *capture_intervals,
-                       const struct launches *launches, uint64_t time)
-{
-    if (join_phases(compilation) != 0 || find_threads(compilation, launches) != 0)
-        return -1;
     size_t kept = 0;
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
@@ -209,8 +192,15 @@ static int close_steps(struct compilation *compilation, const struct capture_int
             file_vector_evict(&compilation->steps);
         if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
-        if (!is_jit(step))
-            close_phase(step, capture_intervals, time);
+        if (!is_jit(step)) {
+            if (step->end == 0) {
+                uint64_t window_end = capture_intervals_end(capture_intervals, step->start);
+                step->ending = window_end < time ? COMPILATION_RECORDING_OFF : COMPILATION_PROCESS_ENDED;
+                step->end = window_end < time ? window_end : time;
+            }
+            if (step->end < step->start)
+                step->end = step->start; /* the clock was set back */
+        }
         compilation->steps.items[kept++] = *step;
     }
     compilation->steps.count = kept;
@@ -307,31 +297,6 @@ int write_compilation(struct piece_writer *out, struct process *process)
 
 #define NAME_SPACE 32 /* for a name that is put together */
 
-static struct name api_call_name(const struct event *event, char space[NAME_SPACE])
-{
-    const char *name = api_name(event->api.domain, event->api.cbid);
-    if (name)
-        return name_plain(name);
-    const char *domain = event->api.domain == EVENT_API_RUNTIME ? "runtime" : "driver";
-    int made =
-        snprintf(space, NAME_SPACE, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
-    return name_plain_n(space, (size_t)made);
-}
-
-static void write_flow_starts(struct piece_writer *out, struct process *process, const struct event *event,
-                              struct row row)
-{
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
-        return;
-    struct flow flow = {.row = row, .time = event->start};
-    for (uint32_t i = 0; i < launch->gpu_ops; i++) {
-        flow.id = launch_flow(process->launches, launch, event->correlation, i);
-        if (flow.id != 0)
-            out->sink.format->flow(&out->sink, &flow);
-    }
-}
-
 int resolve_api(struct process *process, const struct event *event)
 {
     struct track *thread = tracks_look(&process->tracks, &process->tracks.recent, TRACK_THREAD, 0, 0, event->thread);
@@ -354,15 +319,26 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
         args_error(&args, ARG_RETURN_VALUE, returned,
                    runtime ? runtime_error_name(returned) : driver_error_name(returned));
     if (process->stacks->calls.count > 0)
-        args_stack(&args, process, call_stack(process, event->correlation));
+        args_stack(&args, process, call_stack(process, event->correlation), ARG_CALLED_AT);
     add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
     struct row row = track_row(thread, event->start, event->end);
     write_compiled_operator(out, process, event, row);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
-    piece_writer_slice(out, runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER, api_call_name(event, space), row,
-                       event->start, event->end, &args);
-    write_flow_starts(out, process, event, row);
+    const char *known = api_name(event->api.domain, event->api.cbid);
+    if (!known) /* of a newer CUDA than the headers */
+        snprintf(space, sizeof(space), "%s call %u", runtime ? "runtime" : "driver", event->api.cbid);
+    piece_writer_slice(out, runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER, name_plain(known ? known : space),
+                       row, event->start, event->end, &args);
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->gpu_ops == 0 || !launch_is_call(launch, event))
+        return 0;
+    struct flow flow = {.row = row, .time = event->start};
+    for (uint32_t i = 0; i < launch->gpu_ops; i++) {
+        flow.id = launch_flow(process->launches, launch, event->correlation, i);
+        if (flow.id != 0)
+            out->sink.format->flow(&out->sink, &flow);
+    }
     return 0;
 }
 

@@ -106,22 +106,6 @@ static int find_any(struct conversion *conversion)
 
 ORDER_BY(by_key, struct cpu_scope_image, key, started)
 
-static int list_images(struct conversion *conversion)
-{
-    struct cpu_scopes *scopes = conversion->cpu_scopes;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        if (process->file.header.by_launcher)
-            continue;
-        const struct cpu_scope_image image = {process_image_key(process), process->file.header.started, i};
-        if (!ADD(array_push, &scopes->images, image))
-            return error_no_memory("processes");
-    }
-    if (scopes->images.count > 0)
-        qsort(scopes->images.items, scopes->images.count, sizeof(*scopes->images.items), by_key);
-    return 0;
-}
-
 /* The library starts after the program that it is loaded into: the first spool from then on, else the last one. NULL:
  * the process has none. */
 static const struct process *find_image(const struct conversion *conversion, const struct process *process)
@@ -144,7 +128,17 @@ int cpu_scopes_find(struct conversion *conversion)
     if (conversion->by_launcher == 0)
         return 0;
     bool limited = is_limited(conversion);
-    if (list_images(conversion) != 0 || (limited && find_any(conversion) != 0))
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        if (process->file.header.by_launcher)
+            continue;
+        const struct cpu_scope_image image = {process_image_key(process), process->file.header.started, i};
+        if (!ADD(array_push, &scopes->images, image))
+            return error_no_memory("processes");
+    }
+    if (scopes->images.count > 0)
+        qsort(scopes->images.items, scopes->images.count, sizeof(*scopes->images.items), by_key);
+    if (limited && find_any(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
@@ -317,7 +311,7 @@ int write_cpu_sample(struct piece_writer *out, struct process *process, const st
         !cpu_scope_next(process, event, &stretch))
         return 0;
     if (stack)
-        args_stack(&args, process, stack->same_as);
+        args_stack(&args, process, stack->same_as, ARG_CALLED_AT);
     struct name name = stack ? *names_get(&process->conversion->names, stack->name) : name_plain("?");
     piece_writer_instant(out, CATEGORY_CPU_SAMPLE, name, track, event->start, &args);
     return 0;
@@ -338,7 +332,7 @@ int write_thread_state(struct piece_writer *out, struct process *process, const 
     if (!track || !process_knows_span(process, event) || cpu_scope_is_own(process, event->thread))
         return 0;
     if (stack)
-        args_stack(&args, process, stack->same_as);
+        args_stack(&args, process, stack->same_as, ARG_CALLED_AT);
     if (event->cpu.waker != 0)
         args_u64(&args, ARG_WAKER, event->cpu.waker);
     args_u64(&args, ARG_THREAD, event->thread);

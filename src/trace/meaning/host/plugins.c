@@ -59,21 +59,6 @@ int index_plugin_time(struct process *process, const struct event *event)
     return 0;
 }
 
-static int index_event(struct plugins *plugins, const struct event *event)
-{
-    const struct spool_plugin_event *made = event->record;
-    if (!put(plugins, made->plugin))
-        return -1;
-    if (made->head.flags != SPOOL_PLUGIN_SLICE)
-        return 0;
-    const struct plugin_slice slice = {.record = event->record,
-                                       .start = event->start,
-                                       .end = event->end,
-                                       .plugin = made->plugin,
-                                       .thread = event->thread};
-    return ADD(file_vector_push, &plugins->slices, slice) ? 0 : error_no_memory("slices of plugins");
-}
-
 int index_plugin_line(struct process *process, const struct event *event)
 {
     const struct spool_plugin_line *record = event->record;
@@ -99,24 +84,6 @@ ORDER_BY(by_number, struct plugin, number)
     if ((array)->count > 1) \
     qsort((array)->items, (array)->count, sizeof(*(array)->items), order)
 
-/* After the last: puts all in order. Returns 0, or -1 after error(). */
-static int plugins_close(struct plugins *plugins)
-{
-    if (file_vector_sort(&plugins->slices, outer_first) != 0)
-        return error_no_memory("slices of plugins");
-    SORT(&plugins->lines, by_time);
-    SORT(&plugins->items, by_number);
-    for (size_t i = 0; i < plugins->items.count; i++)
-        *map_get(&plugins->by_number, plugins->items.items[i].number) = i + 1;
-    return 0;
-}
-
-/* NULL: nothing was seen of it. */
-static const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
-{
-    return FIND_ITEM(&plugins->items, &plugins->by_number, number);
-}
-
 /*
  * What plugins added to the trace: slices and instants on a row of each, and counters.
  */
@@ -125,7 +92,7 @@ static const struct plugin *plugins_get(const struct plugins *plugins, uint32_t 
 
 char *plugin_name(const struct process *process, uint32_t number)
 {
-    const struct plugin *plugin = plugins_get(process->plugins, number);
+    const struct plugin *plugin = FIND_ITEM(&process->plugins->items, &process->plugins->by_number, number);
     char *text = NULL;
     int length;
     if (plugin && plugin->name.length > 0) {
@@ -166,15 +133,31 @@ int index_plugin_event(struct process *process, const struct event *event)
     bool row = made->head.flags != SPOOL_PLUGIN_COUNTER;
     if (row && !process_thread(process, TRACK_PLUGIN, made->plugin))
         return -1;
-    return index_event(process->plugins, event);
+    struct plugins *plugins = process->plugins;
+    if (!put(plugins, made->plugin))
+        return -1;
+    if (made->head.flags != SPOOL_PLUGIN_SLICE)
+        return 0;
+    const struct plugin_slice slice = {.record = event->record,
+                                       .start = event->start,
+                                       .end = event->end,
+                                       .plugin = made->plugin,
+                                       .thread = event->thread};
+    return ADD(file_vector_push, &plugins->slices, slice) ? 0 : error_no_memory("slices of plugins");
 }
 
 #define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
 int resolve_plugins(struct process *process)
 {
-    if (plugins_close(process->plugins) != 0)
-        return -1;
+    /* After the last: puts all in order. */
+    struct plugins *plugins = process->plugins;
+    if (file_vector_sort(&plugins->slices, outer_first) != 0)
+        return error_no_memory("slices of plugins");
+    SORT(&plugins->lines, by_time);
+    SORT(&plugins->items, by_number);
+    for (size_t i = 0; i < plugins->items.count; i++)
+        *map_get(&plugins->by_number, plugins->items.items[i].number) = i + 1;
     for (size_t i = 0; i < process->plugins->slices.count; i++) {
         const struct plugin_slice *slice = &process->plugins->slices.items[i];
         struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, slice->plugin);

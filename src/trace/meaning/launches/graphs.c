@@ -82,11 +82,6 @@ void conditional_launches_init(struct conditional_launches *launches)
     *launches = (struct conditional_launches){.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
-static int no_memory(void)
-{
-    return error_no_memory("the table of graph launches");
-}
-
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
 {
     const struct conditional_launch launch = {
@@ -95,14 +90,15 @@ int conditional_launches_index(struct conditional_launches *launches, const stru
         .graph = event->graph.graph,
         .correlation = event->correlation,
     };
-    return ADD(file_vector_push, &launches->items, launch) ? 0 : no_memory();
+    return ADD(file_vector_push, &launches->items, launch) ? 0 : error_no_memory("the table of graph launches");
 }
 
 ORDER_BY(compare_launches, struct conditional_launch, graph, correlation)
 
 int conditional_launches_order(struct conditional_launches *launches)
 {
-    return file_vector_sort(&launches->items, compare_launches) == 0 ? 0 : no_memory();
+    return file_vector_sort(&launches->items, compare_launches) == 0 ? 0
+                                                                     : error_no_memory("the table of graph launches");
 }
 
 /* The first launch of GRAPH with CORRELATION or a higher one; else where it would be. */
@@ -133,17 +129,6 @@ uint64_t gpu_op_node(const struct event *event)
     }
 }
 
-static int look_at_body(struct conditional_launches *launches, const struct event *event)
-{
-    bool is_new;
-    uint64_t *earliest = map_put(&launches->bodies, gpu_op_node(event), &is_new);
-    if (!earliest)
-        return no_memory();
-    if (is_new || event->start < *earliest)
-        *earliest = event->start;
-    return 0;
-}
-
 int conditional_launches_look(struct conditional_launches *launches, const struct event *event)
 {
     uint32_t graph = gpu_op_graph(event);
@@ -157,7 +142,11 @@ int conditional_launches_look(struct conditional_launches *launches, const struc
         launch->first = event->start < launch->first ? event->start : launch->first;
         launch->last = event->end > launch->last ? event->end : launch->last;
     } else if (event->correlation == 0 && event->start >= launch->called) { /* not of one that was not recorded */
-        result = look_at_body(launches, event);
+        bool is_new;
+        uint64_t *earliest = map_put(&launches->bodies, gpu_op_node(event), &is_new);
+        if (earliest && (is_new || event->start < *earliest))
+            *earliest = event->start;
+        result = earliest ? 0 : error_no_memory("the table of graph launches");
     }
     pthread_mutex_unlock(&launches->lock);
     return result;
@@ -207,11 +196,6 @@ struct copies {
     FILE_VECTOR(struct copy) items;
 };
 
-static int no_memory_for_inner(void)
-{
-    return error_no_memory("nodes of graphs within graphs");
-}
-
 static uint32_t graph_of(uint64_t node)
 {
     return (uint32_t)(node >> 32);
@@ -227,9 +211,9 @@ static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
         const struct copy copy = {change->correlation, (uint32_t)i};
         bool is_new = i == 0 || change[-1].node != change->node;
         if (is_new && change->original != 0 && change->correlation != 0 && !ADD(file_vector_push, &copies->items, copy))
-            return no_memory_for_inner();
+            return error_no_memory("nodes of graphs within graphs");
     }
-    return file_vector_sort(&copies->items, by_call) == 0 ? 0 : no_memory_for_inner();
+    return file_vector_sort(&copies->items, by_call) == 0 ? 0 : error_no_memory("nodes of graphs within graphs");
 }
 
 /* The first call that made nodes from that of change FIRST on, before node END, copies of another graph's than before.
@@ -260,11 +244,11 @@ static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, 
         return 0;
     const struct inner_graph graph = {.updated = updated_by(nodes, copies[0].change, next)};
     if (!ADD(array_push, &inner->graphs, graph))
-        return no_memory_for_inner();
+        return error_no_memory("nodes of graphs within graphs");
     for (size_t i = own; i < count; i++) {
         const struct inner_node node = {next++, changes[copies[i].change].node, (uint32_t)inner->graphs.count - 1};
         if (!ADD(file_vector_push, &inner->items, node))
-            return no_memory_for_inner();
+            return error_no_memory("nodes of graphs within graphs");
     }
     return 0;
 }
@@ -283,7 +267,7 @@ int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
         result = add_call(inner, nodes, first, end - i);
     }
     if (result == 0 && file_vector_sort(&inner->items, by_node) != 0)
-        result = no_memory_for_inner();
+        result = error_no_memory("nodes of graphs within graphs");
     file_vector_release(&copies.items);
     return result;
 }
@@ -317,19 +301,15 @@ void graph_streams_release(struct graph_streams *streams)
     map_release(&streams->made);
 }
 
-static int no_memory_for_streams(void)
-{
-    return error_no_memory("streams of graphs");
-}
-
 int graph_streams_made(struct graph_streams *streams, uint32_t number)
 {
-    return map_put(&streams->made, number, NULL) ? 0 : no_memory_for_streams();
+    return map_put(&streams->made, number, NULL) ? 0 : error_no_memory("streams of graphs");
 }
 
 static int add_pair(struct graph_streams *streams, uint32_t graph, const struct track *track)
 {
-    return map_put(&streams->pairs, (uint64_t)graph << 32 | track->index, NULL) ? 0 : no_memory_for_streams();
+    return map_put(&streams->pairs, (uint64_t)graph << 32 | track->index, NULL) ? 0
+                                                                                : error_no_memory("streams of graphs");
 }
 
 /* A stream is that of a branch as long as one graph alone ran there. */
@@ -409,7 +389,7 @@ static int find_base(void *context, uint64_t key, uint64_t *unused)
     uint64_t *base = map_put(&folding->base, base_key((uint32_t)(key >> 32), track), NULL);
     (void)unused;
     if (!base)
-        return no_memory_for_streams();
+        return error_no_memory("streams of graphs");
     /* Rather a stream that is not of a branch; else the default stream, whose number is the lowest. */
     const struct track *known = *base != 0 ? tracks[*base - 1] : NULL;
     bool is_branch = is_of_branch(folding, track), was_branch = known && is_of_branch(folding, known);

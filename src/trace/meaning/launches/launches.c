@@ -132,15 +132,6 @@ static uint32_t duration_of(const struct event *api)
     return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
 }
 
-/* Of two that start at once the shorter one counts, which one thread reports first. */
-static bool counts_more(const struct launch *launch, enum launch_from from, const struct event *api)
-{
-    enum launch_from known = (enum launch_from)launch->from;
-    if (from != known)
-        return from > known;
-    return api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
-}
-
 int launches_call(struct launches *launches, const struct event *api)
 {
     struct launch *launch = launches_put(launches, api->correlation);
@@ -148,7 +139,10 @@ int launches_call(struct launches *launches, const struct event *api)
     if (!launch)
         return -1;
     hold(launch);
-    if (counts_more(launch, from, api)) {
+    enum launch_from known = (enum launch_from)launch->from;
+    /* Of two that start at once the shorter one counts, which one thread reports first. */
+    bool is_later = api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
+    if (from != known ? from > known : is_later) {
         launch->from = (uint8_t)from;
         launch->start = api->start;
         launch->duration = duration_of(api);
@@ -180,21 +174,14 @@ int launches_starts(struct launches *launches, uint32_t correlation, unsigned so
     return 0;
 }
 
-static unsigned sort_of(enum event_type type)
-{
-    switch (type) {
-    case EVENT_KERNEL: return LAUNCH_KERNELS;
-    case EVENT_MEMCPY: return LAUNCH_COPIES;
-    case EVENT_MEMSET: return LAUNCH_SETS;
-    case EVENT_GRAPH: return LAUNCH_GRAPHS;
-    case EVENT_CUDA_EVENT: return LAUNCH_CUDA_EVENTS;
-    default: return 0;
-    }
-}
-
 bool launch_is_suppressed(const struct launch *launch, enum event_type type)
 {
-    return launch->suppressed && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sort_of(type)));
+    static const uint8_t sorts[EVENT_TYPE_COUNT] = {[EVENT_KERNEL] = LAUNCH_KERNELS,
+                                                    [EVENT_MEMCPY] = LAUNCH_COPIES,
+                                                    [EVENT_MEMSET] = LAUNCH_SETS,
+                                                    [EVENT_GRAPH] = LAUNCH_GRAPHS,
+                                                    [EVENT_CUDA_EVENT] = LAUNCH_CUDA_EVENTS};
+    return launch->suppressed && (launch->from == LAUNCH_UNKNOWN || !(launch->sorts & sorts[type]));
 }
 
 bool launch_is_call(const struct launch *launch, const struct event *api)
@@ -307,15 +294,6 @@ int index_graph_node(struct process *process, const struct event *event)
     return graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
-/* The name of the function that the graph's node launches. */
-static uint32_t name_of_node(const struct process *process, const struct event *event)
-{
-    const struct kernel_names *names = process->kernel_names;
-    uint64_t node = event->kernel.graph_node, time = 0;
-    uint64_t function = node ? graph_nodes_find(&names->nodes, node, event->correlation, &time) : 0;
-    return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
-}
-
 /* The name in the launch record of the one kernel that it launches; none of what a graph launches. */
 static uint32_t name_of_launch(const struct process *process, const struct event *event)
 {
@@ -327,9 +305,15 @@ static uint32_t name_of_launch(const struct process *process, const struct event
     return (uint32_t)(*known - 1);
 }
 
+/* Of what a graph launches, the name of the function that the graph's node launches. */
 static uint32_t derived_name(const struct process *process, const struct event *event)
 {
-    return event->kernel.graph != 0 ? name_of_node(process, event) : name_of_launch(process, event);
+    const struct kernel_names *names = process->kernel_names;
+    uint64_t node = event->kernel.graph_node, time = 0;
+    if (event->kernel.graph == 0)
+        return name_of_launch(process, event);
+    uint64_t function = node ? graph_nodes_find(&names->nodes, node, event->correlation, &time) : 0;
+    return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
 }
 
 /* A name that was derived from a launch holds for its pointer from that launch on, until the pointer's text is read

@@ -63,37 +63,7 @@ static uint32_t new_entry(struct allocations *allocations)
     return array_push(&allocations->entries) ? (uint32_t)allocations->entries.count : 0;
 }
 
-static int allocate(struct allocations *allocations, const struct event *event, const struct allocation *about)
-{
-    struct allocation_level *level = level_of(allocations, about->device, about->kind);
-    uint32_t index = level ? new_entry(allocations) : 0;
-    uint64_t *oldest = index ? map_put(&allocations->live, event->memory.address, NULL) : NULL;
-    if (!oldest)
-        return error_no_memory("allocations");
-    struct allocation *entries = allocations->entries.items;
-    entries[index - 1] = *about;
-    if (*oldest == 0)
-        *oldest = index;
-    else
-        entries[entries[*oldest - 1].youngest - 1].next = index;
-    entries[*oldest - 1].youngest = index;
-    level->bytes += about->size;
-    level->changed = true;
-    return 0;
-}
-
 #define GONE_KIND_SHIFT 32 /* the device is below */
-
-static int note_gone(struct allocations *allocations, uint64_t address, const struct allocation *about)
-{
-    if (map_count(&allocations->gone) == ALLOCATIONS_GONE) {
-        map_release(&allocations->before);
-        allocations->before = allocations->gone;
-        allocations->gone = (struct map){0};
-    }
-    uint64_t gone = (uint64_t)about->kind << GONE_KIND_SHIFT | about->device;
-    return map_set(&allocations->gone, address, gone) ? 0 : error_no_memory("allocations");
-}
 
 /* Returns 0, or -1 after error(). */
 static int remove_oldest(struct allocations *allocations, uint64_t address, uint64_t *oldest)
@@ -106,7 +76,13 @@ static int remove_oldest(struct allocations *allocations, uint64_t address, uint
     } else {
         map_remove(&allocations->live, address);
     }
-    int result = note_gone(allocations, address, entry);
+    if (map_count(&allocations->gone) == ALLOCATIONS_GONE) {
+        map_release(&allocations->before);
+        allocations->before = allocations->gone;
+        allocations->gone = (struct map){0};
+    }
+    uint64_t gone = (uint64_t)entry->kind << GONE_KIND_SHIFT | entry->device;
+    int result = map_set(&allocations->gone, address, gone) ? 0 : error_no_memory("allocations");
     *entry = (struct allocation){.next = allocations->free};
     allocations->free = index;
     return result;
@@ -146,7 +122,21 @@ int allocations_apply(struct allocations *allocations, const struct event *event
         return give_back(allocations, event, about);
     if (event->memory.operation != SPOOL_MEMORY_ALLOCATE || event->memory.result != 0)
         return 0;
-    return allocate(allocations, event, about);
+    struct allocation_level *level = level_of(allocations, about->device, about->kind);
+    uint32_t index = level ? new_entry(allocations) : 0;
+    uint64_t *oldest = index ? map_put(&allocations->live, event->memory.address, NULL) : NULL;
+    if (!oldest)
+        return error_no_memory("allocations");
+    struct allocation *entries = allocations->entries.items;
+    entries[index - 1] = *about;
+    if (*oldest == 0)
+        *oldest = index;
+    else
+        entries[entries[*oldest - 1].youngest - 1].next = index;
+    entries[*oldest - 1].youngest = index;
+    level->bytes += about->size;
+    level->changed = true;
+    return 0;
 }
 
 struct ending {
@@ -316,23 +306,6 @@ static const char *fault_text(uint8_t fault)
     return texts[fault];
 }
 
-static void write_levels(struct piece_writer *out, struct process *process, uint64_t time)
-{
-    for (size_t i = 0; i < process->memory->allocations.levels.count; i++) {
-        struct allocation_level *level = &process->memory->allocations.levels.items[i];
-        struct counter counter = {.pid = process->pid, .time = time, .bytes = level->bytes};
-        char name[64];
-        if (!level->changed)
-            continue;
-        level->changed = false;
-        if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
-            continue;
-        snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
-        counter.name = name_plain(name);
-        out->sink.format->counter(&out->sink, &counter);
-    }
-}
-
 static void describe(struct args *args, uint64_t address, const struct allocation *about)
 {
     args_add(args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = address;
@@ -343,43 +316,11 @@ static void describe(struct args *args, uint64_t address, const struct allocatio
         args_u64(args, ARG_DEVICE, about->device);
 }
 
-static void describe_call(struct args *args, const struct process *process, const struct event *event,
-                          const struct allocation *about)
-{
-    if (event->stream != EVENT_NO_STREAM)
-        args_u64(args, ARG_STREAM, event->stream);
-    if (event->correlation != 0)
-        args_u64(args, ARG_CORRELATION, process_correlation(process, event->correlation));
-    if (event->memory.pool != 0)
-        args_add(args, ARG_POOL, ARG_TYPE_HEX)->u64 = event->memory.pool;
-    if (event->memory.result != 0)
-        args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
-    if (about->fault != MEMORY_NO_FAULT)
-        args_words(args, ARG_FAULT, fault_text(about->fault));
-    args_stack(args, process, event->memory.stack);
-}
-
 /* "Device 1048576, Pool 4096": what was held where an allocation failed. */
 struct held {
     char text[SPOOL_MEMORY_KIND_COUNT * 40];
     size_t length;
 };
-
-static void describe_held(struct args *args, const struct process *process, uint32_t device, struct held *held)
-{
-    held->length = 0;
-    for (uint16_t kind = SPOOL_MEMORY_UNKNOWN + 1; kind < SPOOL_MEMORY_KIND_COUNT; kind++) {
-        uint64_t bytes = allocations_held(&process->memory->allocations, device, kind);
-        if (bytes == 0)
-            continue;
-        int length = snprintf(held->text + held->length, sizeof(held->text) - held->length, "%s%s %" PRIu64,
-                              held->length ? ", " : "", kind_text(kind), bytes);
-        held->length += (size_t)length;
-    }
-    args_u64(args, ARG_HELD, allocations_held(&process->memory->allocations, device, SPOOL_MEMORY_UNKNOWN));
-    if (held->length > 0)
-        args_text(args, ARG_HELD_BY_KIND, held->text, held->length);
-}
 
 static void write_instant(struct piece_writer *out, struct process *process, const struct event *event,
                           const char *name, const struct args *args)
@@ -397,9 +338,31 @@ static void write_operation(struct piece_writer *out, struct process *process, c
     struct held held;
     char name[64];
     describe(&args, event->memory.address, about);
-    describe_call(&args, process, event, about);
-    if (failed && !release)
-        describe_held(&args, process, about->device, &held);
+    if (event->stream != EVENT_NO_STREAM)
+        args_u64(&args, ARG_STREAM, event->stream);
+    if (event->correlation != 0)
+        args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
+    if (event->memory.pool != 0)
+        args_add(&args, ARG_POOL, ARG_TYPE_HEX)->u64 = event->memory.pool;
+    if (event->memory.result != 0)
+        args_error(&args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
+    if (about->fault != MEMORY_NO_FAULT)
+        args_words(&args, ARG_FAULT, fault_text(about->fault));
+    args_stack(&args, process, event->memory.stack, ARG_CALLED_AT);
+    if (failed && !release) {
+        held.length = 0;
+        for (uint16_t kind = SPOOL_MEMORY_UNKNOWN + 1; kind < SPOOL_MEMORY_KIND_COUNT; kind++) {
+            uint64_t bytes = allocations_held(&process->memory->allocations, about->device, kind);
+            if (bytes == 0)
+                continue;
+            int length = snprintf(held.text + held.length, sizeof(held.text) - held.length, "%s%s %" PRIu64,
+                                  held.length ? ", " : "", kind_text(kind), bytes);
+            held.length += (size_t)length;
+        }
+        args_u64(&args, ARG_HELD, allocations_held(&process->memory->allocations, about->device, SPOOL_MEMORY_UNKNOWN));
+        if (held.length > 0)
+            args_text(&args, ARG_HELD_BY_KIND, held.text, held.length);
+    }
     snprintf(name, sizeof(name), "%s %s%s", release ? "Release" : "Allocate", kind_text(about->kind),
              failed ? " failed" : "");
     write_instant(out, process, event, name, &args);
@@ -448,8 +411,21 @@ static int write_step(struct piece_writer *out, struct process *process, const s
                      : write_call(out, process, &event);
     if (result != 0)
         return -1;
-    if (process_knows_time(process, event.start) && capture_intervals_hold(process->capture_intervals, event.start))
-        write_levels(out, process, event.start);
+    if (process_knows_time(process, event.start) && capture_intervals_hold(process->capture_intervals, event.start)) {
+        for (size_t i = 0; i < process->memory->allocations.levels.count; i++) {
+            struct allocation_level *level = &process->memory->allocations.levels.items[i];
+            struct counter counter = {.pid = process->pid, .time = event.start, .bytes = level->bytes};
+            char name[64];
+            if (!level->changed)
+                continue;
+            level->changed = false;
+            if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
+                continue;
+            snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
+            counter.name = name_plain(name);
+            out->sink.format->counter(&out->sink, &counter);
+        }
+    }
     return 0;
 }
 

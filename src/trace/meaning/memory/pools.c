@@ -31,25 +31,6 @@ static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t de
     return peak;
 }
 
-/* Remembers an EVENT_POOL. Returns 0, or -1 after error(). */
-static int pools_collect(struct pools *pools, const struct event *event)
-{
-    const struct spool_pool_level *level = event->record;
-    struct pool_step *step = file_vector_push(&pools->steps);
-    struct pool_peak *peak = peak_of(pools, level->pool, event->device);
-    if (!step || !peak)
-        return error_no_memory("memory pools");
-    peak->reserved = level->reserved_high > peak->reserved ? level->reserved_high : peak->reserved;
-    peak->used = level->used_high > peak->used ? level->used_high : peak->used;
-    *step = (struct pool_step){.time = event->start,
-                               .pool = level->pool,
-                               .reserved = level->reserved,
-                               .used = level->used,
-                               .device = event->device,
-                               .order = (uint32_t)pools->steps.count};
-    return 0;
-}
-
 ORDER_BY(by_time, struct pool_step, time, order)
 
 int pools_sort(struct pools *pools)
@@ -155,7 +136,22 @@ int index_pool(struct process *process, const struct event *event)
     process->cuda = true;
     if (process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
-    return pools_collect(process->pools, event);
+    /* Remembers an EVENT_POOL. */
+    struct pools *pools = process->pools;
+    const struct spool_pool_level *level = event->record;
+    struct pool_step *step = file_vector_push(&pools->steps);
+    struct pool_peak *peak = peak_of(pools, level->pool, event->device);
+    if (!step || !peak)
+        return error_no_memory("memory pools");
+    peak->reserved = level->reserved_high > peak->reserved ? level->reserved_high : peak->reserved;
+    peak->used = level->used_high > peak->used ? level->used_high : peak->used;
+    *step = (struct pool_step){.time = event->start,
+                               .pool = level->pool,
+                               .reserved = level->reserved,
+                               .used = level->used,
+                               .device = event->device,
+                               .order = (uint32_t)pools->steps.count};
+    return 0;
 }
 
 /*

@@ -115,11 +115,6 @@ void nvtx_release(struct nvtx *nvtx)
     MAPS(RELEASE_MAP)
 }
 
-static int no_memory(void)
-{
-    return error_no_memory("NVTX ranges");
-}
-
 /* Made when it is new. NULL after error(). */
 static struct nvtx_track *track_of(struct nvtx *nvtx, uint32_t thread, uint32_t domain)
 {
@@ -129,7 +124,7 @@ static struct nvtx_track *track_of(struct nvtx *nvtx, uint32_t thread, uint32_t 
     uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, thread, NULL) : NULL;
     struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
     if (!track) {
-        no_memory();
+        error_no_memory("NVTX ranges");
         return NULL;
     }
     track->thread = thread;
@@ -174,8 +169,9 @@ int nvtx_push(struct nvtx *nvtx, struct nvtx_track *track, const struct event *e
                                .kind = kind};
     uint32_t number = (uint32_t)nvtx->ranges.count;
     track->innermost = number + 1;
-    return ADD(file_vector_push, &nvtx->ranges, range) && ADD(file_vector_push, &track->ranges, number) ? 0
-                                                                                                        : no_memory();
+    return ADD(file_vector_push, &nvtx->ranges, range) && ADD(file_vector_push, &track->ranges, number)
+               ? 0
+               : error_no_memory("NVTX ranges");
 }
 
 static int push(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
@@ -216,7 +212,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
 {
     struct nvtx_range *range = file_vector_push(&nvtx->started);
     if (!range)
-        return no_memory();
+        return error_no_memory("NVTX ranges");
     *range = (struct nvtx_range){.record = event->record, .start = event->start, .thread = event->thread};
     const uint64_t *early = map_get(&nvtx->early_ends, event->nvtx.range);
     if (early) {
@@ -229,7 +225,7 @@ static int start(struct nvtx *nvtx, const struct event *event)
         map_remove(&nvtx->early_ends, event->nvtx.range);
         return 0;
     }
-    return map_set(&nvtx->open_started, event->nvtx.range, nvtx->started.count) ? 0 : no_memory();
+    return map_set(&nvtx->open_started, event->nvtx.range, nvtx->started.count) ? 0 : error_no_memory("NVTX ranges");
 }
 
 /* Index + 1; 0: no memory. */
@@ -246,11 +242,11 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, NULL);
     if (!index)
-        return no_memory();
+        return error_no_memory("NVTX ranges");
     if (*index != 0)
         nvtx->unmatched++;
     else if ((*index = new_end(nvtx)) == 0)
-        return no_memory();
+        return error_no_memory("NVTX ranges");
     nvtx->ends.items[*index - 1] =
         (struct nvtx_end){.time = event->start, .thread = event->thread, .record = end_record(event)};
     return 0;
@@ -446,7 +442,7 @@ static int enter(struct nesting *nesting, const struct nvtx_range *range, bool *
     *nests = range->start >= nesting->last &&
              (nesting->ends.count == 0 || nesting->ends.items[nesting->ends.count - 1] >= range->end);
     nesting->last = range->start;
-    return ADD(array_push, &nesting->ends, range->end) ? 0 : no_memory();
+    return ADD(array_push, &nesting->ends, range->end) ? 0 : error_no_memory("NVTX ranges");
 }
 
 int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uint32_t thread), void *context)
@@ -458,7 +454,7 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
         const struct nvtx_range *range = &nvtx->ranges.items[i];
         struct nesting *nesting = PUT_ITEM(&threads, &by_thread, range->thread);
         bool nests = true;
-        result = nesting ? enter(nesting, range, &nests) : no_memory();
+        result = nesting ? enter(nesting, range, &nests) : error_no_memory("NVTX ranges");
         if (!nests)
             unfit(context, range->thread);
         if (i % EVICT_RANGES == 0)

@@ -114,15 +114,6 @@ static double rate(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t c
     return counts_ns ? (double)NS_PER_S : 0;
 }
 
-/* The two points that TIME lies between, or the nearest two. */
-static size_t segment(const struct nvtx_clock_pair *pair, int64_t time)
-{
-    size_t count = pair->points.count, low = COUNT_BEFORE(count, i, pair->points.items[i].from <= time);
-    if (low > 0)
-        low--;
-    return low + 2 <= count ? low : count - 2;
-}
-
 static bool shift(const struct nvtx_sync_point *point, double slope, int64_t ticks, int64_t *result)
 {
     double difference = (double)((__int128)ticks - point->from) * slope, value = (double)point->to + difference;
@@ -135,11 +126,15 @@ static bool shift(const struct nvtx_sync_point *point, double slope, int64_t tic
 static bool step(const struct nvtx_clocks *clocks, const struct nvtx_clock_pair *pair, int64_t ticks, int64_t *result)
 {
     const struct nvtx_sync_point *points = pair->points.items;
-    const struct nvtx_sync_point *last = &points[pair->points.count - 1];
-    if (pair->points.count > 1 && points[0].from != last->from) {
+    size_t count = pair->points.count;
+    const struct nvtx_sync_point *last = &points[count - 1];
+    if (count > 1 && points[0].from != last->from) {
         /* Within, between two neighbours; without, as it went over all. */
         bool within = ticks >= points[0].from && ticks <= last->from;
-        const struct nvtx_sync_point *near = &points[within ? segment(pair, ticks) : 0], *next = near + 1;
+        size_t before = COUNT_BEFORE(count, i, points[i].from <= ticks), low = before > 0 ? before - 1 : 0;
+        if (low + 2 > count)
+            low = count - 2;
+        const struct nvtx_sync_point *near = &points[within ? low : 0], *next = near + 1;
         if (!within)
             near = ticks < points[0].from ? &points[0] : last;
         double run = within ? (double)(next->from - near->from) : (double)(last->from - points[0].from);
@@ -230,11 +225,6 @@ uint64_t nvtx_clocks_of_scope(const struct nvtx_clocks *clocks, uint32_t domain,
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 
-static int no_memory(void)
-{
-    return error_no_memory("deferred events");
-}
-
 /* --- resolve pass --- */
 
 static bool time_of(const struct process *process, uint32_t domain, const struct payload_facts *facts,
@@ -269,7 +259,7 @@ static uint32_t row_number(struct nvtx_deferred *deferred, uint32_t domain, uint
 {
     struct nvtx_deferred_row *row = PUT_ITEM(&deferred->rows, &deferred->row_of, payload_key(domain, scope));
     if (!row) {
-        no_memory();
+        error_no_memory("deferred events");
         return 0;
     }
     *row = (struct nvtx_deferred_row){.scope = scope, .domain = domain};
@@ -294,7 +284,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     else if ((made.row = row_number(deferred, made.record->domain, scope)) != 0)
         track = process_thread(process, TRACK_DEFERRED, made.row);
     if (!track || !ADD(file_vector_push, &deferred->events, made))
-        return no_memory();
+        return error_no_memory("deferred events");
     widen_process_time(process, made.start, made.end);
     deferred->started += made.kind == NVTX_DEFERRED_STARTED;
     if (made.kind != NVTX_DEFERRED_NESTED)
@@ -326,7 +316,7 @@ int resolve_deferred(struct process *process)
             process_evict(process);
     }
     if (result == 0 && file_vector_sort(&deferred->events, outer_first) != 0)
-        result = no_memory();
+        result = error_no_memory("deferred events");
     return result;
 }
 

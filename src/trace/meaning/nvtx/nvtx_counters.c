@@ -21,11 +21,6 @@
 
 #define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
 
-static int no_memory(void)
-{
-    return error_no_memory("counters");
-}
-
 /* --- index pass --- */
 
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event)
@@ -33,7 +28,7 @@ int nvtx_counters_index(struct nvtx_counters *counters, const struct event *even
     struct nvtx_counter counter = {.record = event->record};
     payload_split_text(event->text, event->text_length, counter.record->name_length, &counter.name,
                        &counter.description);
-    return ADD(array_push, &counters->items, counter) ? 0 : no_memory();
+    return ADD(array_push, &counters->items, counter) ? 0 : error_no_memory("counters");
 }
 
 ORDER_BY(by_number, struct nvtx_counter, record->number)
@@ -51,7 +46,7 @@ int nvtx_counters_close(struct nvtx_counters *counters)
     for (size_t i = 0; i < counters->items.count; i++) {
         const struct spool_nvtx_counter *record = counters->items.items[i].record;
         if (!map_set(&counters->by_id, payload_key(record->domain, record->id), i + 1))
-            return no_memory();
+            return error_no_memory("counters");
     }
     return 0;
 }
@@ -99,7 +94,7 @@ static int add_sample(struct process *process, const struct spool_nvtx_sample *r
     struct nvtx_counters *counters = &process->nvtx->counters;
     struct nvtx_sample sample = {
         .record = record, .time = time, .index = index, .order = (uint32_t)counters->samples.count};
-    return ADD(file_vector_push, &counters->samples, sample) ? 0 : no_memory();
+    return ADD(file_vector_push, &counters->samples, sample) ? 0 : error_no_memory("counters");
 }
 
 /* The time of sample INDEX of a batch. */
@@ -160,7 +155,7 @@ int resolve_counters(struct process *process)
             process_evict(process);
     }
     if (result == 0 && file_vector_sort(&counters->samples, by_time) != 0)
-        result = no_memory();
+        result = error_no_memory("counters");
     return result;
 }
 
@@ -362,22 +357,6 @@ static void put_semantics(struct json_out *json, const struct spool_nvtx_semanti
     }
 }
 
-static void put_series(struct json_out *json, const struct process *process, const struct nvtx_counter *counter)
-{
-    struct payload_series series;
-    read_zeros(&series, process->nvtx, counter->record);
-    json_key_array(json, "series");
-    for (size_t i = 0; i < series.count; i++) {
-        json_begin_object(json);
-        json_put_text_n(json, "name", series.values[i].name, series.values[i].length);
-        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[i]);
-        if (semantics)
-            put_semantics(json, semantics);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 static void put_counter(struct json_out *json, const struct conversion *conversion, const struct process *process,
                         size_t i)
 {
@@ -389,7 +368,18 @@ static void put_counter(struct json_out *json, const struct conversion *conversi
     buffer_release(&text);
     if (counter->description.text)
         json_put_text_n(json, "description", counter->description.text, counter->description.length);
-    put_series(json, process, counter);
+    struct payload_series series;
+    read_zeros(&series, process->nvtx, counter->record);
+    json_key_array(json, "series");
+    for (size_t k = 0; k < series.count; k++) {
+        json_begin_object(json);
+        json_put_text_n(json, "name", series.values[k].name, series.values[k].length);
+        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[k]);
+        if (semantics)
+            put_semantics(json, semantics);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 static size_t counter_count(const struct nvtx *nvtx)

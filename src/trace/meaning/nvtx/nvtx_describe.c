@@ -328,22 +328,6 @@ static void put_predefined(const struct payload_view *view, struct json_out *jso
 
 /* --- what holds others --- */
 
-/* A name that no entry before has, or the number of the entry. */
-static void put_key(struct json_out *json, const struct payload_described *schema, uint32_t index)
-{
-    const struct nvtx_text *name = &schema->words[index].name;
-    char text[32];
-    bool taken = name->text == NULL;
-    for (uint32_t i = 0; i < index && !taken; i++) {
-        const struct nvtx_text *other = &schema->words[i].name;
-        taken = other->length == name->length && other->text && memcmp(other->text, name->text, name->length) == 0;
-    }
-    if (taken)
-        json_key_text(json, text, (size_t)snprintf(text, sizeof(text), "#%u", index));
-    else
-        json_key_text(json, name->text, name->length);
-}
-
 /* A field that is written. Its first element is at BYTES, SIZE of which are there. */
 struct value {
     struct payload_view *view;
@@ -366,7 +350,19 @@ static void put_members(struct payload_view *view, struct json_out *json, struct
     while (payload_next(cursor, &field) && view->values_left > 0) {
         if (field.entry->flags & PAYLOAD_FLAG_HIDE)
             continue;
-        put_key(json, schema, field.index);
+        /* A name that no entry before has, or the number of the entry. */
+        uint32_t index = field.index;
+        const struct nvtx_text *name = &schema->words[index].name;
+        char text[32];
+        bool taken = name->text == NULL;
+        for (uint32_t i = 0; i < index && !taken; i++) {
+            const struct nvtx_text *other = &schema->words[i].name;
+            taken = other->length == name->length && other->text && memcmp(other->text, name->text, name->length) == 0;
+        }
+        if (taken)
+            json_key_text(json, text, (size_t)snprintf(text, sizeof(text), "#%u", index));
+        else
+            json_key_text(json, name->text, name->length);
         put_field(view, json, cursor, &field);
     }
     json_end(json);

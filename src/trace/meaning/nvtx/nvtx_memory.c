@@ -14,11 +14,6 @@
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("NVTX heaps");
-}
-
 int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
 {
     const struct spool_nvtx_memory *record = event->record;
@@ -26,14 +21,14 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
         return 0;
     struct nvtx_heap_step step = {
         .record = record, .time = record->head.time, .thread = event->thread, .order = (uint32_t)heaps->steps.count};
-    return ADD(file_vector_push, &heaps->steps, step) ? 0 : no_memory();
+    return ADD(file_vector_push, &heaps->steps, step) ? 0 : error_no_memory("NVTX heaps");
 }
 
 ORDER_BY(by_time, struct nvtx_heap_step, time, order)
 
 int nvtx_heaps_sort(struct nvtx_heaps *heaps)
 {
-    return file_vector_sort(&heaps->steps, by_time) == 0 ? 0 : no_memory();
+    return file_vector_sort(&heaps->steps, by_time) == 0 ? 0 : error_no_memory("NVTX heaps");
 }
 
 static void note_change(struct nvtx_heaps *heaps, uint32_t heap)
@@ -66,7 +61,7 @@ static struct nvtx_heap *heap_of(struct nvtx_heaps *heaps, const struct spool_nv
 {
     struct nvtx_heap *heap = PUT_ITEM(&heaps->items, &heaps->heap_of, payload_key(record->domain, record->heap));
     if (!heap) {
-        no_memory();
+        error_no_memory("NVTX heaps");
         return NULL;
     }
     heap->handle = record->heap;
@@ -85,7 +80,7 @@ static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_mem
     struct nvtx_heap *heap = heap_of(heaps, record);
     uint32_t *member = heap ? array_push(&heap->members) : NULL;
     if (!region || !member)
-        return no_memory();
+        return error_no_memory("NVTX heaps");
     heaps->registered++;
     *member = (uint32_t)(region - heaps->regions.items);
     drop(heaps, region);
@@ -97,23 +92,18 @@ static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_mem
     return 0;
 }
 
-static void empty(struct nvtx_heaps *heaps, struct nvtx_heap *heap)
-{
-    for (size_t i = 0; i < heap->members.count; i++) {
-        struct nvtx_region *region = &heaps->regions.items[heap->members.items[i]];
-        if (region->heap == (uint32_t)(heap - heaps->items.items))
-            drop(heaps, region);
-    }
-    heap->members.count = 0;
-}
-
 /* NULL after error(). */
 static struct nvtx_heap *change_heap(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
 {
     struct nvtx_heap *heap = heap_of(heaps, record);
     if (!heap)
         return NULL;
-    empty(heaps, heap); /* also for a heap that takes the address of another */
+    for (size_t i = 0; i < heap->members.count; i++) {
+        struct nvtx_region *region = &heaps->regions.items[heap->members.items[i]];
+        if (region->heap == (uint32_t)(heap - heaps->items.items))
+            drop(heaps, region);
+    }
+    heap->members.count = 0; /* also for a heap that takes the address of another */
     if (record->head.flags == SPOOL_NVTX_MEMORY_HEAP_REGISTER) {
         heap->name = nvtx_text_of(record->text, record->length);
         heap->size = record->size;
@@ -156,7 +146,7 @@ static int forget_gone(struct nvtx_heaps *heaps)
         uint64_t *index = map_put(&heaps->region_of, payload_key(heap->domain, region.handle), NULL);
         uint32_t *member = index ? array_push(&heap->members) : NULL;
         if (!member)
-            return no_memory();
+            return error_no_memory("NVTX heaps");
         heaps->regions.items[kept] = region;
         *member = (uint32_t)kept;
         *index = ++kept;
@@ -277,16 +267,6 @@ static void describe_place(struct args *args, const struct spool_nvtx_memory *re
     }
 }
 
-/* By its number, as GPU operations have it; else by its handle. */
-static void describe_stream(struct args *args, const struct process *process, uint64_t handle)
-{
-    const uint64_t *stream = map_get(&process->stream_of_handle, handle);
-    if (stream && *stream)
-        args_u64(args, ARG_STREAM, *stream - 1);
-    else if (handle)
-        args_add(args, ARG_STREAM, ARG_TYPE_HEX)->u64 = handle;
-}
-
 static void describe_permissions(struct args *args, const struct spool_nvtx_memory *record)
 {
     static const char *const access[] = {"read", "write", "atomic", "reset", NULL};
@@ -336,7 +316,13 @@ static void write_call(struct piece_writer *out, struct process *process, const 
     args_named(&args, ARG_KIND, record->type, types, sizeof(types) / sizeof(*types));
     args_named(&args, ARG_USAGE, record->usage, usages, sizeof(usages) / sizeof(*usages));
     describe_place(&args, record, heap, region);
-    describe_stream(&args, process, record->stream);
+    /* By its number, as GPU operations have it; else by its handle. */
+    uint64_t handle = record->stream;
+    const uint64_t *stream = map_get(&process->stream_of_handle, handle);
+    if (stream && *stream)
+        args_u64(&args, ARG_STREAM, *stream - 1);
+    else if (handle)
+        args_add(&args, ARG_STREAM, ARG_TYPE_HEX)->u64 = handle;
     describe_permissions(&args, record);
     piece_writer_instant(out, CATEGORY_NVTX_MEMORY, name_plain(names[record->head.flags]), thread, step->time, &args);
 }

@@ -266,8 +266,15 @@ static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scope
     return found && (*found)->id == id && (*found)->domain == domain ? *found : NULL;
 }
 
-static const char *predefined(uint64_t id)
+/* The root, and none, are above all paths and not part of them. */
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
 {
+    const struct spool_nvtx_scope *path[PARENTS_MAX];
+    size_t count = 0;
+    const struct spool_nvtx_scope *scope = find_scope(scopes, domain, id);
+    for (; scope && count < PARENTS_MAX; scope = find_scope(scopes, domain, scope->parent))
+        path[count++] = scope;
+    uint64_t above = count ? path[count - 1]->parent : id;
     static const char *const names[] = {[NVTX_SCOPES_ROOT] = "root",
                                         [2] = "machine",
                                         [3] = "socket",
@@ -282,19 +289,7 @@ static const char *predefined(uint64_t id)
                                         [NVTX_SCOPES_PROCESS] = "process",
                                         [NVTX_SCOPES_THREAD] = "thread",
                                         [NVTX_SCOPES_INNERMOST] = "thread"};
-    return id < sizeof(names) / sizeof(*names) ? names[id] : NULL;
-}
-
-/* The root, and none, are above all paths and not part of them. */
-void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
-{
-    const struct spool_nvtx_scope *path[PARENTS_MAX];
-    size_t count = 0;
-    const struct spool_nvtx_scope *scope = find_scope(scopes, domain, id);
-    for (; scope && count < PARENTS_MAX; scope = find_scope(scopes, domain, scope->parent))
-        path[count++] = scope;
-    uint64_t above = count ? path[count - 1]->parent : id;
-    const char *name = predefined(above);
+    const char *name = above < sizeof(names) / sizeof(*names) ? names[above] : NULL;
     bool has_top = above != NVTX_SCOPES_NONE && (count == 0 || above != NVTX_SCOPES_ROOT) && count < PARENTS_MAX;
     if (has_top && name)
         buffer_text(buffer, name);

@@ -8,11 +8,6 @@
 #include "common/map.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("NVTX ranges on the GPU");
-}
-
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
 /* --- where ranges begin and end --- */
@@ -130,29 +125,14 @@ int projections_begin(struct nvtx *nvtx)
 {
     struct projections *projections = &nvtx->projections;
     if (add_pushed(nvtx) != 0 || add_all_started(nvtx) != 0)
-        return no_memory();
+        return error_no_memory("NVTX ranges on the GPU");
     for (size_t i = 0; i < projections->pieces.count; i++)
         if (file_vector_sort(&projections->pieces.items[i].starts, by_time) != 0)
-            return no_memory();
+            return error_no_memory("NVTX ranges on the GPU");
     return 0;
 }
 
 /* --- GPU operations --- */
-
-static int find(struct projections_found *found, const struct extents_point *point)
-{
-    uint32_t hash = (point->line * UINT32_C(0x9e3779b9) ^ point->track) * UINT32_C(0x85ebca6b) >> 16;
-    uint32_t *recent = &found->recent[hash % PROJECTIONS_RECENT];
-    struct extents_point *known = *recent ? &found->items.items[*recent - 1] : NULL;
-    if (known && known->line == point->line && known->track == point->track && known->at == point->at) {
-        extent_join(&known->extent, &point->extent);
-        return 0;
-    }
-    if (!ADD(array_push, &found->items, *point))
-        return no_memory();
-    *recent = (uint32_t)found->items.count;
-    return 0;
-}
 
 int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
                      uint64_t called, uint32_t track, uint64_t start, uint64_t end)
@@ -168,7 +148,17 @@ int projections_find(struct projections_found *found, const struct projections *
                                   .line = thread,
                                   .track = track,
                                   .extent = {.start = (int64_t)start, .end = (int64_t)end}};
-    return find(found, &point);
+    uint32_t hash = (point.line * UINT32_C(0x9e3779b9) ^ point.track) * UINT32_C(0x85ebca6b) >> 16;
+    uint32_t *recent = &found->recent[hash % PROJECTIONS_RECENT];
+    struct extents_point *known = *recent ? &found->items.items[*recent - 1] : NULL;
+    if (known && known->line == point.line && known->track == point.track && known->at == point.at) {
+        extent_join(&known->extent, &point.extent);
+        return 0;
+    }
+    if (!ADD(array_push, &found->items, point))
+        return error_no_memory("NVTX ranges on the GPU");
+    *recent = (uint32_t)found->items.count;
+    return 0;
 }
 
 int projections_add(struct projections *projections, struct projections_found *found)
@@ -178,7 +168,7 @@ int projections_add(struct projections *projections, struct projections_found *f
         result = extents_add(&projections->extents, &found->items.items[i]);
     found->items.count = 0;
     memset(found->recent, 0, sizeof(found->recent));
-    return result == 0 ? 0 : no_memory();
+    return result == 0 ? 0 : error_no_memory("NVTX ranges on the GPU");
 }
 
 void projections_found_release(struct projections_found *found)
@@ -246,11 +236,11 @@ int projections_finish(struct nvtx *nvtx)
         file_vector_release(&projections->pieces.items[i].starts);
     array_release(&projections->pieces);
     if (extents_each(&projections->extents, add_projection, &finish) != 0)
-        return no_memory();
+        return error_no_memory("NVTX ranges on the GPU");
     extents_release(&projections->extents);
     nvtx_evict(nvtx);
     if (join_two(projections) != 0)
-        return no_memory();
+        return error_no_memory("NVTX ranges on the GPU");
     file_vector_release(&projections->of_two);
-    return file_vector_sort(&projections->items, outer_first) == 0 ? 0 : no_memory();
+    return file_vector_sort(&projections->items, outer_first) == 0 ? 0 : error_no_memory("NVTX ranges on the GPU");
 }

@@ -19,11 +19,6 @@
 
 #define EVICT_STEPS ((size_t)1 << 17) /* are walked over before pages are given back */
 
-static int no_memory(void)
-{
-    return error_no_memory("NVTX synchronisation");
-}
-
 static void evict(const struct nvtx_syncs *syncs)
 {
     file_vector_evict(&syncs->steps);
@@ -35,7 +30,7 @@ int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 {
     struct nvtx_sync_step step = {
         .time = event->start, .object = event->nvtx.range, .thread = event->thread, .what = event->nvtx.what};
-    return ADD(file_vector_push, &syncs->steps, step) ? 0 : no_memory();
+    return ADD(file_vector_push, &syncs->steps, step) ? 0 : error_no_memory("NVTX synchronisation");
 }
 
 /* --- which step follows which --- */
@@ -53,7 +48,7 @@ static int begin_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *ste
     struct nvtx_sync_span wait = {.object = step->object, .start = step->time, .thread = step->thread};
     uint64_t *waiting = map_put(&syncs->waiting, waiting_key(step), NULL);
     if (!waiting || !ADD(file_vector_push, &syncs->waits, wait))
-        return no_memory();
+        return error_no_memory("NVTX synchronisation");
     *waiting = syncs->waits.count;
     return 0;
 }
@@ -77,7 +72,7 @@ static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *ste
     struct nvtx_sync_span hold = {.object = step->object, .start = step->time, .thread = step->thread};
     hold.next = last ? (uint32_t)*last : 0;
     if (!last || !ADD(file_vector_push, &syncs->holds, hold))
-        return no_memory();
+        return error_no_memory("NVTX synchronisation");
     *last = syncs->holds.count;
     return 0;
 }
@@ -142,7 +137,7 @@ static void end_open(struct nvtx_sync_span *spans, size_t count, const struct nv
 int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (file_vector_sort(&syncs->steps, by_time) != 0)
-        return no_memory();
+        return error_no_memory("NVTX synchronisation");
     for (size_t i = 0; i < syncs->steps.count; i++) {
         if (match_step(syncs, &syncs->steps.items[i]) != 0)
             return -1;
@@ -169,7 +164,7 @@ static char *describe(struct args *args, const struct process *process, const st
                      ? asprintf(&text, "%s %.*s", doing, (int)object->name.length, object->name.text)
                      : asprintf(&text, "%s synchronisation object %llu", doing, (unsigned long long)span->object);
     if (length < 0) {
-        no_memory();
+        error_no_memory("NVTX synchronisation");
         return NULL;
     }
     args->count = 0;
@@ -180,18 +175,6 @@ static char *describe(struct args *args, const struct process *process, const st
     if (span->failed)
         args_add(args, ARG_FAILED, ARG_TYPE_TRUE);
     return text;
-}
-
-static int write_wait(struct piece_writer *out, struct process *process, const struct nvtx_sync_span *wait)
-{
-    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, wait->thread);
-    struct args args;
-    char *name = describe(&args, process, wait, "acquiring");
-    if (name && thread)
-        piece_writer_slice(out, CATEGORY_USER_ANNOTATION, name_passing(name, strlen(name)),
-                           track_row(thread, wait->start, wait->end), wait->start, wait->end, &args);
-    free(name);
-    return name ? 0 : -1;
 }
 
 static int write_hold(struct piece_writer *out, struct process *process, const struct nvtx_sync_span *hold, uint64_t id)
@@ -217,7 +200,15 @@ int write_nvtx_syncs(struct piece_writer *out, struct process *process)
     uint64_t before = process->async_before + process->nvtx->started.count;
     int result = 0;
     for (size_t i = 0; i < syncs->waits.count && result == 0; i++) {
-        result = write_wait(out, process, &syncs->waits.items[i]);
+        const struct nvtx_sync_span *wait = &syncs->waits.items[i];
+        struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, wait->thread);
+        struct args args;
+        char *name = describe(&args, process, wait, "acquiring");
+        if (name && thread)
+            piece_writer_slice(out, CATEGORY_USER_ANNOTATION, name_passing(name, strlen(name)),
+                               track_row(thread, wait->start, wait->end), wait->start, wait->end, &args);
+        free(name);
+        result = name ? 0 : -1;
         piece_writer_passed(out, process);
     }
     for (size_t i = 0; i < syncs->holds.count && result == 0; i++) {

@@ -9,11 +9,6 @@
 #include "common/array.h"
 #include "common/map.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("payload schemas");
-}
-
 void payload_split_text(const char *text, uint32_t length, uint32_t name_length, struct nvtx_text *name,
                         struct nvtx_text *description)
 {
@@ -32,7 +27,7 @@ int payload_schemas_index(struct payload_schemas *schemas, const struct event *e
                                                   .size = record->size,
                                                   .pack = record->pack,
                                                   .kind = (enum payload_schema_kind)record->kind}};
-    return ADD(array_push, &schemas->items, schema) ? 0 : no_memory();
+    return ADD(array_push, &schemas->items, schema) ? 0 : error_no_memory("payload schemas");
 }
 
 ORDER_BY(by_number, struct payload_described, record->number)
@@ -42,25 +37,6 @@ static struct payload_described *find_number(struct payload_schemas *schemas, ui
     size_t at = COUNT_BEFORE(schemas->items.count, i, schemas->items.items[i].record->number < number);
     bool found = at < schemas->items.count && schemas->items.items[at].record->number == number;
     return found ? &schemas->items.items[at] : NULL;
-}
-
-/* Memory for as many entries as there are records of, whatever the schema says of itself. */
-static int allocate_entries(struct payload_schemas *schemas)
-{
-    for (size_t i = 0; i < schemas->entries.count; i++) {
-        struct payload_described *schema = find_number(schemas, schemas->entries.items[i]->schema);
-        if (schema && schema->layout.count < PAYLOAD_ENTRIES_MAX)
-            schema->layout.count++;
-    }
-    for (size_t i = 0; i < schemas->items.count; i++) {
-        struct payload_described *schema = &schemas->items.items[i];
-        schema->entries = calloc(schema->layout.count + 1, sizeof(*schema->entries));
-        schema->words = calloc(schema->layout.count + 1, sizeof(*schema->words));
-        if (!schema->entries || !schema->words)
-            return no_memory();
-        schema->layout.entries = schema->entries;
-    }
-    return 0;
 }
 
 struct in_domain {
@@ -75,26 +51,24 @@ static const struct payload_schema *find_layout(const void *context, uint64_t id
     return found ? &found->layout : NULL;
 }
 
-/* In order of registration: what a schema nests was registered before it. */
-static int measure(struct payload_schemas *schemas)
-{
-    for (size_t i = 0; i < schemas->items.count; i++) {
-        struct payload_described *schema = &schemas->items.items[i];
-        struct in_domain in = {schemas, schema->record->domain};
-        struct payload_reader reader = {.find = find_layout, .context = &in, .budget = PAYLOAD_BUDGET};
-        payload_measure(&schema->layout, &reader);
-        if (!map_set(&schemas->by_id, payload_key(schema->record->domain, schema->layout.id), i + 1))
-            return no_memory();
-    }
-    return 0;
-}
-
 int payload_schemas_close(struct payload_schemas *schemas)
 {
     if (schemas->items.count > 1)
         qsort(schemas->items.items, schemas->items.count, sizeof(*schemas->items.items), by_number);
-    if (allocate_entries(schemas) != 0)
-        return -1;
+    /* Memory for as many entries as there are records of, whatever the schema says of itself. */
+    for (size_t i = 0; i < schemas->entries.count; i++) {
+        struct payload_described *schema = find_number(schemas, schemas->entries.items[i]->schema);
+        if (schema && schema->layout.count < PAYLOAD_ENTRIES_MAX)
+            schema->layout.count++;
+    }
+    for (size_t i = 0; i < schemas->items.count; i++) {
+        struct payload_described *schema = &schemas->items.items[i];
+        schema->entries = calloc(schema->layout.count + 1, sizeof(*schema->entries));
+        schema->words = calloc(schema->layout.count + 1, sizeof(*schema->words));
+        if (!schema->entries || !schema->words)
+            return error_no_memory("payload schemas");
+        schema->layout.entries = schema->entries;
+    }
     for (size_t i = 0; i < schemas->entries.count; i++) {
         const struct spool_nvtx_entry *record = schemas->entries.items[i];
         struct payload_described *schema = find_number(schemas, record->schema);
@@ -111,7 +85,16 @@ int payload_schemas_close(struct payload_schemas *schemas)
         if (schema && record->index < schema->layout.count)
             schema->words[record->index].semantics = record;
     }
-    return measure(schemas);
+    /* In order of registration: what a schema nests was registered before it. */
+    for (size_t i = 0; i < schemas->items.count; i++) {
+        struct payload_described *schema = &schemas->items.items[i];
+        struct in_domain in = {schemas, schema->record->domain};
+        struct payload_reader reader = {.find = find_layout, .context = &in, .budget = PAYLOAD_BUDGET};
+        payload_measure(&schema->layout, &reader);
+        if (!map_set(&schemas->by_id, payload_key(schema->record->domain, schema->layout.id), i + 1))
+            return error_no_memory("payload schemas");
+    }
+    return 0;
 }
 
 const struct payload_described *payload_schemas_find(const struct payload_schemas *schemas, uint32_t domain,

@@ -168,25 +168,6 @@ const uint8_t *payload_view_bytes(const struct payload_view *view, const struct 
 
 /* --- what payloads say of their event --- */
 
-static void read_message(struct payload_facts *facts, const struct payload_field *field, const uint8_t *bytes)
-{
-    uint64_t width = payload_bytes_of(field->entry->type);
-    uint64_t length = payload_text_length(bytes, field->count * width, width);
-    facts->message = (struct nvtx_text){(const char *)bytes, (uint32_t)length};
-    if (width > 1)
-        facts->message =
-            (struct nvtx_text){facts->wide, (uint32_t)utf8_from_units(facts->wide, sizeof(facts->wide), bytes,
-                                                                      (size_t)length, (size_t)width)};
-}
-
-static void read_handle(struct payload_facts *facts, const struct payload_view *view, uint64_t handle)
-{
-    uint64_t size = 0;
-    const uint8_t *text = payload_copies_string(&view->nvtx->copies, view->number, handle, &size);
-    if (text)
-        facts->message = (struct nvtx_text){(const char *)text, (uint32_t)size};
-}
-
 static void read_time(struct payload_facts *facts, const struct payload_entry *entry,
                       const struct spool_nvtx_semantics *semantics, int64_t ticks)
 {
@@ -253,14 +234,26 @@ static void read_field(struct payload_facts *facts, struct payload_view *view, c
     if (!bytes || field->count == 0)
         return;
     if (field->form == PAYLOAD_TEXT) {
-        if (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
-            read_message(facts, field, bytes);
+        if (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE) {
+            uint64_t width = payload_bytes_of(field->entry->type);
+            uint64_t length = payload_text_length(bytes, field->count * width, width);
+            facts->message = (struct nvtx_text){(const char *)bytes, (uint32_t)length};
+            if (width > 1)
+                facts->message =
+                    (struct nvtx_text){facts->wide, (uint32_t)utf8_from_units(facts->wide, sizeof(facts->wide), bytes,
+                                                                              (size_t)length, (size_t)width)};
+        }
     } else if (field->nested && field->nested->kind != PAYLOAD_ENUM && !field->pointer) {
         if (field->form == PAYLOAD_ONE && payload_enter(&inner, cursor, field, 0))
             read_schema(facts, view, &inner);
     } else if (!field->nested && field->form == PAYLOAD_ONE && size >= field->unit) {
-        if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE && field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
-            read_handle(facts, view, payload_load(bytes, 8));
+        if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE &&
+            field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE) {
+            const uint8_t *text =
+                payload_copies_string(&view->nvtx->copies, view->number, payload_load(bytes, 8), &size);
+            if (text)
+                facts->message = (struct nvtx_text){(const char *)text, (uint32_t)size};
+        }
         read_number(facts, field, semantics, bytes);
     }
 }

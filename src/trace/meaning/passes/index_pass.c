@@ -25,17 +25,6 @@ int index_device(struct process *process, const struct event *event)
     return ADD(array_push, &process->devices, event->device_info) ? 0 : error_no_memory("devices");
 }
 
-/* What goes when the process ends was still there. */
-static int index_context_end(struct process *process, const struct event *event)
-{
-    uint64_t finished = process->file.header.finished;
-    if (finished != 0 && event->start >= finished)
-        return 0;
-    if (!process_thread(process, TRACK_THREAD, event->thread))
-        return -1;
-    return memory_collect(process->memory, event);
-}
-
 int index_context(struct process *process, const struct event *event)
 {
     process->cuda = true;
@@ -46,7 +35,12 @@ int index_context(struct process *process, const struct event *event)
         *device = (uint64_t)event->device + 1;
     if (event->object.handle != 0 && !map_set(&process->context_of_handle, event->object.handle, event->context))
         return error_no_memory("contexts");
-    return event->object.destroyed ? index_context_end(process, event) : 0;
+    uint64_t finished = process->file.header.finished;
+    if (!event->object.destroyed || (finished != 0 && event->start >= finished))
+        return 0; /* what goes when the process ends was still there */
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(process->memory, event);
 }
 
 int index_stream(struct process *process, const struct event *event)
@@ -163,18 +157,6 @@ static void release(void *context)
     graph_streams_release(&found->graphs);
 }
 
-static struct track *take_track(struct process *process, const struct track *found)
-{
-    if (found->kind == TRACK_THREAD)
-        return process_thread(process, TRACK_THREAD, found->number);
-    /* Contexts created before recording began have no record of their own. */
-    if (!map_set(&process->device_of_context, found->context, (uint64_t)found->device + 1)) {
-        error_no_memory("contexts");
-        return NULL;
-    }
-    return process_stream(process, TRACK_STREAM, found->device, found->context, found->number);
-}
-
 static int take(struct process *process, void *context)
 {
     struct found *found = context;
@@ -187,7 +169,14 @@ static int take(struct process *process, void *context)
         widen_process_time(process, found->first_time, found->last_time);
     for (size_t i = 0; i < found->tracks.items.count && result == 0; i++) {
         const struct track *part = found->tracks.items.items[i];
-        struct track *track = take_track(process, part);
+        struct track *track = NULL;
+        /* Contexts created before recording began have no record of their own. */
+        if (part->kind == TRACK_THREAD)
+            track = process_thread(process, TRACK_THREAD, part->number);
+        else if (map_set(&process->device_of_context, part->context, (uint64_t)part->device + 1))
+            track = process_stream(process, TRACK_STREAM, part->device, part->context, part->number);
+        else
+            error_no_memory("contexts");
         if (track)
             lanes_append(&track->lanes, &part->lanes);
         else
@@ -308,20 +297,6 @@ static int index_given_name(struct process *process, const struct event *event)
     return put_given_name(process, &process->name_of_stream, stream, event, true);
 }
 
-/* Rows of waits, once it is known which device a context is of. */
-static int place_waits(struct process *process)
-{
-    for (size_t i = 0; i < process->waits.items.count; i++) {
-        const struct track *wait = process->waits.items.items[i];
-        uint32_t device = process_device(process, wait->device, wait->context);
-        if (!process_stream(process, TRACK_SYNC, device, wait->context, wait->number))
-            return -1;
-    }
-    tracks_release(&process->waits);
-    process->waits = (struct tracks){0};
-    return 0;
-}
-
 static void spread_ranges(void *context, uint32_t thread)
 {
     struct process *process = context;
@@ -340,8 +315,18 @@ int index_process(struct process *process)
         process_walk_agent_records(process, index_given_name, NULL) != 0 ||
         graph_nodes_order(&process->kernel_names->nodes) != 0 || operators_match_ends(process) != 0 ||
         order_call_stacks(process) != 0 || index_conditional_launches(process) != 0 ||
-        parallel_scan(process, &indexing, undecoded) != 0 || place_waits(process) != 0 ||
-        graph_streams_fold(process) != 0)
+        parallel_scan(process, &indexing, undecoded) != 0)
+        return -1;
+    /* Rows of waits, once it is known which device a context is of. */
+    for (size_t i = 0; i < process->waits.items.count; i++) {
+        const struct track *wait = process->waits.items.items[i];
+        uint32_t device = process_device(process, wait->device, wait->context);
+        if (!process_stream(process, TRACK_SYNC, device, wait->context, wait->number))
+            return -1;
+    }
+    tracks_release(&process->waits);
+    process->waits = (struct tracks){0};
+    if (graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)

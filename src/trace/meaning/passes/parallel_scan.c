@@ -228,19 +228,6 @@ static int make_slots(struct scanning *scanning, unsigned workers)
     return scanning->slots ? 0 : error_no_memory("reading");
 }
 
-static void release_slots(struct scanning *scanning)
-{
-    for (unsigned i = 0; scanning->slots && i < scanning->slot_count; i++) {
-        struct part_found *found = &scanning->slots[i];
-        if (found->noted && scanning->scan->release)
-            scanning->scan->release(found->noted);
-        free(found->noted);
-        array_release(&found->deferred);
-        spool_scratch_release(&found->scratch);
-    }
-    free(scanning->slots);
-}
-
 int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded)
 {
     struct scanning scanning = {.process = process, .scan = scan};
@@ -256,7 +243,15 @@ int parallel_scan(struct process *process, const struct scan *scan, uint64_t *un
                                                             .size = held_size,
                                                             .most = HELD_BYTES,
                                                             .context = &scanning});
-    release_slots(&scanning);
+    for (unsigned i = 0; scanning.slots && i < scanning.slot_count; i++) {
+        struct part_found *found = &scanning.slots[i];
+        if (found->noted && scanning.scan->release)
+            scanning.scan->release(found->noted);
+        free(found->noted);
+        array_release(&found->deferred);
+        spool_scratch_release(&found->scratch);
+    }
+    free(scanning.slots);
     if (undecoded)
         *undecoded += scanning.undecoded;
     return result;

@@ -184,18 +184,6 @@ static void process_close(struct process *process)
     spool_file_close(&process->file);
 }
 
-/* Images of one process share its rows; another process of the same number, later or in another namespace, does not. */
-static uint32_t row_pid(const struct conversion *conversion, const struct process *process)
-{
-    const struct process *image = conversion_latest_image(conversion, process);
-    uint32_t pid = process->file.header.pid;
-    if (image)
-        return image->pid;
-    if (process->file.header.by_launcher) /* it was not there any more to be asked who it is */
-        return pid;
-    return map_get(&conversion->rows.taken_pids, pid) ? TRACKS_PROCESS_PID + process->index : pid;
-}
-
 /* A launcher that died may have left the files of a process that is among those that have ended. */
 static bool is_open(const struct conversion *conversion, const struct process *process)
 {
@@ -232,9 +220,14 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     process->index = (uint32_t)conversion->processes.count - 1;
     conversion->by_launcher += process->file.header.by_launcher != 0;
     *item = process;
-    process->pid = row_pid(conversion, process);
     const struct spool_header *header = &process->file.header;
     const struct process *image = conversion_latest_image(conversion, process);
+    /* Images of one process share its rows; another process of the same number, later or in another namespace, does not.
+     * What the launcher wrote is of a process that was not there any more to be asked who it is. */
+    bool taken = !header->by_launcher && map_get(&conversion->rows.taken_pids, header->pid);
+    process->pid = image ? image->pid : header->pid;
+    if (!image && taken)
+        process->pid = TRACKS_PROCESS_PID + process->index;
     if (!image || (image->file.header.started < header->started && !header->by_launcher)) {
         if (!map_set(&conversion->images, process_image_key(process), process->index))
             return error_no_memory("a process");
@@ -253,32 +246,6 @@ static int open_processes(struct conversion *conversion)
     conversion->losses.unrecorded += directory.unrecorded + conversion->options->unrecorded;
     spool_directory_release(&directory);
     return result;
-}
-
-/* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
-static int number_flows(struct conversion *conversion)
-{
-    uint64_t next = 1;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        struct launches *launches = conversion_process(conversion, i)->launches;
-        launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
-        next += launches_highest(launches);
-    }
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (launches_number(conversion_process(conversion, i)->launches, &next) != 0)
-            return -1;
-    return 0;
-}
-
-static void set_base(struct conversion *conversion)
-{
-    uint64_t first = 0;
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        uint64_t time = conversion_process(conversion, i)->first_time;
-        if (time != 0 && (first == 0 || time < first))
-            first = time;
-    }
-    conversion->base = first - first % NS_PER_S;
 }
 
 static void sum_losses(struct conversion *conversion)
@@ -317,10 +284,24 @@ static int learn(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
-    if (number_flows(conversion) != 0)
-        return -1;
+    /* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
+    uint64_t next = 1;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct launches *launches = conversion_process(conversion, i)->launches;
+        launches->offset = next - 1 < UINT32_MAX ? (uint32_t)(next - 1) : UINT32_MAX;
+        next += launches_highest(launches);
+    }
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (launches_number(conversion_process(conversion, i)->launches, &next) != 0)
+            return -1;
     verbose_step(&since, "launches resolved");
-    set_base(conversion);
+    uint64_t first = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        uint64_t time = conversion_process(conversion, i)->first_time;
+        if (time != 0 && (first == 0 || time < first))
+            first = time;
+    }
+    conversion->base = first - first % NS_PER_S;
     if (distributed_resolve(conversion) != 0 || gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
@@ -329,19 +310,6 @@ static int learn(struct conversion *conversion)
     verbose_step(&since, "call stacks named");
     sum_losses(conversion);
     return find_missed(conversion);
-}
-
-static int write_trace(struct conversion *conversion, struct output *output)
-{
-    if (write_metadata(conversion) != 0)
-        return -1;
-    uint64_t since = clock_monotonic();
-    conversion->sink.format->begin(&conversion->sink, conversion->base);
-    if (write_events(conversion, output) != 0)
-        return -1;
-    verbose_step(&since, "events written");
-    conversion->sink.format->finish(&conversion->sink);
-    return 0;
 }
 
 static int write_file(struct conversion *conversion, struct convert_summary *summary)
@@ -358,30 +326,22 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
     output_sink(&output, &conversion->sink, sink ? sink->format : file_format_of(path)->sink);
     if (sink)
         conversion->sink.context = sink->context;
-    int result = write_trace(conversion, &output);
+    int result = write_metadata(conversion);
+    uint64_t since = clock_monotonic();
+    if (result == 0) {
+        conversion->sink.format->begin(&conversion->sink, conversion->base);
+        result = write_events(conversion, &output);
+    }
+    if (result == 0) {
+        verbose_step(&since, "events written");
+        conversion->sink.format->finish(&conversion->sink);
+    }
     sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;
     if (result == 0)
         return output_commit(&output, &summary->bytes);
     output_discard(&output);
     return -1;
-}
-
-static void summarise(struct conversion *conversion, struct convert_summary *summary)
-{
-    summary->events = conversion->events;
-    summary->kernels = conversion->kernels;
-    summary->processes = (uint32_t)(conversion->processes.count - conversion->by_launcher);
-    summary->losses = conversion->losses;
-    summary->plugins = conversion->plugins;
-    conversion->plugins = (struct convert_plugins){0};
-    summary->cpu = conversion->by_launcher > 0;
-    summary->missed_all = conversion->missed->all;
-    snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed->text.data);
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        summary->cuda |= conversion_process(conversion, i)->cuda;
-        summary->nvtx |= conversion_process(conversion, i)->nvtx_seen;
-    }
 }
 
 static void release(struct conversion *conversion)
@@ -421,8 +381,21 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
     int result = learn(conversion) ?: write_file(conversion, summary);
-    if (result == 0)
-        summarise(conversion, summary);
+    if (result == 0) {
+        summary->events = conversion->events;
+        summary->kernels = conversion->kernels;
+        summary->processes = (uint32_t)(conversion->processes.count - conversion->by_launcher);
+        summary->losses = conversion->losses;
+        summary->plugins = conversion->plugins;
+        conversion->plugins = (struct convert_plugins){0};
+        summary->cpu = conversion->by_launcher > 0;
+        summary->missed_all = conversion->missed->all;
+        snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed->text.data);
+        for (size_t i = 0; i < conversion->processes.count; i++) {
+            summary->cuda |= conversion_process(conversion, i)->cuda;
+            summary->nvtx |= conversion_process(conversion, i)->nvtx_seen;
+        }
+    }
     release(conversion);
     return result;
 }

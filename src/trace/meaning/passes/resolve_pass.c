@@ -41,17 +41,6 @@ struct found {
     uint64_t unmatched, before_launch;
 };
 
-static int look_at_several(struct found *found, uint32_t correlation)
-{
-    const struct found_gpu_ops first = {.correlation = correlation};
-    size_t count = found->gpu_ops.count;
-    bool is_new = count == 0 || found->gpu_ops.items[count - 1].correlation != correlation;
-    if (is_new && !ADD(array_push, &found->gpu_ops, first))
-        return error_no_memory("the table of launches");
-    found->gpu_ops.items[found->gpu_ops.count - 1].count++;
-    return 0;
-}
-
 static int look_at_launch(struct process *process, struct found *found, const struct event *event,
                           const struct track *stream)
 {
@@ -61,8 +50,13 @@ static int look_at_launch(struct process *process, struct found *found, const st
         return 0;
     }
     found->before_launch += event->start < launch->start;
-    if (launch_reach(launch, event->end) == LAUNCH_REACHES_SEVERAL && look_at_several(found, event->correlation) != 0)
-        return -1;
+    if (launch_reach(launch, event->end) == LAUNCH_REACHES_SEVERAL) {
+        size_t count = found->gpu_ops.count;
+        bool is_new = count == 0 || found->gpu_ops.items[count - 1].correlation != event->correlation;
+        if (is_new && !ADD(array_push, &found->gpu_ops, ((struct found_gpu_ops){event->correlation, 0})))
+            return error_no_memory("the table of launches");
+        found->gpu_ops.items[found->gpu_ops.count - 1].count++;
+    }
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
     if (compiled_look(&found->compiled, process, event, launch) != 0)
@@ -141,9 +135,20 @@ static int resolve_host(struct process *process, uint32_t number, uint64_t start
     return thread ? lanes_collect(&thread->lanes, start, end) : 0;
 }
 
-/* Ranges of push and pop, and waiting for synchronisation objects. */
-static int resolve_ranges(struct process *process)
+int resolve_process(struct process *process)
 {
+    static const struct scan matching = {.found_size = sizeof(struct found),
+                                         .look = look,
+                                         .take = take,
+                                         .release = release,
+                                         .visit = resolve_deferred_event};
+    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
+        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_find(process) != 0 ||
+        collectives_join_tasks(process) != 0 || collectives_number(process->collectives) != 0 ||
+        parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
+        compiled_order(process->operators) != 0)
+        return -1;
+    /* Ranges of push and pop, and waiting for synchronisation objects. */
     for (size_t i = 0; i < process->nvtx->ranges.count; i++) {
         const struct nvtx_range *range = &process->nvtx->ranges.items[i];
         if (resolve_host(process, range->thread, range->start, range->end) != 0)
@@ -156,12 +161,7 @@ static int resolve_ranges(struct process *process)
         if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }
-    return 0;
-}
-
-/* A row of ranges for each stream that has any. */
-static int resolve_projections(struct process *process)
-{
+    /* A row of ranges for each stream that has any. */
     if (projections_finish(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < process->nvtx->projections.items.count; i++) {
@@ -174,22 +174,7 @@ static int resolve_projections(struct process *process)
         if (i % EVICT_ITEMS == 0)
             process_evict(process);
     }
-    return 0;
-}
-
-int resolve_process(struct process *process)
-{
-    static const struct scan matching = {.found_size = sizeof(struct found),
-                                         .look = look,
-                                         .take = take,
-                                         .release = release,
-                                         .visit = resolve_deferred_event};
-    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
-        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_find(process) != 0 ||
-        collectives_join_tasks(process) != 0 || collectives_number(process->collectives) != 0 ||
-        parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
-        compiled_order(process->operators) != 0 || resolve_ranges(process) != 0 || resolve_projections(process) != 0 ||
-        resolve_compilation(process) != 0 || resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
+    if (resolve_compilation(process) != 0 || resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
         return -1;
     if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;

@@ -154,21 +154,15 @@ static int plan_alone(struct write_pass *write_pass, struct process *process,
     return plan(write_pass, &(struct job){.process = process, .write_events = write});
 }
 
-static size_t record_bytes(const struct process *process)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < process->file.parts.count; i++)
-        if (process->file.parts.items[i].type == SPOOL_RECORDS)
-            bytes += process->file.parts.items[i].size;
-    return bytes;
-}
-
 /* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
 static int plan_ranges(struct write_pass *write_pass, struct process *process, size_t count,
                        int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
     /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
-    size_t apart = count > 0 ? record_bytes(process) / count : 0;
+    size_t records = 0;
+    for (size_t i = 0; i < process->file.parts.count; i++)
+        records += process->file.parts.items[i].type == SPOOL_RECORDS ? process->file.parts.items[i].size : 0;
+    size_t apart = count > 0 ? records / count : 0;
     size_t each = sizeof(struct nvtx_range) + (apart < MAPPED_AROUND ? apart : MAPPED_AROUND);
     size_t most = (PIECE_BYTES / each < PIECE_RANGES ? PIECE_BYTES / each : PIECE_RANGES) * write_pass->scale;
     int result = 0;
@@ -239,16 +233,6 @@ static int plan_process(struct write_pass *write_pass, struct process *process)
 
 /* --- the pieces --- */
 
-/* DONE of all pieces are in the file. */
-static void publish_progress(const struct write_pass *write_pass, size_t done)
-{
-    struct convert_progress *progress = write_pass->conversion->options->progress;
-    if (!progress)
-        return;
-    __atomic_store_n(&progress->done, done, __ATOMIC_RELAXED);
-    __atomic_store_n(&progress->total, write_pass->jobs.count, __ATOMIC_RELAXED);
-}
-
 static int make_piece(void *context, size_t piece, unsigned slot, unsigned number)
 {
     struct write_pass *write_pass = context;
@@ -275,34 +259,34 @@ static size_t piece_size(void *context, size_t piece)
     return job->bytes * TEXT_PER_BYTE / write_pass->scale + job->mapped;
 }
 
-static int write_alone(struct write_pass *write_pass, const struct job *job)
-{
-    struct piece_writer *out = &write_pass->alone;
-    piece_writer_begin(out, write_pass->conversion, &write_pass->output->buffer);
-    int result = job->write_events(out, job->process);
-    write_pass->conversion->events += out->sink.events;
-    piece_writer_end(out);
-    return result;
-}
-
 static int take_piece(void *context, size_t piece, unsigned slot)
 {
     struct write_pass *write_pass = context;
     const struct job *job = &write_pass->jobs.items[piece];
     const struct made *made = &write_pass->slots[slot];
-    publish_progress(write_pass, piece);
+    struct convert_progress *progress = write_pass->conversion->options->progress;
+    if (progress) {
+        __atomic_store_n(&progress->done, piece, __ATOMIC_RELAXED);
+        __atomic_store_n(&progress->total, write_pass->jobs.count, __ATOMIC_RELAXED);
+    }
     conversion_evict(write_pass->conversion, piece);
-    if (!job->write)
-        return write_alone(write_pass, job);
+    if (!job->write) {
+        struct piece_writer *out = &write_pass->alone;
+        piece_writer_begin(out, write_pass->conversion, &write_pass->output->buffer);
+        int written = job->write_events(out, job->process);
+        write_pass->conversion->events += out->sink.events;
+        piece_writer_end(out);
+        return written;
+    }
     write_pass->conversion->events += made->events;
     write_pass->conversion->kernels += made->kernels;
     int result = output_put(write_pass->output, &made->block);
-    uint64_t written = write_pass->output->buffer.total;
+    uint64_t total = write_pass->output->buffer.total;
     write_pass->passed += job->bytes;
-    if (write_pass->passed >= PROCESS_EVICT_BYTES || written - write_pass->rested >= PIECE_WRITER_EVICT_BYTES) {
+    if (write_pass->passed >= PROCESS_EVICT_BYTES || total - write_pass->rested >= PIECE_WRITER_EVICT_BYTES) {
         process_evict(job->process);
         write_pass->passed = 0;
-        write_pass->rested = written;
+        write_pass->rested = total;
     }
     return result;
 }
@@ -324,37 +308,18 @@ static int set_up(struct write_pass *write_pass)
     return 0;
 }
 
-static void release(struct write_pass *write_pass)
+int write_events(struct conversion *conversion, struct output *output)
 {
-    for (unsigned i = 0; write_pass->workers && i < write_pass->worker_count; i++) {
-        piece_writer_release(&write_pass->workers[i].out);
-        gzip_free(write_pass->workers[i].gzip);
-    }
-    for (unsigned i = 0; write_pass->slots && i < write_pass->slot_count; i++)
-        output_block_release(&write_pass->slots[i].block);
-    piece_writer_release(&write_pass->alone);
-    array_release(&write_pass->jobs);
-    free(write_pass->workers);
-    free(write_pass->slots);
-}
-
-/* Asynchronous ranges are numbered through all processes. */
-static void number_async(struct conversion *conversion)
-{
+    unsigned scale = conversion->sink.format->piece_scale;
+    struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
+    int result = 0;
+    /* Asynchronous ranges are numbered through all processes. */
     uint64_t before = 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
         process->async_before = before;
         before += process->nvtx->started.count + process->nvtx->syncs.holds.count + process->nvtx->deferred.started;
     }
-}
-
-int write_events(struct conversion *conversion, struct output *output)
-{
-    unsigned scale = conversion->sink.format->piece_scale;
-    struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
-    int result = 0;
-    number_async(conversion);
     operators_number(conversion);
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
         result = write_rows(conversion, conversion_process(conversion, i));
@@ -369,6 +334,15 @@ int write_events(struct conversion *conversion, struct output *output)
                                                             .size = piece_size,
                                                             .most = MADE_BYTES,
                                                             .context = &write_pass});
-    release(&write_pass);
+    for (unsigned i = 0; write_pass.workers && i < write_pass.worker_count; i++) {
+        piece_writer_release(&write_pass.workers[i].out);
+        gzip_free(write_pass.workers[i].gzip);
+    }
+    for (unsigned i = 0; write_pass.slots && i < write_pass.slot_count; i++)
+        output_block_release(&write_pass.slots[i].block);
+    piece_writer_release(&write_pass.alone);
+    array_release(&write_pass.jobs);
+    free(write_pass.workers);
+    free(write_pass.slots);
     return result;
 }

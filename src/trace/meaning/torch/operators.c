@@ -20,22 +20,19 @@
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
-static int no_memory(void)
-{
-    return error_no_memory("operators");
-}
-
 /* --- names --- */
 
 int index_operator_name(struct process *process, const struct event *event)
 {
     struct operators *operators = process->operators;
     if (event->type == EVENT_OPERATOR_THREAD) {
-        return map_set(&operators->thread_numbers, event->thread, event->operator.forward) ? 0 : no_memory();
+        return map_set(&operators->thread_numbers, event->thread, event->operator.forward)
+                   ? 0
+                   : error_no_memory("operators");
     }
     struct operator_text *text = PUT_ITEM(&operators->texts, &operators->text_of, event->operator.text);
     if (!text)
-        return no_memory();
+        return error_no_memory("operators");
     *text = (struct operator_text){event->text, event->text_length};
     return 0;
 }
@@ -113,20 +110,7 @@ static int end(struct process *process, const struct event *event)
     if (end_of_kind(process, event, NVTX_OPERATOR, &result) || end_of_kind(process, event, NVTX_ANNOTATION, &result))
         return result;
     struct operator_end elsewhere = {event->operator.self, event->thread, event->start};
-    return ADD(file_vector_push, &process->operators->ends, elsewhere) ? 0 : no_memory();
-}
-
-/* Their operator is the last that began. */
-static void add_inputs(struct process *process, const struct event *event)
-{
-    struct nvtx *nvtx = process->nvtx;
-    for (enum nvtx_range_kind kind = NVTX_OPERATOR; kind <= NVTX_ANNOTATION; kind++) {
-        struct nvtx_track *track =
-            FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_key, (uint64_t)event->thread << 32 | NVTX_DOMAIN_OF_KIND(kind));
-        struct nvtx_range *range = track && track->innermost ? &nvtx->ranges.items[track->innermost - 1] : NULL;
-        if (range && self_of(range) == event->operator.self)
-            range->end_record = event->record;
-    }
+    return ADD(file_vector_push, &process->operators->ends, elsewhere) ? 0 : error_no_memory("operators");
 }
 
 int index_operator(struct process *process, const struct event *event)
@@ -137,7 +121,15 @@ int index_operator(struct process *process, const struct event *event)
         return begin(process, event);
     if (event->type == EVENT_OPERATOR_END)
         return end(process, event);
-    add_inputs(process, event);
+    /* Their operator is the last that began. */
+    struct nvtx *nvtx = process->nvtx;
+    for (enum nvtx_range_kind kind = NVTX_OPERATOR; kind <= NVTX_ANNOTATION; kind++) {
+        struct nvtx_track *track =
+            FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_key, (uint64_t)event->thread << 32 | NVTX_DOMAIN_OF_KIND(kind));
+        struct nvtx_range *range = track && track->innermost ? &nvtx->ranges.items[track->innermost - 1] : NULL;
+        if (range && self_of(range) == event->operator.self)
+            range->end_record = event->record;
+    }
     return 0;
 }
 
@@ -168,7 +160,7 @@ int operators_match_ends(struct process *process)
     }
     if (!kept || file_vector_sort(&operators->ends, by_self_and_time) != 0) {
         array_release(&open);
-        return no_memory();
+        return error_no_memory("operators");
     }
     if (open.count > 0)
         qsort(open.items, open.count, sizeof(*open.items), by_self_and_start);
@@ -278,7 +270,7 @@ int operators_link(struct process *process)
     int result = process->operators->any ? link_all(&linking) : 0;
     file_vector_release(&linking.numbered);
     map_release(&linking.forward);
-    return result == 0 ? 0 : no_memory();
+    return result == 0 ? 0 : error_no_memory("operators");
 }
 
 /* --- writing --- */

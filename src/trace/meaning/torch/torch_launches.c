@@ -23,11 +23,6 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
-static int no_memory(void)
-{
-    return error_no_memory("operators");
-}
-
 /* --- which launches they are --- */
 
 /* "triton_", the kind, what is fused in it, and a number. */
@@ -89,14 +84,14 @@ int compiled_look(struct compiled_found *found, const struct process *process, c
         !is_in_compiled_code(found, process, launch))
         return 0;
     struct compiled_launch compiled = {.correlation = event->correlation, .name = name};
-    return ADD(array_push, &found->items, compiled) ? 0 : no_memory();
+    return ADD(array_push, &found->items, compiled) ? 0 : error_no_memory("operators");
 }
 
 int compiled_take(struct operators *operators, struct compiled_found *found)
 {
     for (size_t i = 0; i < found->items.count; i++)
         if (!ADD(file_vector_push, &operators->compiled, found->items.items[i]))
-            return no_memory();
+            return error_no_memory("operators");
     found->items.count = 0;
     return 0;
 }
@@ -110,7 +105,7 @@ ORDER_BY(by_correlation, struct compiled_launch, correlation, name)
 
 int compiled_order(struct operators *operators)
 {
-    return file_vector_sort(&operators->compiled, by_correlation) == 0 ? 0 : no_memory();
+    return file_vector_sort(&operators->compiled, by_correlation) == 0 ? 0 : error_no_memory("operators");
 }
 
 /* --- writing --- */

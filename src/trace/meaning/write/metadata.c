@@ -236,18 +236,6 @@ static bool reported_before(const struct conversion *conversion, size_t process,
     return false;
 }
 
-static void put_devices(const struct conversion *conversion, struct json_out *json)
-{
-    json_begin_array(json);
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        for (size_t k = 0; k < process->devices.count; k++)
-            if (!reported_before(conversion, i, &process->devices.items[k]))
-                put_device(conversion, process, &process->devices.items[k], json);
-    }
-    json_end(json);
-}
-
 static void put_losses(const struct convert_losses *losses, struct json_out *json)
 {
     json_key_object(json, "losses");
@@ -255,18 +243,6 @@ static void put_losses(const struct convert_losses *losses, struct json_out *jso
     CONVERT_LOSSES(LOSS)
 #undef LOSS
     json_end(json);
-}
-
-static void put_ranks(const struct process *process, struct json_out *json)
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    distributed_put_process(&text, process);
-    if (text.length > 0 && !text.failure) {
-        json_key(json, "distributedInfo");
-        json_raw(json, text.data, text.length);
-    }
-    buffer_release(&text);
 }
 
 static void put_process(const struct conversion *conversion, const struct process *process, struct json_out *json)
@@ -285,7 +261,14 @@ static void put_process(const struct conversion *conversion, const struct proces
         json_put_u64(json, "world_size", header->world_size);
     if (header->node_rank != 0)
         json_put_u64(json, "node_rank", header->node_rank - 1);
-    put_ranks(process, json);
+    struct buffer text;
+    buffer_init_memory(&text);
+    distributed_put_process(&text, process);
+    if (text.length > 0 && !text.failure) {
+        json_key(json, "distributedInfo");
+        json_raw(json, text.data, text.length);
+    }
+    buffer_release(&text);
     if (conversion->session->host)
         json_put_text(json, "host", conversion->session->host);
     json_put_text(json, "program", header->program);
@@ -503,7 +486,15 @@ int write_metadata(struct conversion *conversion)
     struct value value;
     if (write_number(conversion, "schemaVersion", SCHEMA_VERSION) != 0)
         return -1;
-    put_devices(conversion, value_begin(&value));
+    struct json_out *json = value_begin(&value);
+    json_begin_array(json);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->devices.count; k++)
+            if (!reported_before(conversion, i, &process->devices.items[k]))
+                put_device(conversion, process, &process->devices.items[k], json);
+    }
+    json_end(json);
     if (value_end(&value, conversion, "deviceProperties") != 0 || write_versions(conversion) != 0 ||
         write_distributed(conversion) != 0 || write_string(conversion, "displayTimeUnit", "ms") != 0 ||
         write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base) != 0 ||

@@ -147,34 +147,6 @@ static void put_range(const struct conversion *conversion, struct buffer *text, 
     }
 }
 
-/* Whether recording waited for something that never came. Nobody knows where a process could not be watched. */
-static bool waited_in_vain(const struct conversion *conversion, const struct asked *asked)
-{
-    bool blind =
-        conversion->losses.unrecorded > 0 || (conversion->losses.cuda_unrecorded > 0 && is_profiler(asked->range));
-    return (asked->range || asked->delay || asked->duration) && !any_began(conversion) && !blind;
-}
-
-static void put_capture(const struct conversion *conversion, struct buffer *text, const struct asked *asked)
-{
-    uint64_t ran = conversion->options->ran;
-    buffer_text(text, "nothing was recorded: ");
-    if (ran > 0 && ran < asked->delay) {
-        buffer_text(text, "the program ended after ");
-        put_time(text, ran);
-        buffer_text(text, ", before ");
-        put_option(text, "delay", asked->delay);
-        buffer_text(text, " had passed");
-    } else if (asked->range) {
-        put_range(conversion, text, asked->range);
-        if (conversion->missed->started_outside)
-            put_window(text, asked->delay, asked->duration, false);
-    } else {
-        buffer_text(text, "no process used CUDA or NVTX ");
-        put_window(text, asked->delay, asked->duration, true);
-    }
-}
-
 int find_missed(struct conversion *conversion)
 {
     const struct session_note *session = conversion->session;
@@ -185,9 +157,29 @@ int find_missed(struct conversion *conversion)
                           .delay = session_note_number(session, "delay"),
                           .duration = session_note_number(session, "duration")};
     buffer_init_memory(&missed->text);
-    missed->all = waited_in_vain(conversion, &asked);
-    if (missed->all)
-        put_capture(conversion, &missed->text, &asked);
+    /* Whether recording waited for something that never came. Nobody knows where a process could not be watched. */
+    bool blind =
+        conversion->losses.unrecorded > 0 || (conversion->losses.cuda_unrecorded > 0 && is_profiler(asked.range));
+    missed->all = (asked.range || asked.delay || asked.duration) && !any_began(conversion) && !blind;
+    if (missed->all) {
+        struct buffer *text = &missed->text;
+        uint64_t ran = conversion->options->ran;
+        buffer_text(text, "nothing was recorded: ");
+        if (ran > 0 && ran < asked.delay) {
+            buffer_text(text, "the program ended after ");
+            put_time(text, ran);
+            buffer_text(text, ", before ");
+            put_option(text, "delay", asked.delay);
+            buffer_text(text, " had passed");
+        } else if (asked.range) {
+            put_range(conversion, text, asked.range);
+            if (conversion->missed->started_outside)
+                put_window(text, asked.delay, asked.duration, false);
+        } else {
+            buffer_text(text, "no process used CUDA or NVTX ");
+            put_window(text, asked.delay, asked.duration, true);
+        }
+    }
     /* Whether the program has none of the domains that were listed, as far as it was recorded. */
     if (asked.domains && conversion->losses.unrecorded == 0 && !any_wanted_nvtx(conversion) &&
         (any_began(conversion) || is_nvtx(asked.range))) {
