@@ -13,7 +13,6 @@
 
 #include "analysis/engine/names.h"
 #include "analysis/job/clock_files.h"
-#include "analysis/job/job_clocks_words.h"
 #include "analysis/report.h"
 #include "cli/options.h"
 #include "cli/output_name.h"

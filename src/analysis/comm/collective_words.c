@@ -15,13 +15,11 @@ const char *const collective_words[] = {"",
 #undef KIND
 };
 
-#define WORD 32
-
-/* The first letters and digits of TEXT in lower case, without what follows WORD - 1 of them. */
-static void plain_word(const char *text, char word[WORD])
+/* The first letters and digits of TEXT in lower case, without what follows COLLECTIVE_WORD - 1 of them. */
+static void plain_word(const char *text, char word[COLLECTIVE_WORD])
 {
     size_t length = 0;
-    for (; *text && length < WORD - 1; text++)
+    for (; *text && length < COLLECTIVE_WORD - 1; text++)
         if (isalnum((unsigned char)*text))
             word[length++] = (char)tolower((unsigned char)*text);
     word[length] = '\0';
@@ -43,11 +41,16 @@ static enum collective_kind kind_of_word(const char *word)
     return after_prefix(word, "irecv") != word ? COLLECTIVE_RECV : COLLECTIVE_OTHER;
 }
 
+const char *collective_plain_name(const char *name, char word[COLLECTIVE_WORD])
+{
+    plain_word(name, word);
+    return after_prefix(after_prefix(after_prefix(word, "c10d"), "nccl"), "mpi");
+}
+
 enum collective_kind collective_kind_of(const char *name)
 {
-    char plain[WORD];
-    plain_word(name, plain);
-    const char *word = after_prefix(after_prefix(after_prefix(plain, "c10d"), "nccl"), "mpi");
+    char plain[COLLECTIVE_WORD];
+    const char *word = collective_plain_name(name, plain);
     enum collective_kind kind = kind_of_word(word);
     return kind == COLLECTIVE_OTHER && *word == 'i' ? kind_of_word(word + 1) : kind; /* MPI_Iallreduce */
 }
@@ -73,7 +76,7 @@ int64_t collective_type_bytes(const char *type)
         {"uint16", 2},      {"int16", 2},        {"uint8", 1},          {"int8", 1},     {"float64", 8},
         {"float32", 4},     {"float16", 2},      {"float8", 1},         {"float", 4},    {"int", 4},
     };
-    char plain[WORD];
+    char plain[COLLECTIVE_WORD];
     plain_word(type, plain);
     const char *word = after_prefix(after_prefix(after_prefix(plain, "c10"), "torch"), "nccl");
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)

@@ -35,6 +35,11 @@ enum collective_kind {
 /* "allreduce"; "" of COLLECTIVE_OTHER. */
 extern const char *const collective_words[COLLECTIVE_KIND_COUNT];
 
+/* The letters and digits of an operation's name in lower case, without whose it is: "ncclAllReduce" is "allreduce". They
+ * are in WORD, the first COLLECTIVE_WORD - 1 of them. */
+#define COLLECTIVE_WORD 32
+const char *collective_plain_name(const char *name, char word[COLLECTIVE_WORD]);
+
 /* The kind of an operation by its name: "ncclAllReduce", "_allgather_base", "MPI_Isend". */
 enum collective_kind collective_kind_of(const char *name);
 

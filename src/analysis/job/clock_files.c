@@ -11,7 +11,6 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_reader.h"
-#include "analysis/job/job_clocks_words.h"
 #include "common/log.h"
 #include "common/array.h"
 #include "common/map.h"

@@ -1,6 +1,10 @@
 /*
- * The buckets of a pair of hosts. Their borders are multiples of a power of two, so that two become one by dropping a
- * bit, and times may come in any order.
+ * Buckets of bounds, whose borders are multiples of a power of two, so that two become one by dropping a bit, and times
+ * may come in any order.
+ *
+ * A line of a given drift may lie between the highest of the least bounds and the lowest of the most bounds, each moved
+ * along the drift to the middle of the time. The width of this band is concave in the drift, and so are the highest and
+ * the negative of the lowest value that lines have at any time: golden sections find their extremes.
  */
 #include "analysis/job/clock_pair.h"
 
@@ -8,122 +12,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/job/clock_bounds.h"
+#include "common/lookup.h"
 
-#define FIRST_SHIFT 20 /* about a millisecond */
-#define FIRST_CAPACITY ((size_t)8)
+#define FIRST_SHIFT 20 /* a bucket of about a millisecond */
 
-void clock_pair_release(struct clock_pair *pair)
+/* --- buckets --- */
+
+/* Keeps BOUND if it says more than the one of its kind that is there. */
+static void keep(struct clock_bound *known, enum clock_kind kind, const struct clock_bound *bound)
 {
-    free(pair->buckets);
-    pair->buckets = NULL;
-    pair->count = pair->capacity = 0;
+    bool better = kind == CLOCK_LEAST  ? bound->ahead > known->ahead
+                  : kind == CLOCK_MOST ? bound->ahead < known->ahead
+                                       : bound->length < known->length;
+    if (bound->any && (!known->any || better))
+        *known = *bound;
 }
 
-/* Keeps BOUND if it says more than the one of its kind that is there. LENGTH: of an end. */
-static void keep(struct clock_bucket *bucket, unsigned kind, struct clock_bound bound, int64_t length)
-{
-    int64_t ahead = bucket->bounds[kind].ahead;
-    bool better = kind == CLOCK_LEAST  ? bound.ahead > ahead
-                  : kind == CLOCK_MOST ? bound.ahead < ahead
-                                       : length < bucket->length;
-    if (bucket->any[kind] && !better)
-        return;
-    bucket->any[kind] = true;
-    bucket->bounds[kind] = bound;
-    if (kind == CLOCK_END)
-        bucket->length = length;
-}
-
+/* Makes buckets twice as long. */
 static void halve(struct clock_pair *pair)
 {
-    int64_t begin = pair->begin >> 1;
+    struct clock_bucket *items = pair->buckets.items;
     size_t count = 0;
-    for (size_t i = 0; i < pair->count; i++) {
-        size_t place = (size_t)(((pair->begin + (int64_t)i) >> 1) - begin);
-        const struct clock_bucket *bucket = &pair->buckets[i];
-        for (unsigned kind = 0; place < count && kind < CLOCK_BOUNDS; kind++)
-            if (bucket->any[kind])
-                keep(&pair->buckets[place], kind, bucket->bounds[kind], bucket->length);
-        if (place >= count) {
-            pair->buckets[place] = *bucket;
-            count = place + 1;
+    for (size_t i = 0; i < pair->buckets.count; i++) {
+        items[i].number >>= 1;
+        if (count == 0 || items[count - 1].number != items[i].number) {
+            items[count++] = items[i];
+            continue;
         }
+        for (enum clock_kind kind = 0; kind < CLOCK_KINDS; kind++)
+            keep(&items[count - 1].bounds[kind], kind, &items[i].bounds[kind]);
     }
-    pair->begin = begin;
-    pair->count = count;
+    pair->buckets.count = count;
     pair->shift++;
 }
 
 void clock_pair_shrink(struct clock_pair *pair, size_t most)
 {
-    while (pair->count > most)
+    while (pair->buckets.count > most)
         halve(pair);
-    if (pair->capacity <= most || most == 0)
-        return;
-    struct clock_bucket *smaller = realloc(pair->buckets, most * sizeof(*smaller));
-    if (!smaller)
-        return;
-    pair->buckets = smaller;
-    pair->capacity = most;
+    if (pair->buckets.capacity > most)
+        array_fit(&pair->buckets);
 }
 
-static int reserve(struct clock_pair *pair, size_t wanted, size_t most)
+static int add(struct clock_pair *pair, enum clock_kind kind, int64_t at, int64_t ahead, int64_t length, size_t most)
 {
-    size_t capacity = pair->capacity > 0 ? pair->capacity : FIRST_CAPACITY;
-    if (wanted <= pair->capacity)
-        return 0;
-    while (capacity < wanted)
-        capacity *= 2;
-    capacity = capacity < most ? capacity : most;
-    struct clock_bucket *grown = realloc(pair->buckets, capacity * sizeof(*grown));
-    if (!grown)
-        return -1;
-    pair->buckets = grown;
-    pair->capacity = capacity;
-    return 0;
-}
-
-/* Returns the number of the bucket of AT, after making all buckets longer until at most MOST are needed. */
-static int64_t place_of(struct clock_pair *pair, int64_t at, size_t most)
-{
-    if (pair->count == 0) {
+    const struct clock_bound bound = {true, at, ahead, length};
+    if (pair->buckets.count == 0)
         pair->shift = FIRST_SHIFT;
-        pair->begin = at >> pair->shift;
-    }
     for (;; halve(pair)) {
-        int64_t index = at >> pair->shift, end = pair->begin + (int64_t)pair->count;
-        int64_t from = index < pair->begin ? index : pair->begin, to = index < end ? end : index + 1;
-        if (to - from <= (int64_t)most)
-            return index - pair->begin;
+        int64_t number = at >> pair->shift;
+        struct clock_bucket *items = pair->buckets.items;
+        size_t count = pair->buckets.count, place = COUNT_BEFORE(count, i, items[i].number < number);
+        if (place < count && items[place].number == number) {
+            keep(&items[place].bounds[kind], kind, &bound);
+            return 0;
+        }
+        if (count >= most)
+            continue;
+        if (!array_push(&pair->buckets))
+            return -1;
+        items = pair->buckets.items;
+        memmove(&items[place + 1], &items[place], (count - place) * sizeof(*items));
+        items[place] = (struct clock_bucket){.number = number};
+        items[place].bounds[kind] = bound;
+        return 0;
     }
-}
-
-/* The bucket of AT, made when it is new. NULL: no memory. */
-static struct clock_bucket *bucket_of(struct clock_pair *pair, int64_t at, size_t most)
-{
-    int64_t place = place_of(pair, at, most);
-    size_t before = place < 0 ? (size_t)-place : 0;
-    size_t count = place < (int64_t)pair->count ? pair->count + before : (size_t)place + 1;
-    if (reserve(pair, count, most) < 0)
-        return NULL;
-    if (before > 0) {
-        memmove(pair->buckets + before, pair->buckets, pair->count * sizeof(*pair->buckets));
-        memset(pair->buckets, 0, before * sizeof(*pair->buckets));
-        pair->begin -= (int64_t)before;
-    } else if (count > pair->count) {
-        memset(pair->buckets + pair->count, 0, (count - pair->count) * sizeof(*pair->buckets));
-    }
-    pair->count = count;
-    return &pair->buckets[place + (int64_t)before];
-}
-
-static int add(struct clock_pair *pair, unsigned kind, int64_t at, int64_t ahead, int64_t length, size_t most)
-{
-    struct clock_bucket *bucket = bucket_of(pair, at, most);
-    if (bucket)
-        keep(bucket, kind, (struct clock_bound){at, ahead}, length);
-    return bucket ? 0 : -1;
 }
 
 /* A's first leave, read on A, is not before B's last entry: B had then come at least so far. And the other way round.
@@ -143,36 +96,37 @@ int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const s
     return status;
 }
 
-/* The number of ends that a line is fitted to. Each is the best of several neighbouring buckets. */
-#define FIT_ENDS ((size_t)48)
+/* --- the line on which operations end --- */
 
-struct ends {
-    struct clock_bound items[FIT_ENDS];
-    int64_t lengths[FIT_ENDS]; /* of their operations, since the last entry */
-    size_t count;
+#define ENDS_MOST ((size_t)48) /* that a line is fitted to */
+#define STRETCHES ((size_t)8)  /* of which the shortest operations say how far the truth may be from a line */
+
+/* Times are relative to the middle of all bounds, and so is the value of a line. */
+struct line {
+    double value, drift;
 };
 
-static void choose_ends(const struct clock_pair *pair, struct ends *ends)
-{
-    size_t best = SIZE_MAX;
-    ends->count = 0;
-    for (size_t i = 0; i < pair->count; i++) {
-        const struct clock_bucket *bucket = &pair->buckets[i];
-        if (bucket->any[CLOCK_END] && (best == SIZE_MAX || bucket->length < pair->buckets[best].length))
-            best = i;
-        bool last_of_them = (i + 1) * FIT_ENDS / pair->count != i * FIT_ENDS / pair->count;
-        if (!last_of_them || best == SIZE_MAX)
-            continue;
-        ends->lengths[ends->count] = pair->buckets[best].length;
-        ends->items[ends->count++] = pair->buckets[best].bounds[CLOCK_END];
-        best = SIZE_MAX;
-    }
-}
+struct end {
+    double at, ahead, length;
+};
+
+struct solving {
+    const struct clock_pair *pair;
+    struct clock_region *region;
+    double middle; /* of the time */
+    double reach;  /* from the middle to the first and the last bound */
+    double slack;  /* ns by which all bounds are loosened */
+    size_t count;
+    struct point {
+        double at, ahead;
+        bool most, left_out;
+    } *points;      /* the bounds */
+    double *sorted; /* memory for a number of each */
+};
 
 static int by_value(const void *left, const void *right)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    return ORDER(*(const double *)left, *(const double *)right);
 }
 
 static double median(double *values, size_t count)
@@ -181,87 +135,236 @@ static double median(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* The line along which operations ended on both hosts at once: by Theil and Sen, which a few late ends do not move. */
-static struct clock_line fit(const struct ends *ends)
+/* The shortest of each of at most MOST groups of neighbouring buckets. MIDDLES: the middles of a bucket's bounds instead
+ * of the ends of operations. Returns how many. */
+static size_t choose_ends(const struct solving *solving, size_t most, bool middles, struct end ends[ENDS_MOST])
 {
-    double values[FIT_ENDS * FIT_ENDS / 2];
-    const struct clock_bound *items = ends->items;
-    struct clock_line line = {0, 0};
+    struct end best = {.length = INFINITY};
+    size_t buckets = solving->pair->buckets.count, count = 0;
+    for (size_t i = 0; i < buckets; i++) {
+        const struct clock_bound *bounds = solving->pair->buckets.items[i].bounds;
+        const struct clock_bound *from = &bounds[middles ? CLOCK_LEAST : CLOCK_END];
+        const struct clock_bound *to = &bounds[middles ? CLOCK_MOST : CLOCK_END];
+        double length = middles ? (double)(to->ahead - from->ahead) : (double)from->length;
+        if (from->any && to->any && length >= 0 && length < best.length)
+            best = (struct end){((double)from->at + (double)to->at) / 2 - solving->middle,
+                                ((double)from->ahead + (double)to->ahead) / 2, length};
+        if ((i + 1) * most / buckets == i * most / buckets || isinf(best.length))
+            continue;
+        ends[count++] = best;
+        best.length = INFINITY;
+    }
+    return count;
+}
+
+/* Fits a line to ends by Theil and Sen, which a few late ends do not move. */
+static struct line fit(const struct end *ends, size_t count)
+{
+    double values[ENDS_MOST * ENDS_MOST / 2];
+    struct line line = {0, 0};
     size_t slopes = 0;
-    for (size_t i = 0; i < ends->count; i++)
-        for (size_t j = i + 1; j < ends->count; j++)
-            if (items[j].at != items[i].at)
-                values[slopes++] = (double)(items[j].ahead - items[i].ahead) / (double)(items[j].at - items[i].at);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            if (ends[j].at != ends[i].at)
+                values[slopes++] = (ends[j].ahead - ends[i].ahead) / (ends[j].at - ends[i].at);
     line.drift = slopes > 0 ? median(values, slopes) : 0;
-    for (size_t i = 0; i < ends->count; i++)
-        values[i] = (double)items[i].ahead - line.drift * (double)items[i].at;
-    line.start = median(values, ends->count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = ends[i].ahead - line.drift * ends[i].at;
+    line.value = median(values, count);
     return line;
 }
 
-static double miss(const struct ends *ends, size_t i, struct clock_line line)
+/* By how much all ends but BUT miss the line at most; with LENGTHS, the truth, which is within its length of an end. */
+static double miss(const struct end *ends, size_t count, struct line line, bool lengths, size_t but)
 {
-    const struct clock_bound *end = &ends->items[i];
-    return fabs((double)end->ahead - line.start - line.drift * (double)end->at);
+    double misses[ENDS_MOST];
+    for (size_t i = 0; i < count; i++)
+        misses[i] = fabs(ends[i].ahead - line.value - line.drift * ends[i].at) + (lengths ? ends[i].length : 0);
+    qsort(misses, count, sizeof(*misses), by_value);
+    return misses[count - 1 - but];
 }
 
-/* By how much all ends but one in 24 miss the line at most. */
-static double usual_miss(const struct ends *ends, struct clock_line line)
-{
-    double misses[FIT_ENDS];
-    for (size_t i = 0; i < ends->count; i++)
-        misses[i] = miss(ends, i, line);
-    qsort(misses, ends->count, sizeof(*misses), by_value);
-    return misses[(ends->count * 23 - 1) / 24];
-}
+/* --- the region --- */
 
-/* How far the truth may be from the line by the shortest operation of each of some stretches: it is within its length
- * of its end. One of them may be a mistake. */
-#define STRETCHES ((size_t)8)
-static double farthest_truth(const struct ends *ends, struct clock_line line)
+#define SLACK_NS 1.0 /* times are whole ns */
+#define STEPS 60     /* of a search for a drift: to 10^-15 */
+
+/* Returns how wide the band of lines of DRIFT is, from *LOW to *HIGH; below 0: bounds contradict each other. */
+static double band(const struct solving *solving, double drift, double *low, double *high)
 {
-    double far[STRETCHES];
-    size_t count = 0, best = SIZE_MAX;
-    for (size_t i = 0; i < ends->count; i++) {
-        if (best == SIZE_MAX || ends->lengths[i] < ends->lengths[best])
-            best = i;
-        if ((i + 1) * STRETCHES / ends->count == i * STRETCHES / ends->count)
+    *low = -INFINITY;
+    *high = INFINITY;
+    for (size_t i = 0; i < solving->count; i++) {
+        const struct point *point = &solving->points[i];
+        double value = point->ahead - drift * point->at;
+        if (point->left_out)
             continue;
-        far[count++] = miss(ends, best, line) + (double)ends->lengths[best];
-        best = SIZE_MAX;
+        if (point->most)
+            *high = fmin(*high, value + solving->slack);
+        else
+            *low = fmax(*low, value - solving->slack);
     }
-    qsort(far, count, sizeof(*far), by_value);
-    return 1.25 * far[count > 1 ? count - 2 : 0]; /* more of it may lie between them */
+    return *high - *low;
+}
+
+enum extreme { WIDEST, HIGHEST, LOWEST };
+
+/* What is largest where lines of DRIFT are extreme at time AT. */
+static double extent(const struct solving *solving, double drift, enum extreme extreme, double at)
+{
+    double low, high, width = band(solving, drift, &low, &high);
+    return extreme == WIDEST ? width : extreme == HIGHEST ? high + drift * at : -(low + drift * at);
+}
+
+/* The drift between FROM and TO at which the extent, which is concave, is largest: by golden sections. */
+static double find_extreme(const struct solving *solving, double from, double to, enum extreme extreme, double at)
+{
+    const double golden = 0.6180339887498949;
+    double low = to - golden * (to - from), high = from + golden * (to - from);
+    double at_low = extent(solving, low, extreme, at), at_high = extent(solving, high, extreme, at);
+    for (unsigned i = 0; i < STEPS; i++) {
+        if (at_low >= at_high) {
+            to = high;
+            high = low;
+            at_high = at_low;
+            low = to - golden * (to - from);
+            at_low = extent(solving, low, extreme, at);
+        } else {
+            from = low;
+            low = high;
+            at_low = at_high;
+            high = from + golden * (to - from);
+            at_high = extent(solving, high, extreme, at);
+        }
+    }
+    return (from + to) / 2;
+}
+
+/* The drift farthest from GOOD towards FAR for which there are lines. */
+static double find_border(const struct solving *solving, double good, double far)
+{
+    double low, high;
+    if (band(solving, far, &low, &high) >= 0)
+        return far;
+    for (unsigned i = 0; i < STEPS; i++) {
+        double middle = (good + far) / 2;
+        *(band(solving, middle, &low, &high) >= 0 ? &good : &far) = middle;
+    }
+    return good;
+}
+
+/* How far BOUND is on the wrong side of LINE; below 0: it is on the right one. */
+static double violation(const struct point *bound, struct line line)
+{
+    double above = line.value + line.drift * bound->at - bound->ahead;
+    return bound->most ? above : -above;
+}
+
+/* Some bounds contradict each other. If few are mistakes, the others leave a region: as few as that takes are left out,
+ * those that are farthest on the wrong side of a line through the middles of bounds. Else the mistakes are left out, and
+ * all others are loosened. Returns the drift of the widest band. */
+static double settle(struct solving *solving, double drift)
+{
+    struct clock_region *region = solving->region;
+    struct end middles[ENDS_MOST];
+    size_t count = choose_ends(solving, ENDS_MOST, true, middles), wrong = 0;
+    double low, high, width = band(solving, drift, &low, &high);
+    struct line line = count > 0 ? fit(middles, count) : (struct line){(low + high) / 2, drift};
+    for (size_t i = 0; i < solving->count; i++)
+        if (violation(&solving->points[i], line) > SLACK_NS / 2)
+            solving->sorted[wrong++] = violation(&solving->points[i], line);
+    qsort(solving->sorted, wrong, sizeof(*solving->sorted), by_value);
+    size_t most = (size_t)ceil(CLOCK_MISTAKES * (double)solving->count);
+    for (size_t few = 1; few <= most && few <= wrong && width < 0; few++) {
+        double least = few < wrong ? solving->sorted[wrong - few - 1] : 0;
+        for (size_t i = 0; i < solving->count; i++)
+            solving->points[i].left_out = violation(&solving->points[i], line) > least;
+        drift = find_extreme(solving, -CLOCK_DRIFT_MOST, CLOCK_DRIFT_MOST, WIDEST, 0);
+        width = band(solving, drift, &low, &high);
+        region->outliers = few;
+    }
+    if (width >= 0)
+        return drift;
+    region->outliers = wrong;
+    region->contradicting =
+        (double)wrong >= CLOCK_CONTRADICTING * (double)solving->count && -width > 2 * CLOCK_CONTRADICTING_NS;
+    solving->slack -= width;
+    return drift;
 }
 
 /* The middle of the region; or where ends agree far better than that, as those of a host that is always late do, the
  * line of the ends. A clock that does not drift evenly shows in ends that miss the line. */
-static int solve(const struct ends *ends, struct clock_bounds *bounds, struct clock_region *region)
+static void solve(struct solving *solving)
 {
-    int status = clock_bounds_solve(bounds, NULL, region);
-    if (status < 0 || !region->any || region->contradicting || ends->count == 0)
-        return status;
-    struct clock_line fitted = fit(ends);
-    if (2 * usual_miss(ends, fitted) < region->uncertainty)
-        status = clock_bounds_solve(bounds, &fitted, region);
-    region->uncertainty = fmax(region->uncertainty, farthest_truth(ends, region->line));
-    return status;
+    struct clock_region *region = solving->region;
+    double low, high, value[2], drift = find_extreme(solving, -CLOCK_DRIFT_MOST, CLOCK_DRIFT_MOST, WIDEST, 0);
+    if (band(solving, drift, &low, &high) < 0)
+        drift = settle(solving, drift);
+    if (region->contradicting)
+        return;
+    double least = find_border(solving, drift, -CLOCK_DRIFT_MOST), most = find_border(solving, drift, CLOCK_DRIFT_MOST);
+    double highest[2], lowest[2];
+    for (int i = 0; i < 2; i++) {
+        double at = i ? solving->reach : -solving->reach;
+        highest[i] = extent(solving, find_extreme(solving, least, most, HIGHEST, at), HIGHEST, at);
+        lowest[i] = -extent(solving, find_extreme(solving, least, most, LOWEST, at), LOWEST, at);
+        value[i] = (highest[i] + lowest[i]) / 2;
+    }
+    struct line best = {(value[0] + value[1]) / 2, (least + most) / 2};
+    if (solving->reach > 0)
+        best.drift = (value[1] - value[0]) / (2 * solving->reach);
+    double width = fmax(highest[0] - value[0], highest[1] - value[1]);
+    struct end ends[ENDS_MOST];
+    size_t count = choose_ends(solving, ENDS_MOST, false, ends);
+    struct line fitted = count > 0 ? fit(ends, count) : best;
+    if (count > 0 && 2 * miss(ends, count, fitted, false, count / 24) < width + solving->slack) {
+        best.drift = fmax(least, fmin(most, fitted.drift));
+        band(solving, best.drift, &low, &high);
+        best.value = fmax(low, fmin(high, fitted.value));
+    }
+    for (int i = 0; i < 2; i++) {
+        double own = best.value + best.drift * (i ? solving->reach : -solving->reach);
+        region->uncertainty = fmax(region->uncertainty, fmax(highest[i] - own, own - lowest[i]) + solving->slack);
+    }
+    count = choose_ends(solving, STRETCHES, false, ends);
+    if (count > 0) /* one of them may be a mistake, and more of the truth may lie between them */
+        region->uncertainty = fmax(region->uncertainty, 1.25 * miss(ends, count, best, true, count > 1));
+    region->drift_uncertainty = fmax(most - best.drift, best.drift - least) +
+                                fmin(solving->slack / fmax(solving->reach, 0.5), CLOCK_DRIFT_MOST);
+    region->start = best.value - best.drift * solving->middle;
+    region->drift = best.drift;
 }
 
 int clock_pair_solve(const struct clock_pair *pair, struct clock_region *region)
 {
-    struct clock_bounds bounds = {0};
-    struct ends ends;
-    int status = 0;
-    choose_ends(pair, &ends);
-    for (size_t i = 0; i < pair->count && status == 0; i++) {
-        const struct clock_bucket *bucket = &pair->buckets[i];
-        for (enum clock_side side = CLOCK_LEAST; side <= CLOCK_MOST; side++)
-            if (bucket->any[side])
-                status |= clock_bounds_add(&bounds, side, bucket->bounds[side].at, bucket->bounds[side].ahead);
-    }
-    if (status == 0)
-        status = solve(&ends, &bounds, region);
-    clock_bounds_release(&bounds);
-    return status;
+    struct solving solving = {.pair = pair, .region = region, .slack = SLACK_NS};
+    bool any[CLOCK_KINDS] = {false};
+    *region = (struct clock_region){.first = INT64_MAX, .last = INT64_MIN};
+    solving.points = calloc(2 * pair->buckets.count + 1, sizeof(*solving.points));
+    solving.sorted = calloc(2 * pair->buckets.count + 1, sizeof(*solving.sorted));
+    bool memory = solving.points && solving.sorted;
+    for (size_t i = 0; i < pair->buckets.count && memory; i++)
+        for (enum clock_kind kind = CLOCK_LEAST; kind <= CLOCK_MOST; kind++) {
+            const struct clock_bound *bound = &pair->buckets.items[i].bounds[kind];
+            if (!bound->any)
+                continue;
+            any[kind] = true;
+            solving.points[solving.count++] =
+                (struct point){(double)bound->at, (double)bound->ahead, .most = kind == CLOCK_MOST};
+            region->first = bound->at < region->first ? bound->at : region->first;
+            region->last = bound->at > region->last ? bound->at : region->last;
+        }
+    region->bounds = solving.count;
+    region->any = any[CLOCK_LEAST] && any[CLOCK_MOST];
+    solving.middle = ((double)region->first + (double)region->last) / 2;
+    solving.reach = (double)region->last - solving.middle;
+    for (size_t i = 0; i < solving.count; i++)
+        solving.points[i].at -= solving.middle;
+    if (region->any)
+        solve(&solving);
+    else
+        region->first = region->last = 0;
+    free(solving.points);
+    free(solving.sorted);
+    return memory ? 0 : -1;
 }

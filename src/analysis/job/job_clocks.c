@@ -7,10 +7,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/comm/collective_words.h"
+#include "common/buffer.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
+#include "common/lookup.h"
+#include "common/text.h"
 
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
 {
@@ -26,7 +29,7 @@ int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
 void job_clocks_release(struct job_clocks *clocks)
 {
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        clock_pair_release(&clocks->pairs.items[i]);
+        array_release(&clocks->pairs.items[i].buckets);
     array_release(&clocks->pairs);
     array_release(&clocks->entries);
     array_release(&clocks->items);
@@ -36,6 +39,49 @@ void job_clocks_release(struct job_clocks *clocks)
 }
 
 /* --- operations --- */
+
+/* Whether what follows the operation's name leaves it what it is: "_allgather_base", "allreduce_coalesced". */
+static bool is_variant(const char *rest)
+{
+    static const char *const variants[] = {"", "base", "coalesced", "oop", "tensor", "tensorcoalesced", "intotensor"};
+    for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++)
+        if (strcmp(rest, variants[i]) == 0)
+            return true;
+    return false;
+}
+
+unsigned job_clock_roles(const char *operation, bool root)
+{
+    enum { BOTH = JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES };
+    /* Those that return at once (MPI_Iallreduce) and those with sizes of each rank's own, which may be 0
+     * (MPI_Alltoallv), are not here. */
+    static const struct {
+        const char *word;
+        unsigned root, others;
+    } operations[] = {
+        {"allreduce", BOTH, BOTH},
+        {"allgather", BOTH, BOTH},
+        {"reducescatter", BOTH, BOTH},
+        {"alltoall", BOTH, BOTH},
+        {"barrier", BOTH, BOTH},
+        {"broadcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"bcast", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"scatter", JOB_CLOCK_SENDS, JOB_CLOCK_RECEIVES},
+        {"reduce", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"gather", JOB_CLOCK_RECEIVES, JOB_CLOCK_SENDS},
+        {"send", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
+        {"isend", JOB_CLOCK_SENDS, JOB_CLOCK_SENDS},
+        {"recv", JOB_CLOCK_RECEIVES, JOB_CLOCK_RECEIVES},
+    };
+    char letters[COLLECTIVE_WORD];
+    const char *word = collective_plain_name(operation, letters);
+    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+        size_t length = strlen(operations[i].word);
+        if (strncmp(word, operations[i].word, length) == 0 && is_variant(word + length))
+            return root ? operations[i].root : operations[i].others;
+    }
+    return 0;
+}
 
 void job_clocks_begin(struct job_clocks *clocks)
 {
@@ -168,28 +214,6 @@ struct solving {
     } *maps;
 };
 
-/* The uncertainty of a pair over all that is known of its first host. */
-static double length_of(const struct solving *solving, const struct clock_pair *pair, const struct clock_region *region)
-{
-    double before = (double)region->first, after = (double)(solving->clocks->hosts[pair->a].last - region->last);
-    bool joins = region->any && !region->contradicting;
-    return joins ? region->uncertainty + region->drift_uncertainty * fmax(0, fmax(before, after)) : -1;
-}
-
-/* The time of the host that a clock is joined by, from its own, both relative. */
-static struct clock_map map_of(const struct clock_region *region, bool is_a)
-{
-    struct clock_line line = region->line;
-    if (is_a)
-        return (struct clock_map){line.start, line.drift, 0};
-    return (struct clock_map){-line.start / (1 + line.drift), -line.drift / (1 + line.drift), 0};
-}
-
-static int64_t time_on_b(const struct clock_region *region, int64_t time)
-{
-    return time + llround(region->line.start + region->line.drift * (double)time);
-}
-
 /* A way to HOST by a PAIR of which the other host is joined. */
 struct join {
     double distance; /* of HOST from host 0 */
@@ -222,25 +246,28 @@ static bool find_join(const struct solving *solving, struct join *found)
     return any;
 }
 
+/* Joins a host by a pair: A's time and START + DRIFT * A's time more are the time of B, all of them relative. */
 static void join_host(const struct solving *solving, const struct join *join)
 {
     const struct clock_pair *pair = &solving->clocks->pairs.items[join->pair];
     const struct clock_region *region = &solving->regions[join->pair];
     struct job_clock *clock = &solving->clocks->items.items[join->host];
     const struct job_clock *through = &solving->clocks->items.items[join->through];
-    bool is_a = join->host == pair->a;
-    struct clock_map own = map_of(region, is_a), outer = solving->maps[join->through];
-    struct clock_map map = {outer.start + own.start + outer.fast * own.start,
-                            outer.fast + own.fast + outer.fast * own.fast, join->distance};
     const struct clock_host *host = &solving->clocks->hosts[join->host];
-    int64_t first[2] = {region->first, time_on_b(region, region->first)};
-    int64_t last[2] = {region->last, time_on_b(region, region->last)};
-    solving->maps[join->host] = map;
+    bool is_a = join->host == pair->a;
+    double start = is_a ? region->start : -region->start / (1 + region->drift);
+    double fast = is_a ? region->drift : -region->drift / (1 + region->drift);
+    struct clock_map outer = solving->maps[join->through], *map = &solving->maps[join->host];
+    /* When the pair's first and last bounds were, on A and on B. */
+    int64_t first[2] = {region->first, region->first + llround(region->start + region->drift * (double)region->first)};
+    int64_t last[2] = {region->last, region->last + llround(region->start + region->drift * (double)region->last)};
+    *map = (struct clock_map){outer.start + start + outer.fast * start, outer.fast + fast + outer.fast * fast,
+                              join->distance};
     clock->state = JOB_CLOCK_KNOWN;
     clock->first = clock->origin = host->origin + first[!is_a];
     clock->offset_ns =
-        host->origin - solving->clocks->hosts[0].origin - llround(map.start + map.fast * (double)first[!is_a]);
-    clock->drift_ppm = -map.fast * 1e6;
+        host->origin - solving->clocks->hosts[0].origin - llround(map->start + map->fast * (double)first[!is_a]);
+    clock->drift_ppm = -map->fast * 1e6;
     clock->last = host->origin + last[!is_a];
     const int64_t outer_origin = solving->clocks->hosts[join->through].origin;
     clock->uncertainty_ns = region->uncertainty + fmax(job_clock_uncertainty(through, outer_origin + first[is_a]),
@@ -259,9 +286,14 @@ static int solve(struct solving *solving)
     struct join join = {0};
     for (size_t i = 0; i < clocks->pairs.count; i++) {
         const struct clock_pair *pair = &clocks->pairs.items[i];
-        if (clock_pair_solve(pair, &solving->regions[i]) < 0)
+        struct clock_region *region = &solving->regions[i];
+        if (clock_pair_solve(pair, region) < 0)
             return -1;
-        solving->lengths[i] = length_of(solving, pair, &solving->regions[i]);
+        /* The uncertainty over all that is known of the first host. */
+        double before = (double)region->first, after = (double)(clocks->hosts[pair->a].last - region->last);
+        bool joins = region->any && !region->contradicting;
+        solving->lengths[i] =
+            joins ? region->uncertainty + region->drift_uncertainty * fmax(0, fmax(before, after)) : -1;
     }
     for (uint32_t host = 1; host < clocks->host_count; host++)
         solving->maps[host].distance = -1;
@@ -311,4 +343,61 @@ double job_clock_uncertainty(const struct job_clock *clock, int64_t time)
         return 0;
     int64_t beyond = time < clock->first ? clock->first - time : time > clock->last ? time - clock->last : 0;
     return clock->uncertainty_ns + clock->uncertainty_ppm * 1e-6 * (double)beyond;
+}
+
+/* --- sentences --- */
+
+/* A time with the unit that suits it. */
+static void put_time(struct buffer *text, double ns)
+{
+    static const struct {
+        double from, ns;
+        const char *unit;
+    } units[] = {{1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {0, 1e3, "us"}};
+    size_t i = 0;
+    while (ns < units[i].from)
+        i++;
+    buffer_format(text, i == 2 ? "%.1f %s" : "%.3f %s", ns / units[i].ns, units[i].unit);
+}
+
+static void describe_known(struct buffer *text, const struct job_clock *clock, const char *reference)
+{
+    put_time(text, fabs((double)clock->offset_ns));
+    buffer_format(text, " %s that of %s, drift %+.3f ppm; corrected, ± ", clock->offset_ns < 0 ? "behind" : "ahead of",
+                  reference, clock->drift_ppm);
+    put_time(text, clock->uncertainty_ns);
+    buffer_format(text, " (%s", text_count(clock->operations, "operation").text);
+    if (clock->steps > 1)
+        buffer_format(text, ", joined through %s", text_count(clock->steps - 1, "host").text);
+    if (clock->outliers > 0)
+        buffer_format(text, ", %s of %s contradict and were left out", text_count(clock->outliers, NULL).text,
+                      text_count(clock->bounds, "bound").text);
+    buffer_text(text, ")");
+}
+
+void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference)
+{
+    buffer_format(text, "clock of %s: ", host);
+    switch (clock->state) {
+    case JOB_CLOCK_REFERENCE: buffer_text(text, "the times of all hosts are given by it"); return;
+    case JOB_CLOCK_KNOWN: describe_known(text, clock, reference); return;
+    case JOB_CLOCK_CONTRADICTING:
+        buffer_format(text, "not corrected, because the operations with other hosts contradict each other (%s of %s)",
+                      text_count(clock->outliers, NULL).text, text_count(clock->bounds, "bound").text);
+        return;
+    case JOB_CLOCK_NO_EVIDENCE:
+        buffer_format(text, "not corrected, because no operation joins it to %s", reference);
+        return;
+    }
+}
+
+void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us)
+{
+    if (synchronised < 0)
+        return;
+    buffer_format(text, "its system says that it is %ssynchronised", synchronised ? "" : "not ");
+    if (!synchronised || error_us < 0)
+        return;
+    buffer_text(text, ", wrong by at most ");
+    put_time(text, (double)error_us * 1e3);
 }

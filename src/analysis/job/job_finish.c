@@ -7,7 +7,6 @@
 #include "common/log.h"
 #include "common/array.h"
 #include "analysis/job/job.h"
-#include "analysis/job/job_clocks_words.h"
 #include "analysis/ranks/rank_times.h"
 
 /* --- hosts --- */

@@ -12,7 +12,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/job/job.h"
-#include "analysis/job/job_clocks_words.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/section.h"

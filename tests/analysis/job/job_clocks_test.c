@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "analysis/job/job_clocks.h"
-#include "analysis/job/job_clocks_words.h"
 #include "common/buffer.h"
 
 #define SECOND INT64_C(1000000000)
@@ -401,7 +400,7 @@ UNIT_TEST(memory_is_bounded_where_every_host_talks_to_every_other)
             }
     size_t bytes = 0;
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        bytes += clocks->pairs.items[i].capacity * sizeof(struct clock_bucket) + sizeof(struct clock_pair);
+        bytes += clocks->pairs.items[i].buckets.capacity * sizeof(struct clock_bucket) + sizeof(struct clock_pair);
     assert_true(bytes < 2 * JOB_CLOCK_BYTES);
     assert_true(clocks->left_out > 0);
     assert_int_equal(job_clocks_solve(clocks), 0);
