@@ -17,7 +17,7 @@
 #include "symbols/symbols.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
-#include "analysis/diff/diff_tables.h"
+#include "analysis/diff/diff_write.h"
 #include "analysis/engine/names.h"
 
 struct diff_settings {

@@ -57,7 +57,7 @@ struct column {
     size_t per;      /* of the field of the item that it is divided by (fill_quotient(), fill_percent()) */
     uint64_t source; /* a bit of enum trace_bits: the cell is CELL_UNRECORDED where --trace left it out */
     /* 1 to 100: where a line is too narrow, the least important columns are left out. 0: the kind and the place of the
-     * column decide (grid_fit.c). */
+     * column decide (grid.c). */
     unsigned char importance;
 };
 

@@ -6,6 +6,8 @@
 #ifndef GPUTRACE_ANALYSIS_COMM_COLLECTIVE_GROUPS_H
 #define GPUTRACE_ANALYSIS_COMM_COLLECTIVE_GROUPS_H
 
+#include <stddef.h>
+
 #include "common/sorter.h"
 #include "analysis/comm/collective.h"
 
@@ -21,5 +23,11 @@ typedef int collective_receiver(void *context, const struct collective *one);
 /* Calls RECEIVE for all operations of GROUPED, each with its kernel. Needs memory for the calls of one group. Returns
  * 0, or -1: no memory, RECEIVE stopped, or after error(). */
 int collective_groups_join(struct sorter *grouped, collective_receiver *receive, void *context);
+
+struct collective;
+struct trace;
+
+/* Sets `exposed` of COUNT operations by trace.timeline. Returns 0, or -1: no memory, or after error(). */
+int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
 
 #endif

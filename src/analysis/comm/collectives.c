@@ -11,7 +11,6 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/memory.h"
-#include "analysis/comm/collective_exposed.h"
 #include "analysis/comm/collective_groups.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
@@ -446,10 +445,10 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
 
 /* --- walks --- */
 
-void collectives_walk_begin(struct collectives_walk *walk, const struct collectives *collectives)
+void collectives_walk_begin(struct collectives_walk *walk, const struct sorter *operations)
 {
     *walk = (struct collectives_walk){0};
-    sorter_walk_begin(&walk->walk, &collectives->all);
+    sorter_walk_begin(&walk->walk, operations);
     const struct collective *next = sorter_next(&walk->walk);
     walk->any = next;
     walk->next = next ? *next : walk->next;

@@ -13,7 +13,7 @@
  * the two are of one kind.
  *
  *     collectives_init(); collectives_event() for each event; after trace_finish(): collectives_gather(); then
- *     collectives_walk_begin(&walk, &collectives);
+ *     collectives_walk_begin(&walk, &collectives.all);
  *     while ((count = collectives_next(&walk, &ranks))) …ranks[0] to ranks[count - 1] are one operation…
  *     status = collectives_walk_end(&walk);
  *
@@ -30,7 +30,6 @@
 #include "common/sorter.h"
 #include "trace/event_fields.h"
 #include "analysis/comm/collective.h"
-#include "analysis/comm/collective_words.h"
 #include "analysis/gpu/temporal.h"
 
 struct trace;
@@ -75,7 +74,8 @@ struct collectives_walk {
     bool any, no_memory;    /* any: there is a next */
 };
 
-void collectives_walk_begin(struct collectives_walk *walk, const struct collectives *collectives);
+/* OPERATIONS: collectives.all, or another sorter in the order of collectives_order(). */
+void collectives_walk_begin(struct collectives_walk *walk, const struct sorter *operations);
 /* Sets *RANKS to all that took part in the next operation, by rank; valid until the next call. Returns how many, 0:
  * after the last, or without memory. */
 size_t collectives_next(struct collectives_walk *walk, const struct collective **ranks);

@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "analysis/diff/diff_conditions.h"
 #include "analysis/diff/diff_judge.h"
-#include "analysis/diff/diff_junit.h"
 #include "analysis/diff/diff_rows.h"
 #include "analysis/diff/diff_write.h"
 

@@ -28,4 +28,10 @@ struct buffer;
 /* "total>3%: met: 1.1 → 1.2 s (+9.1 %, sure)". */
 void diff_outcome_write(struct buffer *out, const struct diff *diff, const struct diff_outcome *outcome);
 
+struct diff;
+struct diff_outcome;
+
+/* OUTCOMES are those of all conditions. Returns 0, or -1 after error(). */
+int diff_write_junit(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out);
+
 #endif

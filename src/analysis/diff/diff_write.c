@@ -4,18 +4,20 @@
  */
 #include "analysis/diff/diff_write.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
 #include "common/log.h"
 #include "analysis/diff/diff_judge.h"
 #include "analysis/diff/diff_notes.h"
-#include "analysis/diff/diff_tables.h"
 #include "analysis/diff/diff_words.h"
 #include "analysis/render/render.h"
-#include "analysis/render/render_paragraphs.h"
 #include "analysis/report.h"
 #include "analysis/base/table.h"
+#include "analysis/diff/diff_rows.h"
 
 struct writing {
     const struct diff *diff;
@@ -249,4 +251,214 @@ int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, str
     buffer_release(&writing.unchanged);
     buffer_release(&writing.more);
     return status;
+}
+
+/* --- tables --- */
+
+static int table_init(struct diff_table *made, const struct column *columns, size_t count, const char *word)
+{
+    *made = (struct diff_table){.table = calloc(1, sizeof(*made->table)), .columns = malloc(count * sizeof(*columns))};
+    if (!made->table || !made->columns)
+        return -1;
+    memcpy(made->columns, columns, count * sizeof(*columns));
+    *made->table = (struct table){.word = word, .columns = made->columns, .column_count = count};
+    return 0;
+}
+
+void diff_table_release(struct diff_table *made)
+{
+    if (made->table)
+        table_release(made->table);
+    free(made->table);
+    free(made->columns);
+    *made = (struct diff_table){0};
+}
+
+/* Rows of a table for people, and of a table on the first screen other than that of kernels. */
+#define TOP_FOR_PEOPLE 10
+#define TOP_ON_SCREEN 5
+
+static int table_end(struct diff_table *made, const struct diff *diff)
+{
+    const struct report_options *options = &diff->options->report;
+    bool kernels = strcmp(made->table->word, section_list[REPORT_KERNELS].word) == 0;
+    size_t usual = options->usual && !kernels ? TOP_ON_SCREEN : TOP_FOR_PEOPLE;
+    made->table->title = made->title;
+    if (made->table->no_memory || table_choose(made->table, options->columns) < 0)
+        return -1;
+    return table_sort(made->table, -1, options->top == REPORT_TOP_OWN ? usual : options->top);
+}
+
+/* --- terms --- */
+
+enum { TERM_DIFFERENCE, TERM_SHARE, TERM_BEFORE, TERM_AFTER, TERM_KIND, TERM_NAME, TERM_COLUMNS };
+static const struct column term_columns[TERM_COLUMNS] = {
+    [TERM_DIFFERENCE] = {"difference", "Difference", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
+    [TERM_BEFORE] = {"before", "Before", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_AFTER] = {"after", "After", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [TERM_KIND] = {"kind", "Kind", TYPE_TEXT, 0, .fill = NULL},
+    [TERM_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
+
+/* A difference of the whole below this share has no shares. Nor has one that is smaller than one of its terms. */
+#define SHARES_FROM 0.001
+
+/* Terms below this share of the whole are only shown with --all. */
+#define LITTLE 0.0005
+
+int diff_table_terms(struct diff_table *made, const struct diff *diff)
+{
+    if (table_init(made, term_columns, TERM_COLUMNS, "parts") < 0)
+        return -1;
+    double before = diff->spans[BEFORE], whole = diff->spans[AFTER] - before;
+    snprintf(made->title, sizeof(made->title), "What the difference is made of");
+    for (size_t i = 0; i < diff->term_count; i++) {
+        const struct diff_term *term = &diff->terms[i];
+        struct cell *cells = table_row(made->table);
+        if (!cells)
+            return -1;
+        cells[TERM_DIFFERENCE] = cell_real(diff_term_difference(term));
+        if (fabs(whole) >= SHARES_FROM * before && fabs(diff_term_difference(&diff->terms[0])) <= fabs(whole))
+            cells[TERM_SHARE] = cell_real(100 * diff_term_difference(term) / whole);
+        cells[TERM_BEFORE] = cell_real(term->before);
+        cells[TERM_AFTER] = cell_real(term->after);
+        cells[TERM_KIND] = table_text(made->table, diff_term_kind(term));
+        if (term->kind == TERM_ROW)
+            cells[TERM_NAME] = table_text(made->table, diff_name(diff, term->row));
+    }
+    if (table_end(made, diff) < 0)
+        return -1;
+    while (!diff->options->all && diff->options->report.top && made->table->shown > 0 &&
+           fabs(diff_term_difference(&diff->terms[made->table->shown - 1])) < LITTLE * before)
+        made->table->shown--;
+    return 0;
+}
+
+/* --- a section --- */
+
+enum {
+    CHANGE,
+    SURENESS,
+    DIFFERENCE,
+    EACH_CHANGE,
+    EACH_MARGIN,
+    EACH_BEFORE,
+    EACH_AFTER,
+    COUNT_BEFORE,
+    COUNT_AFTER,
+    TOTAL_BEFORE,
+    TOTAL_AFTER,
+    CHANCE,
+    ADJUSTED,
+    NAME,
+    COLUMNS
+};
+static const struct column section_columns[COLUMNS] = {
+    [CHANGE] = {"what", "What", TYPE_TEXT, 0, .fill = NULL},
+    [SURENESS] = {"sure", "Sure", TYPE_TEXT, 0, .fill = NULL},
+    [DIFFERENCE] = {"difference", "Total", TYPE_NS, COLUMN_APART | COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_CHANGE] = {"change", "Change", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_MARGIN] = {"margin", "±", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_BEFORE] = {"each_before", "Before", TYPE_NS, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_AFTER] = {"each_after", "After", TYPE_NS, COLUMN_OPTIONAL, .fill = NULL},
+    [COUNT_BEFORE] = {"count_before", "Count before", TYPE_COUNT, COLUMN_OPTIONAL, .fill = NULL},
+    [COUNT_AFTER] = {"count_after", "Count after", TYPE_COUNT, COLUMN_OPTIONAL, .fill = NULL},
+    [TOTAL_BEFORE] = {"total_before", "Total before", TYPE_NS, COLUMN_MACHINE, .fill = NULL},
+    [TOTAL_AFTER] = {"total_after", "Total after", TYPE_NS, COLUMN_MACHINE, .fill = NULL},
+    [CHANCE] = {"p", "p", TYPE_NUMBER, COLUMN_MACHINE, .fill = NULL},
+    [ADJUSTED] = {"p_adjusted", "p adjusted", TYPE_NUMBER, COLUMN_MACHINE, .fill = NULL},
+    [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
+
+static struct cell cell_count(double count)
+{
+    return count == floor(count) ? cell_integer((int64_t)count) : cell_real(count);
+}
+
+static void fill_figures(struct cell *cells, const struct diff_row *row)
+{
+    /* The figure of one occurrence, or of the whole row if there are no occurrences. */
+    const struct diff_test *test = row->each.known ? &row->each : row->total.known ? &row->total : NULL;
+    if (test) {
+        cells[EACH_CHANGE] = cell_real(diff_percent(test->log.value));
+        cells[EACH_MARGIN] = cell_real(100 * test->log.margin);
+        cells[EACH_BEFORE] = cell_real(test->before);
+        cells[EACH_AFTER] = cell_real(test->after);
+    } else if (!diff_comparable(row->section)->each && diff_comparable(row->section)->total) {
+        cells[row->present[BEFORE] ? EACH_BEFORE : EACH_AFTER] =
+            cell_real(row->totals[row->present[BEFORE] ? BEFORE : AFTER]);
+    }
+    const struct diff_test *why = row->why ? row->why : test ? test : row->count.known ? &row->count : NULL;
+    if (why) {
+        cells[CHANCE] = cell_real(why->log.p);
+        cells[ADJUSTED] = cell_real(why->adjusted);
+    }
+    if (diff_type(row->section) == TYPE_COUNT)
+        return;
+    cells[DIFFERENCE] = cell_real(row->totals[AFTER] - row->totals[BEFORE]);
+    cells[TOTAL_BEFORE] = cell_real(row->totals[BEFORE]);
+    cells[TOTAL_AFTER] = cell_real(row->totals[AFTER]);
+}
+
+/* Sorts sure changes first, then by weight. */
+static int by_weight(const void *left, const void *right)
+{
+    const struct diff_row *a = *(const struct diff_row *const *)left, *b = *(const struct diff_row *const *)right;
+    double weights[] = {fabs(a->totals[AFTER] - a->totals[BEFORE]), fabs(b->totals[AFTER] - b->totals[BEFORE])};
+    if (a->sure != b->sure)
+        return a->sure < b->sure ? 1 : -1;
+    if (weights[0] != weights[1])
+        return weights[0] < weights[1] ? 1 : -1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static int add_rows(struct diff_table *made, const struct diff *diff, unsigned section)
+{
+    const struct diff_row **rows = calloc(diff->rows.count + 1, sizeof(*rows));
+    size_t count = 0;
+    for (size_t i = 0; rows && i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (row->section == section && (row->change != UNCHANGED || diff->options->all))
+            rows[count++] = row;
+    }
+    if (rows)
+        qsort(rows, count, sizeof(*rows), by_weight);
+    int status = rows ? 0 : -1;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct cell *cells = table_row(made->table);
+        if (cells) {
+            cells[CHANGE] = table_text(made->table, diff_change_word(rows[i]->change));
+            cells[SURENESS] = table_text(made->table, diff_sure_word(rows[i]->sure));
+            fill_figures(cells, rows[i]);
+            if (diff_comparable(rows[i]->section)->count) {
+                cells[COUNT_BEFORE] = cell_count(rows[i]->counts[BEFORE]);
+                cells[COUNT_AFTER] = cell_count(rows[i]->counts[AFTER]);
+            }
+            cells[NAME] = table_text(made->table, diff_name(diff, rows[i]));
+        } else
+            status = -1;
+    }
+    free(rows);
+    return status;
+}
+
+int diff_table_section(struct diff_table *made, const struct diff *diff, unsigned section)
+{
+    static const int amounts[] = {DIFFERENCE, EACH_BEFORE, EACH_AFTER, TOTAL_BEFORE, TOTAL_AFTER};
+    if (table_init(made, section_columns, COLUMNS, section_list[section].word) < 0)
+        return -1;
+    snprintf(made->title, sizeof(made->title), "%s",
+             section == REPORT_TIME && diff->by_steps ? "Where a step goes" : section_list[section].title);
+    for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
+        made->columns[amounts[i]].type = diff_type(section);
+    if (!diff_comparable(section)->each)
+        made->columns[DIFFERENCE].flags |= COLUMN_MACHINE; /* without occurrences, before and after are totals */
+    return add_rows(made, diff, section) < 0 ? -1 : table_end(made, diff);
+}
+
+int diff_check_columns(const struct report_options *options)
+{
+    static const struct report_columns tables[] = {{term_columns, TERM_COLUMNS}, {section_columns, COLUMNS}};
+    return report_check_columns(options, tables, sizeof(tables) / sizeof(*tables));
 }

@@ -10,7 +10,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_known.h"
-#include "analysis/names/communication.h"
+#include "analysis/gpu/occupancy.h"
 #include "analysis/names/name_facts.h"
 
 static bool has_any(const char *name, const char *const *words)

@@ -6,7 +6,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
-#include "analysis/names/communication.h"
+#include "analysis/names/name_facts.h"
 
 int temporal_communicates(struct temporal_names *names, const struct trace *trace, uint32_t name)
 {

@@ -15,7 +15,7 @@ struct trace;
 /* Kinds of operations, as bits. */
 enum {
     TEMPORAL_COMPUTE = 1,       /* kernels and whole graphs that do not communicate */
-    TEMPORAL_COMMUNICATION = 2, /* kernels that communicate (names/communication.h) */
+    TEMPORAL_COMMUNICATION = 2, /* kernels that communicate (names/name_facts.h) */
     TEMPORAL_COPY = 4,
     TEMPORAL_SET = 8,
     TEMPORAL_ALL = 15,

@@ -221,7 +221,7 @@ const struct hangs *hangs_found(const struct trace *trace)
     if (status == 0) {
         struct collectives_walk walk;
         const struct collective *ranks;
-        collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
+        collectives_walk_begin(&walk, &((const struct collectives *)section_state(trace, REPORT_COMM))->all);
         for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
             status = hang_fronts_operation(&hangs->fronts, ranks, count);
         status = collectives_walk_end(&walk) ?: status;

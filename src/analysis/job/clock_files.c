@@ -11,6 +11,7 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_reader.h"
+#include "analysis/ranks/comm.h"
 #include "common/log.h"
 #include "common/array.h"
 #include "common/map.h"
@@ -45,17 +46,16 @@ struct reading {
 static int read_event(void *context, struct event_fields *event)
 {
     struct reading *reading = context;
-    struct trace *trace = &reading->trace;
-    bool taken = trace_event(trace, event) == 0 && trace_gpu_op(trace, event) == 0;
-    if (taken && event_communicates(event))
-        taken = collectives_event(&reading->collectives, trace, event) == 0;
-    return taken ? 0 : error_no_memory("operations of several ranks");
+    if (trace_receive_event(&reading->trace, event) < 0)
+        return -1;
+    if (event_communicates(event) && collectives_event(&reading->collectives, &reading->trace, event) < 0)
+        return error_no_memory("operations of several ranks");
+    return 0;
 }
 
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    struct reading *reading = context;
-    return trace_metadata(&reading->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+    return trace_receive_metadata(&((struct reading *)context)->trace, key, value);
 }
 
 static uint64_t hash_of(const struct trace *trace, const struct collective *one)
@@ -72,14 +72,6 @@ static uint64_t hash_of(const struct trace *trace, const struct collective *one)
     return hash_bytes(key, sizeof(key));
 }
 
-static uint32_t find_host(const struct finding *finding, const char *name, uint32_t otherwise)
-{
-    for (size_t i = 0; i < finding->host_count; i++)
-        if (finding->hosts[i] && strcmp(finding->hosts[i], name) == 0)
-            return (uint32_t)i;
-    return otherwise;
-}
-
 static uint32_t host_of(const struct finding *finding, const struct clock_file *file, struct reading *reading,
                         const struct collective *one)
 {
@@ -89,22 +81,12 @@ static uint32_t host_of(const struct finding *finding, const struct clock_file *
         return file->host;
     if (reading->host_text != rank->host) {
         reading->host_text = rank->host;
-        reading->host = find_host(finding, trace_text(trace, rank->host), file->host);
+        reading->host = file->host;
+        for (uint32_t i = (uint32_t)finding->host_count; i-- > 0;)
+            if (finding->hosts[i] && strcmp(finding->hosts[i], trace_text(trace, rank->host)) == 0)
+                reading->host = i;
     }
     return reading->host;
-}
-
-/* The time of the kernel, or of the call where no GPU does the work. False: it is not known. */
-static bool set_times(struct member *member, const struct collective *one, int64_t base)
-{
-    if (one->start != FIELD_ABSENT && one->duration != FIELD_ABSENT) {
-        member->enter = base + one->start;
-        member->leave = base + one->start + one->duration;
-        return true;
-    }
-    member->enter = base + one->called;
-    member->leave = base + one->returned;
-    return one->on_host && one->called != FIELD_ABSENT && one->returned != FIELD_ABSENT;
 }
 
 static int add_members(struct finding *finding, const struct clock_file *file, struct reading *reading)
@@ -114,16 +96,20 @@ static int add_members(struct finding *finding, const struct clock_file *file, s
     const struct collective *ranks;
     size_t count;
     int status = 0;
-    collectives_walk_begin(&walk, &reading->collectives);
+    collectives_walk_begin(&walk, &reading->collectives.all);
     while (status == 0 && (count = collectives_next(&walk, &ranks)) > 0)
         for (size_t i = 0; i < count && status == 0; i++) {
             const struct collective *one = &ranks[i];
+            int64_t start, duration;
             bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
             struct member member = {.operation = hash_of(trace, one),
                                     .host = host_of(finding, file, reading, one),
                                     .roles = job_clock_roles(trace_text(trace, one->name), root)};
-            if (member.roles != 0 && set_times(&member, one, file->base))
-                status = sorter_add(&finding->members, &member);
+            if (member.roles == 0 || !comm_times(one, &start, &duration))
+                continue;
+            member.enter = file->base + start;
+            member.leave = member.enter + duration;
+            status = sorter_add(&finding->members, &member);
         }
     return collectives_walk_end(&walk) ?: status;
 }
@@ -135,9 +121,7 @@ static int read_file(struct finding *finding, const struct clock_file *file)
     trace_init(&reading.trace, &options);
     collectives_init(&reading.collectives, reading.trace.space);
     const struct fields_receiver receiver = {.context = &reading, .event = read_event, .metadata = read_metadata};
-    struct sink *sink = fields_sink_new(&reading.trace.strings, &receiver);
-    int status = sink ? sources_read(file->path, sink, &(struct sources_options){0}) : -1;
-    fields_sink_free(sink);
+    int status = sources_read_fields(file->path, &reading.trace.strings, &receiver, &(struct sources_options){0});
     if (status == 0 &&
         (trace_finish(&reading.trace, 1) < 0 || collectives_gather(&reading.collectives, &reading.trace) < 0 ||
          add_members(finding, file, &reading) < 0))

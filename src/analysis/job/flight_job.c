@@ -156,7 +156,7 @@ static int add_entries(struct flight_job *job)
     struct collectives_walk walk;
     const struct collective *ranks;
     int status = hang_facts_add_ranks(&job->trace, &job->fronts);
-    collectives_walk_begin(&walk, &job->collectives);
+    collectives_walk_begin(&walk, &job->collectives.all);
     for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));) {
         int64_t finished = FIELD_ABSENT;
         for (size_t i = 0; i < count; i++) {

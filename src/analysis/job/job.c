@@ -12,7 +12,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_reader.h"
-#include "analysis/ranks/rank_times.h"
+#include "analysis/ranks/ranks_of_trace.h"
 
 void job_init(struct job_whole *job, const struct report_options *options)
 {
@@ -30,6 +30,7 @@ void job_release(struct job_whole *job)
     dense_map_release(&job->numbers);
     array_release(&job->host_of);
     array_release(&job->hosts);
+    array_release(&job->index);
     job_clocks_release(&job->clocks);
     comm_release(&job->comm);
     hangs_release(&job->hangs);
@@ -281,4 +282,116 @@ int job_add(struct job_whole *job, const struct rank_report *report, const char 
     free(adding.of_ranks);
     free(adding.of_trace);
     return status;
+}
+
+/* --- the end: the clocks of the hosts, and who waited for whom --- */
+
+/* Lists the hosts. That of the rank with the lowest number comes first. */
+static int find_hosts(struct job_whole *job)
+{
+    const struct rank *first = &job->ranks.items.items[0];
+    for (size_t i = 1; i < job->ranks.items.count; i++)
+        if (job->ranks.items.items[i].rank < first->rank)
+            first = &job->ranks.items.items[i];
+    if (!ADD(array_push, &job->hosts, first->host))
+        return -1;
+    for (size_t i = 0; i < job->ranks.items.count; i++) {
+        uint32_t name = job->ranks.items.items[i].host, host = 0;
+        while (host < job->hosts.count && job->hosts.items[host] != name)
+            host++;
+        if (!ADD(array_push, &job->host_of, host) || (host == job->hosts.count && !ADD(array_push, &job->hosts, name)))
+            return -1;
+    }
+    return 0;
+}
+
+/* Calls EACH for all operations, each with its COUNT ranks. */
+static int each_operation(struct job_whole *job,
+                          int (*each)(struct job_whole *job, struct collective *ranks, size_t count))
+{
+    struct collectives_walk walk;
+    const struct collective *ranks;
+    int status = 0;
+    collectives_walk_begin(&walk, &job->collectives);
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks)) > 0;)
+        status = each(job, walk.ranks.items, count);
+    return collectives_walk_end(&walk) ?: status;
+}
+
+static int add_to_clocks(struct job_whole *job, struct collective *ranks, size_t count)
+{
+    int status = 0;
+    job_clocks_begin(&job->clocks);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct collective *one = &ranks[i];
+        int64_t start, duration;
+        if (one->process == RANK_NONE || !comm_times(one, &start, &duration))
+            continue;
+        bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
+        const struct job_clock_member member = {.host = job->host_of.items[one->process],
+                                                .roles = job_clock_roles(trace_text(&job->trace, one->name), root),
+                                                .enter = start,
+                                                .leave = start + duration};
+        status = job_clocks_member(&job->clocks, &member);
+    }
+    return status ?: job_clocks_end(&job->clocks);
+}
+
+/* What ranks did at the end. */
+static int correct_members(struct job_whole *job)
+{
+    for (size_t i = 0; i < job->ranks.items.count; i++) {
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[i]];
+        struct hang_member *member = hang_fronts_member(&job->hangs.fronts, job->ranks.items.items[i].rank, 0);
+        if (!member)
+            return -1;
+        int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
+                                  &member->init_since};
+        for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
+            *times[k] = job_clock_correct(clock, *times[k]);
+    }
+    return 0;
+}
+
+static int add_to_sums(struct job_whole *job, struct collective *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct collective *one = &ranks[i];
+        int64_t *const times[] = {&one->start, &one->called, &one->returned};
+        if (!array_at(&job->index, i))
+            return -1;
+        job->index.items[i] = one->process;
+        for (size_t k = 0; one->process != RANK_NONE && k < sizeof(times) / sizeof(*times); k++)
+            *times[k] = job_clock_correct(&job->clocks.items.items[job->host_of.items[one->process]], *times[k]);
+    }
+    return ranks_add_operation(&job->ranks, ranks, job->index.items, count)
+               ?: comm_add(&job->comm, ranks, count)
+               ?: hang_fronts_operation(&job->hangs.fronts, ranks, count);
+}
+
+int job_finish(struct job_whole *job)
+{
+    int status = find_hosts(job) ?: sorter_ready(&job->collectives);
+    if (status == 0 && job->trace.options->names == REPORT_NAMES_PRETTY)
+        status = pretty_names_make(&job->trace.pretty_names, &job->trace.strings)
+                     ?: pretty_names_make(&job->ranks.pretty, &job->ranks.texts);
+    if (status < 0)
+        return error_no_memory("a report of a job");
+    status = job_clocks_init(&job->clocks, (uint32_t)job->hosts.count);
+    if (status == 0 && job->hosts.count > 1)
+        status = each_operation(job, add_to_clocks);
+    if (status == 0)
+        status = job_clocks_solve(&job->clocks);
+    if (status == 0)
+        status = correct_members(job);
+    for (size_t i = 0; i < job->ranks.steps.count && status == 0; i++) {
+        struct rank_step *step = &job->ranks.steps.items[i];
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[step->rank]];
+        step->from = job_clock_correct(clock, step->from);
+        step->to = job_clock_correct(clock, step->to);
+    }
+    if (status == 0)
+        status = each_operation(job, add_to_sums);
+    status = status ?: hangs_finish(&job->hangs);
+    return status < 0 ? error_no_memory("a report of a job") : 0;
 }

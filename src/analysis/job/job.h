@@ -1,6 +1,6 @@
 /*
  * A job: the rank reports of its traces put together (reduce). They are added in any order, one after another; then
- * job_finish.h finds the clocks of its hosts, and who waited for whom.
+ * job_finish() finds the clocks of its hosts, and who waited for whom.
  *
  *     job_init(&job, options); job_add(&job, &report, name) for each; job_finish(&job); … job_release(&job);
  */
@@ -62,6 +62,7 @@ struct job_whole {
     struct dense_map row_keys; /* struct job_row_key */
     ARRAY(struct job_row) rows;
     ARRAY(struct job_finding) findings;
+    ARRAY(uint32_t) index;       /* of the ranks of the operation at hand: indices of ranks.items */
     ARRAY(uint32_t) paths;       /* of the traces of ranks.items: texts of trace */
     struct job_moment *moments;  /* of the findings that are shown, FINDING_MOST; NULL: not wanted */
     int64_t reports, world_size; /* number of reports; world_size: FIELD_ABSENT: not known */
@@ -77,5 +78,8 @@ void job_release(struct job_whole *job);
  * has another size, and nothing was added; or -1 after error(). */
 #define JOB_OTHER 1
 int job_add(struct job_whole *job, const struct rank_report *report, const char *name);
+
+/* After the last report: finds the clocks of the hosts, and who waited for whom. Returns 0, or -1 after error(). */
+int job_finish(struct job_whole *job);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/comm/collective_words.h"
+#include "analysis/comm/collective.h"
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/lookup.h"

@@ -15,7 +15,7 @@
 #include "analysis/ranks/stages.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/job.h"
-#include "analysis/ranks/rank_times.h"
+#include "analysis/ranks/ranks_of_trace.h"
 
 enum column_number { ID, TEXT, COST, SHARE, TOTAL, RANKS, RANK, GAIN, ADVICE, WHERE, MORE };
 

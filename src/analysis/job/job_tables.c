@@ -18,7 +18,6 @@
 #include "analysis/hang/hang_table.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/render/render.h"
-#include "analysis/render/render_paragraphs.h"
 #include "analysis/report.h"
 
 #define OWN                                                                                                           \

@@ -12,8 +12,7 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "analysis/engine/findings.h"
-#include "analysis/job/rank_report_format.h"
-#include "analysis/ranks/rank_times.h"
+#include "analysis/ranks/ranks_of_trace.h"
 
 bool rank_report_is(const char *path)
 {

@@ -16,10 +16,8 @@
 #include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/rank_report.h"
-#include "analysis/job/rank_report_format.h"
 #include "analysis/hang/hang_facts.h"
-#include "analysis/engine/section.h"
-#include "analysis/ranks/rank_times.h"
+#include "analysis/engine/comparable.h"
 #include "analysis/report.h"
 
 #define NEEDED \

@@ -3,6 +3,8 @@
  */
 #include "analysis/names/name_facts.h"
 
+#include <ctype.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "trace/event_fields.h"
@@ -53,4 +55,153 @@ unsigned name_facts_find(struct name_facts *facts, const struct interner *string
     bits = bits & NAME_TENSOR ? bits & ~(NAME_TENSOR | NAME_FLOAT32) : bits;
     *known = (uint16_t)(bits | NAME_KNOWN);
     return bits;
+}
+
+/* --- communication --- */
+
+#define PLAIN_MOST 512 /* longer names are cut */
+
+enum beginning { WITHIN, WORD, IDENTIFIER }; /* an identifier is a word, too */
+
+struct plain {
+    char text[PLAIN_MOST];
+    int begins[PLAIN_MOST]; /* what begins at each character: enum beginning */
+    size_t length;
+};
+
+/* clang-format off */
+/* The name of a communication library or of its kernels suffices. */
+static const char *const libraries[] = {
+    "nccl", "rccl", "hccl", "oneccl", "msccl", "uccl", "nvshmem", "rocshmem", "ishmem", "symmetricmemory",
+    "crossdevicereduce", "moea2a", "moedistribute", "epdispatch", "epcombine", "kuserbuffers", "userbuffersfp16",
+    "hcombroadcast", "hcomsend", "hcomreceive", "exchangesplitandoffset", "barrieronstream", "barrierallonstream",
+    "synconstream", "syncallonstream", "fcollectonstream", "rdxnonstream", NULL};
+/* The name of an operation suffices, too, unless the threads of a block or a warp do it among themselves. */
+static const char *const operations[] = {
+    "allreduce", "allgather", "reducescatter", "alltoall", "all2all", "multimem", "collectivepermute",
+    "collectivebroadcast", NULL};
+/* The words for such threads, and the words that may come between them and the operation: "thread_group_all_reduce". */
+static const char *const local[] = {"block",    "threadblock", "warp",     "subwarp", "wave", "wavefront", "thread", "lane",
+                                    "subgroup", "workgroup",   "cta",      "simd",    "quad", "local",     NULL};
+static const char *const fillers[] = {"group", "wide", "level", "wise", "scope", "kernel", NULL};
+/* clang-format on */
+
+/* DeepEP's, and what its functions in these namespaces begin with. */
+static const char *const namespaces[] = {"deepep", "internode", "intranode", "pplx", "mooncake", NULL};
+static const char *const functions[] = {"dispatch", "combine",         "notify", "cachednotify",
+                                        "barrier",  "cleanlowlatency", NULL};
+
+/* Returns what begins at NAME, a letter or digit that follows BEFORE. */
+static int beginning(const char *name, char before, bool first)
+{
+    bool camel = isupper((unsigned char)*name) && (islower((unsigned char)before) || islower((unsigned char)name[1]));
+    if (isalpha((unsigned char)before))
+        return camel ? WORD : WITHIN;
+    return before == '_' && !first ? WORD : IDENTIFIER;
+}
+
+static void make_plain(struct plain *plain, const char *name)
+{
+    static const char unnamed[] = "(anonymous namespace)";
+    int depth = 0;
+    char before = 0;
+    for (plain->length = 0; *name && plain->length + 1 < PLAIN_MOST; before = *name++) {
+        if (strncmp(name, unnamed, strlen(unnamed)) == 0)
+            name += strlen(unnamed) - 1;
+        else if (*name == '<' || *name == '>')
+            depth += *name == '<' ? 1 : -(depth > 0);
+        else if (depth == 0 && (*name == '(' || strncmp(name, " [", 2) == 0))
+            break;
+        else if (depth == 0 && *name == ' ')
+            plain->length = 0; /* that was the type it returns */
+        else if (depth == 0 && isalnum((unsigned char)*name)) {
+            plain->begins[plain->length] = beginning(name, before, plain->length == 0);
+            plain->text[plain->length++] = (char)tolower((unsigned char)*name);
+        }
+    }
+    plain->text[plain->length] = '\0';
+}
+
+/* The length of the name without one of ENDS, which at least LEAST begins, at the end of its first LENGTH
+ * characters; LENGTH: it has none. */
+static size_t without_any(const struct plain *plain, size_t length, const char *const *ends, int least)
+{
+    for (; *ends; ends++) {
+        size_t size = strlen(*ends), at = length - size;
+        if (size <= length && memcmp(plain->text + at, *ends, size) == 0 && plain->begins[at] >= least)
+            return at;
+    }
+    return length;
+}
+
+/* Whether the first LENGTH characters end with threads of one block. */
+static bool ends_locally(const struct plain *plain, size_t length)
+{
+    size_t rest = without_any(plain, length, fillers, WITHIN);
+    return without_any(plain, length, local, WORD) < length || without_any(plain, rest, local, WORD) < rest;
+}
+
+/* Returns the end of the word around AT: the end of the identifier, or the begin of the next word. */
+static size_t end_of(const struct plain *plain, size_t at, int next)
+{
+    while (at < plain->length && plain->begins[at] < next)
+        at++;
+    return at;
+}
+
+/* A word is whole if another one follows, a number, or one letter: alltoallv, nvshmemx. */
+static bool is_whole(const struct plain *plain, size_t end)
+{
+    size_t next = end_of(plain, end, WORD);
+    return next == end || isdigit((unsigned char)plain->text[end]) ||
+           (next == end + 1 && strchr("vix", plain->text[end]));
+}
+
+/* The place of one of ANY in the name from FROM on, where at least LEAST begins, or -1. */
+static ptrdiff_t find_any(const struct plain *plain, size_t from, const char *const *any, int least)
+{
+    for (; *any; any++)
+        for (const char *at = strstr(plain->text + from, *any); at; at = strstr(at + 1, *any))
+            if (plain->begins[at - plain->text] >= least)
+                return at - plain->text;
+    return -1;
+}
+
+/* Whether one of ANY is a whole word of the name; of LIBRARIES, also what an identifier begins with, and of operations
+ * only those that not the threads of one block do. */
+static bool has_word(const struct plain *plain, const char *const *any, bool of_libraries)
+{
+    for (; *any; any++) {
+        ptrdiff_t at = -1;
+        while ((at = find_any(plain, (size_t)(at + 1), (const char *const[]){*any, NULL}, WORD)) >= 0) {
+            size_t end = (size_t)at + strlen(*any);
+            bool begins = of_libraries && plain->begins[at] == IDENTIFIER;
+            bool among = ends_locally(plain, (size_t)at) || ends_locally(plain, end_of(plain, end, IDENTIFIER));
+            if (begins || (is_whole(plain, end) && (of_libraries || !among)))
+                return true;
+        }
+    }
+    return false;
+}
+
+size_t communication_find_word(const char *name, const char *const *list, size_t count)
+{
+    struct plain plain;
+    size_t i = 0;
+    make_plain(&plain, name);
+    while (i < count && find_any(&plain, 0, (const char *const[]){list[i], NULL}, WORD) < 0)
+        i++;
+    return i;
+}
+
+bool communication_is_kernel(const char *name)
+{
+    struct plain plain;
+    make_plain(&plain, name);
+    /* PyTorch's compiler names its kernels after the operators around them: triton_poi_fused_all_gather_wait_0. */
+    if (strncmp(plain.text, "triton", strlen("triton")) == 0 && strstr(plain.text, "fused"))
+        return false;
+    ptrdiff_t within = find_any(&plain, 0, namespaces, IDENTIFIER);
+    return has_word(&plain, libraries, true) || has_word(&plain, operations, false) ||
+           (within >= 0 && find_any(&plain, (size_t)within, functions, IDENTIFIER) >= 0);
 }

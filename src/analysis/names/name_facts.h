@@ -4,6 +4,8 @@
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
 #define GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"
@@ -29,5 +31,13 @@ struct name_facts {
 
 /* Returns the enum name_fact bits of NAME, a text of STRINGS; 0 without memory. */
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
+
+/* Whether a kernel of this name communicates. Template arguments, parameters and the type that a demangled name begins
+ * with do not count: a kernel that computes may have an argument of NCCL's. */
+bool communication_is_kernel(const char *name);
+
+/* Returns the index of the first of COUNT words (in lower case, without underscores) that a word of the name begins
+ * with, or COUNT. */
+size_t communication_find_word(const char *name, const char *const *words, size_t count);
 
 #endif

@@ -3,9 +3,14 @@
  */
 #include "analysis/ranks/comm.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
+#include "common/lookup.h"
+#include "analysis/comm/collective.h"
 
 void comm_release(struct comm *comm)
 {
@@ -119,7 +124,7 @@ int comm_gather(struct comm *comm, const struct collectives *collectives)
     struct collectives_walk walk;
     const struct collective *ranks;
     int status = 0;
-    collectives_walk_begin(&walk, collectives);
+    collectives_walk_begin(&walk, &collectives->all);
     for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks)) > 0;)
         status = comm_add(comm, ranks, count);
     return collectives_walk_end(&walk) ?: status;
@@ -211,4 +216,70 @@ const struct column comm_columns[COMM_COLUMNS] = {
 void comm_fill(struct report_row *row, const struct comm *comm)
 {
     section_array(row, &comm->keys, &comm->rows);
+}
+
+/* --- transfers --- */
+
+void transfers_release(struct transfers *transfers)
+{
+    dense_map_release(&transfers->keys);
+    array_release(&transfers->rows);
+    array_release(&transfers->members);
+}
+
+/* Whether all ranks of the operation are known, each with a kernel of its own. */
+static bool is_whole(const struct collective *operation, const uint32_t *index, size_t count, size_t ranks)
+{
+    bool pair = operation[0].source >= 0;
+    bool whole = count > 1 && (pair ? count == 2 : operation[0].group_size == (int64_t)count);
+    for (size_t i = 0; i < count && whole; i++)
+        whole = index[i] < ranks && !operation[i].joint && operation[i].group_call == FIELD_ABSENT &&
+                (pair || operation[i].kind == operation[0].kind);
+    return whole;
+}
+
+int transfers_add(struct transfers *transfers, const struct collective *operation, const uint32_t *index, size_t count,
+                  size_t ranks)
+{
+    int64_t transfer = INT64_MAX, exposed = FIELD_ABSENT, start, duration;
+    const struct collective *one = &operation[0];
+    bool pair = one->source >= 0;
+    struct transfer_key key = {.communicator = one->communicator,
+                               .group_ranks = one->group_ranks,
+                               .pair = pair ? (uint64_t)(uint32_t)one->source << 32 | (uint32_t)one->target : 0,
+                               .kind = pair ? COLLECTIVE_SEND : one->kind,
+                               .bytes = one->bytes,
+                               .group_size = (int64_t)count};
+    for (size_t i = 1; i < count; i++)
+        key.bytes = operation[i].bytes > key.bytes ? operation[i].bytes : key.bytes;
+    /* The time of the rank that entered last is the shortest. */
+    for (size_t i = 0; i < count; i++) {
+        bool known = comm_times(&operation[i], &start, &duration);
+        transfer = !known ? 0 : duration < transfer ? duration : transfer;
+    }
+    size_t before = transfers->rows.count;
+    if (!is_whole(operation, index, count, ranks) || transfer <= 0 || key.bytes <= 0)
+        return 0;
+    struct transfer_row *row = dense_map_item(&transfers->keys, &key, &transfers->rows);
+    if (!row)
+        return -1;
+    if (transfers->rows.count > before) {
+        row->first_member = transfers->members.count;
+        for (size_t i = 0; i < count; i++)
+            if (!ADD(array_push, &transfers->members, index[i]))
+                return -1;
+        row->member_count = count;
+    }
+    row->count++;
+    row->log_sum += log((double)transfer);
+    for (size_t i = 0; i < count; i++)
+        exposed = operation[i].exposed > exposed ? operation[i].exposed : exposed;
+    sum_add(&row->exposed, exposed == FIELD_ABSENT ? 0 : exposed);
+    row->unexposed_count += exposed == FIELD_ABSENT;
+    return 0;
+}
+
+double transfer_time(const struct transfer_row *row)
+{
+    return exp(row->log_sum / (double)row->count);
 }

@@ -4,11 +4,49 @@
 #ifndef GPUTRACE_ANALYSIS_RANKS_RANKS_OF_TRACE_H
 #define GPUTRACE_ANALYSIS_RANKS_RANKS_OF_TRACE_H
 
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "analysis/gpu/temporal.h"
+
 struct ranks;
 struct trace;
 
 /* Fills RANKS with the ranks of TRACE, by the states of section_ranks, section_comm, section_steps and section_idle.
  * Returns 0, or -1: no memory, or after warning(). */
 int ranks_of_trace(struct ranks *ranks, const struct trace *trace);
+
+#define RANK_NONE UINT32_MAX
+
+/* An item of trace.ranks that has a process. */
+struct rank_time {
+    uint32_t known;             /* index in trace.ranks */
+    struct temporal_device gpu; /* sums over all of its GPUs */
+    struct temporal_lane lane;  /* while operations are walked */
+    bool shares;                /* another rank uses one of its GPUs, too */
+};
+
+struct rank_kernel_key {
+    uint64_t rank, name; /* index of rank_times.items; text of the trace */
+};
+/* Kernels that compute, and copies. */
+struct rank_kernel {
+    int64_t total, count; /* ns */
+    bool copy;
+};
+
+/* All zero is empty. */
+struct rank_times {
+    ARRAY(struct rank_time) items;
+    ARRAY(uint32_t)
+    of_process, of_device;        /* index in items, by index in the trace; RANK_NONE: of no rank, or of several */
+    struct dense_map kernel_keys; /* struct rank_kernel_key */
+    ARRAY(struct rank_kernel) kernels;
+};
+
+/* After trace_finish(), with trace.timeline. Returns 0, or -1: no memory, or after error(). */
+int rank_times_gather(struct rank_times *times, const struct trace *trace);
+void rank_times_release(struct rank_times *times);
 
 #endif

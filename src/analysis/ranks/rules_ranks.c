@@ -7,7 +7,6 @@
 #include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/ranks/stragglers.h"
-#include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 
 static struct finding_place place_of(const struct trace *trace, const struct rank *rank)

@@ -9,7 +9,6 @@
 #include "analysis/engine/section.h"
 #include "analysis/ranks/comm.h"
 #include "analysis/hang/hang_table.h"
-#include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
 #include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stages.h"

@@ -61,4 +61,10 @@ static inline const struct column *grid_column_of(const struct grid *grid, size_
 /* The last column that has a text in ROW. */
 size_t grid_last(const struct grid *grid, size_t row);
 
+struct grid;
+
+/* Leaves out the least important columns and shortens texts, so that lines have WIDTH characters at most. Columns that
+ * the user chose stay. Returns 0, or -1: no memory. */
+int grid_fit(struct grid *grid, size_t width);
+
 #endif

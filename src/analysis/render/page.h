@@ -1,6 +1,6 @@
 /*
  * The data of a page of HTML, as JSON in script elements that are not run: render_html.c writes the tables, and
- * page_charts.c the charts. All that comes from a trace is data for the page's script, never HTML.
+ * page_charts() the charts. All that comes from a trace is data for the page's script, never HTML.
  *
  * A chapter (a trace, or a comparison) is an object:
  *     trace         the file's name
@@ -10,7 +10,7 @@
  *     tables        word, title, none, rows (of how many, …), columns [word, title, type, flags], cells [row [cell]],
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
- *     use, windows, kernels, flame, memory: page_charts.c; a job has only windows
+ *     use, windows, kernels, flame, memory: page_charts(); a job has only windows
  *     heat          page_ranks.c; if there are several ranks with steps
  *     before, after, lines: of a comparison, instead of all but version, tables and strings: the files, and the
  *                   sentences above the tables (diff_write.c)
@@ -53,5 +53,17 @@ void page_begin_tables(struct page *page);
 /* Writes `strings`, which come last, then the data as a script element to OUT, whose `failure` is set if the page has
  * one. Releases the page. */
 void page_end(struct page *page, struct buffer *out);
+
+struct page;
+struct profile;
+struct profile_window;
+struct trace;
+
+/* Writes the data of all charts, in two threads if WORKERS is above 1. Returns 0, or -1: no memory, or after error().
+ */
+int page_charts(struct page *page, const struct trace *trace, unsigned workers);
+
+/* Writes one element of `windows`, a window of PROFILE. */
+void page_window(struct page *page, const struct profile *profile, const struct profile_window *window);
 
 #endif

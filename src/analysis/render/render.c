@@ -50,6 +50,65 @@ size_t render_width(const char *text, size_t length)
     return width;
 }
 
+/* --- sentences --- */
+
+#define WIDTH_UNKNOWN 100 /* for files and pipes: longer lines are hard to read */
+#define WIDTH_LEAST 40
+
+size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
+{
+    bool first = true;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        size_t word = render_width(text, length);
+        if (!first && at + 1 + word > width) {
+            buffer_format(out, "\n%*s", (int)indent, "");
+            at = indent;
+            first = true;
+        }
+        if (!first)
+            buffer_char(out, ' ');
+        buffer_bytes(out, text, length);
+        at += word + !first;
+        first = false;
+        text += length + strspn(text + length, " ");
+    }
+    return at;
+}
+
+size_t render_line_width(const struct render *render)
+{
+    size_t width = render->options->width ? render->options->width : WIDTH_UNKNOWN;
+    return width < WIDTH_LEAST ? WIDTH_LEAST : width;
+}
+
+void render_line(struct render *render, const char *text)
+{
+    bool markdown = render->format == &renderer_markdown;
+    struct buffer shown;
+    if (render->format == &renderer_html) {
+        page_put_text(&render->page, "headline", text);
+        return;
+    }
+    buffer_init_memory(&shown);
+    render_visible(&shown, text, markdown ? RENDER_MARKDOWN : "");
+    if (render->options->ascii && !shown.failure)
+        render_ascii(&shown, 0);
+    buffer_char(&shown, '\0');
+    if (!shown.failure) {
+        size_t blanks = strspn(shown.data, " ");
+        buffer_format(render->out, "%*s", (int)blanks, "");
+        render_wrapped(render->out, shown.data + blanks, blanks + 2, blanks,
+                       markdown ? SIZE_MAX : render_line_width(render));
+        buffer_char(render->out, '\n');
+        render->lines += 1 + render_width(shown.data, strlen(shown.data)) / render_line_width(render);
+    }
+    render->out->failure = render->out->failure ? render->out->failure : shown.failure;
+    buffer_release(&shown);
+}
+
+/* --- csv --- */
+
 /* Comma-separated values as RFC 4180 has them. Of several traces each row begins with the trace's file, and of several
  * tables with the section; an empty line separates tables with other columns. What was not recorded is named in a last
  * row, in the column "name" or another of texts; the others are empty there. */

@@ -62,4 +62,14 @@ void render_ascii(struct buffer *text, size_t start);
 /* The number of characters of TEXT, which is its width on a terminal unless some are wide. */
 size_t render_width(const char *text, size_t length);
 
+/* The width of lines of sentences: that of the terminal, if it is known. */
+size_t render_line_width(const struct render *render);
+
+/* Writes TEXT from column AT on, wrapped between words; lines after the first begin behind INDENT blanks. Returns where
+ * the last line ends, which is not ended. */
+size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width);
+
+/* Writes TEXT as lines, wrapped, behind the blanks that it begins with; to a page of HTML as its headline. */
+void render_line(struct render *render, const char *text);
+
 #endif

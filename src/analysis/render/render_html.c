@@ -6,7 +6,7 @@
 
 #include "common/threads.h"
 #include "analysis/ranks/ranks_of_trace.h"
-#include "analysis/render/page_charts.h"
+#include "analysis/render/page.h"
 #include "analysis/render/page_ranks.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"

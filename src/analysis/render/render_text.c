@@ -8,10 +8,8 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "analysis/render/grid.h"
-#include "analysis/render/grid_fit.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
-#include "analysis/render/render_paragraphs.h"
 
 /* Aligned text for a terminal. */
 
@@ -139,6 +137,102 @@ static void write_markdown_row(struct buffer *out, const struct grid *grid, size
     buffer_text(out, " |\n");
 }
 
+/* --- paragraphs --- */
+
+/* The rows of a table are paragraphs: the first column is a heading with the row's number, each other column a line of
+ * its own behind its title. Tags are at the right end of lines: one in the line of the heading, another one in the last
+ * line. */
+
+struct paragraphs {
+    struct buffer *out, text;
+    const struct table *table;
+    size_t width;
+    bool markdown, ascii;
+};
+
+/* The text of a cell as it is shown, until the next one; NULL: it has none. DETAIL: what comes behind its first line.
+ */
+static const char *text_of(struct paragraphs *to, size_t row, int column, bool detail)
+{
+    const struct cell *cell = column < 0 ? NULL : table_cell(to->table, row, (size_t)column);
+    const char *text = cell && cell->kind == CELL_TEXT ? table_cell_text(to->table, cell) : "";
+    char first[1024];
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
+    text += strcspn(text, "\n");
+    if (!*(detail ? text : first))
+        return NULL;
+    to->text.length = 0;
+    render_visible(&to->text, detail ? text + 1 : first, to->markdown ? RENDER_MARKDOWN : "");
+    if (to->ascii && !to->text.failure)
+        render_ascii(&to->text, 0);
+    buffer_char(&to->text, '\0');
+    return to->text.failure ? NULL : to->text.data;
+}
+
+/* Ends the line, of which AT characters are written, with a tag. TAG: its column; -1: none. */
+static void end_line(struct paragraphs *to, size_t row, int tag, const char *before, size_t at)
+{
+    const char *text = text_of(to, row, tag, false);
+    size_t width = text ? strlen(before) + render_width(text, strlen(text)) : 0;
+    if (text && to->markdown)
+        buffer_format(to->out, " (%s%s)", before, text);
+    else if (text && at + 2 + width > to->width)
+        buffer_format(to->out, "\n%*s%s%s", (int)(to->width - width), "", before, text);
+    else if (text)
+        buffer_format(to->out, "%*s%s%s", (int)(to->width - width - at), "", before, text);
+    buffer_char(to->out, '\n');
+}
+
+static void write_paragraph(struct paragraphs *to, size_t row)
+{
+    const struct table *table = to->table;
+    size_t indent = row + 1 < 10 ? 5 : 6, width = to->markdown ? SIZE_MAX : to->width, at = 0;
+    int tag = -1;
+    bool heading = true;
+    for (size_t i = 0; i < table->column_count; i++) {
+        const char *title = table->columns[i].title;
+        tag = table->columns[i].flags & COLUMN_TAG ? (int)i : tag;
+        const char *text = table->columns[i].flags & COLUMN_MACHINE ? NULL : text_of(to, row, (int)i, false);
+        if (!text)
+            continue;
+        if (at > 0)
+            end_line(to, row, -1, "", at);
+        if (heading) {
+            buffer_format(to->out, "%s%zu. ", to->markdown ? "" : "  ", row + 1);
+            at = render_wrapped(to->out, text, indent, indent, width);
+            end_line(to, row, tag, "", at);
+            at = 0;
+            const char *detail = text_of(to, row, (int)i, true);
+            if (detail) {
+                buffer_text(to->out, to->markdown ? "   - " : indent == 5 ? "     " : "      ");
+                at = render_wrapped(to->out, detail, indent, indent, width);
+            }
+            tag = -1;
+            heading = false;
+            continue;
+        }
+        buffer_format(to->out, "%s%s: ", to->markdown ? "   - " : indent == 5 ? "     " : "      ", title);
+        at = render_wrapped(to->out, text, indent + 2, indent + strlen(title) + 2, width);
+    }
+    if (at > 0)
+        end_line(to, row, tag, "more: -r ", at);
+}
+
+static void write_paragraphs(struct render *render, const struct table *table, bool markdown)
+{
+    struct paragraphs to = {.out = render->out, .table = table, .markdown = markdown, .ascii = render->options->ascii};
+    size_t rest = table->rows - table->shown;
+    to.width = render_line_width(render);
+    buffer_init_memory(&to.text);
+    for (size_t row = 0; row < table->shown; row++)
+        write_paragraph(&to, row);
+    if (rest > 0)
+        buffer_format(to.out, "%s%zu more: -r %s\n", markdown ? "\n" : "  ", rest, table->word);
+    if (to.text.failure && !render->out->failure)
+        render->out->failure = to.text.failure;
+    buffer_release(&to.text);
+}
+
 /* --- both --- */
 
 /* Appends WORD to the LIST of SIZE bytes. */
@@ -218,7 +312,7 @@ static void write_table(struct render *render, const struct table *table)
     buffer_format(render->out, " (%s)\n%s", table->word, markdown ? "\n" : "");
     render->any = true;
     if (table->rows > 0 && table->paragraphs)
-        render_paragraphs(render, table, markdown);
+        write_paragraphs(render, table, markdown);
     else if (table->rows > 0)
         write_grid(render, table, markdown);
     else if (!table->unrecorded)

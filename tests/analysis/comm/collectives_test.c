@@ -126,7 +126,7 @@ static size_t gather(struct collective *all, size_t *sizes)
     size_t operations = 0, total = 0;
     assert_int_equal(sections_finish(&sections), 0);
     assert_int_equal(collectives_gather(&collectives, trace), 0);
-    collectives_walk_begin(&walk, &collectives);
+    collectives_walk_begin(&walk, &collectives.all);
     for (size_t count; (count = collectives_next(&walk, &ranks)) > 0; total += count) {
         assert_true(total + count <= MOST);
         memcpy(all + total, ranks, count * sizeof(*all));

@@ -13,7 +13,7 @@
 #include "tests/fuzz/tool/scene.h"
 
 #include "analysis/job/job_report.h"
-#include "analysis/job/rank_report_format.h"
+#include "analysis/job/rank_report.h"
 #include "analysis/report.h"
 #include "common/buffer.h"
 

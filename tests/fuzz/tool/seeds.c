@@ -11,7 +11,6 @@
 #include <cupti_activity.h>
 
 #include "analysis/job/rank_report.h"
-#include "analysis/job/rank_report_format.h"
 #include "tests/fuzz/tool/scene.h"
 #include "tests/trace/meaning/make_spool.h"
 #include "trace/event.h"

@@ -1,7 +1,7 @@
 /* Which kernels communicate, by their names. */
 #include "tests/unit.h"
 
-#include "analysis/names/communication.h"
+#include "analysis/names/name_facts.h"
 
 static void assert_says(const char *name, bool communicates)
 {

@@ -1,13 +1,13 @@
 /*
  * Compares the letters and digits of a name, in lower case and without a prefix such as "nccl", with tables of words.
  */
-#include "analysis/comm/collective_words.h"
+#include "analysis/comm/collective.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "analysis/names/communication.h"
+#include "analysis/names/name_facts.h"
 
 const char *const collective_words[] = {"",
 #define KIND(constant, word) word,
