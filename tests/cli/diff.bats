@@ -100,6 +100,13 @@ sure_rows() {
     echo 'kernels gemm(float*, int): slower' | diff - sure
 }
 
+@test "the times in which GPUs are busy and idle add up to that of the run, as means of the traces" {
+    make_sets 3 gap=40
+    diff_sets --format=json | jq -e 'def near($b): . - $b | . < 1 and . > -1;
+        (.gpu_busy.before_ns + .gpu_idle.before_ns | near($all.total.before_ns)) and
+        (.gpu_busy.after_ns + .gpu_idle.after_ns | near($all.total.after_ns))' --argjson all "$(diff_sets --format=json)"
+}
+
 @test "equal runs have no sure difference" {
     make_sets 3
     diff_sets --format=json | sure_rows >sure

@@ -23,17 +23,6 @@ static void add_mean(const struct diff *diff, struct diff_term *term, size_t num
     *(side == BEFORE ? &term->before : &term->after) += value / (double)diff->options->counts[side];
 }
 
-/* Sets TERM to the totals of a row, and takes them from REST. */
-static void add_row(const struct diff *diff, const struct diff_row *row, struct diff_term *term, struct diff_term *rest)
-{
-    *term = (struct diff_term){.kind = TERM_ROW, .row = row};
-    for (size_t i = 0; i < diff->traces; i++) {
-        double total = row->samples[i].total / (double)diff->wholes[i].gpus;
-        add_mean(diff, term, i, total);
-        add_mean(diff, rest, i, -total);
-    }
-}
-
 static bool is_something(const struct diff_term *term)
 {
     return fabs(term->before) >= 0.5 || fabs(term->after) >= 0.5;
@@ -79,8 +68,15 @@ static int explain(struct diff *diff)
     for (size_t i = 0; i < diff->rows.count; i++) {
         const struct diff_row *row = &diff->rows.items[i];
         enum comparable_part part = diff_comparable(row->section)->part;
-        if (part != PART_OF_NONE && diff->compared[row->section])
-            add_row(diff, row, &diff->terms[diff->term_count++], part == PART_OF_GPU_TIME ? &overlap : &idle);
+        if (part == PART_OF_NONE || !diff->compared[row->section])
+            continue;
+        struct diff_term *term = &diff->terms[diff->term_count++];
+        *term = (struct diff_term){.kind = TERM_ROW, .row = row};
+        for (size_t k = 0; k < diff->traces; k++) {
+            double total = row->samples[k].total / (double)diff->wholes[k].gpus;
+            add_mean(diff, term, k, total);
+            add_mean(diff, part == PART_OF_GPU_TIME ? &overlap : &idle, k, -total);
+        }
     }
     if (is_something(&overlap))
         diff->terms[diff->term_count++] = overlap;
@@ -91,42 +87,23 @@ static int explain(struct diff *diff)
     return 0;
 }
 
-/* --- all of it --- */
-
-/* Returns how many conditions are met, or -1 after error(). */
-static int check_conditions(const struct diff *diff, struct diff_outcome *outcomes)
-{
-    int met = 0;
-    for (size_t i = 0; i < diff->options->conditions.count; i++) {
-        if (diff_conditions_check(diff, &diff->options->conditions.items[i], &outcomes[i]) < 0)
-            return -1;
-        met += outcomes[i].met;
-    }
-    return met;
-}
-
-static int compare(struct diff *diff, struct diff_outcome *outcomes, struct buffer *out)
-{
-    if (diff_judge(diff) < 0 || explain(diff) < 0)
-        return error_no_memory("a comparison");
-    int met = check_conditions(diff, outcomes);
-    if (met < 0)
-        return -1;
-    int status =
-        diff->options->format == DIFF_JUNIT ? diff_write_junit(diff, outcomes, out) : diff_write(diff, outcomes, out);
-    return status < 0 ? -1 : met > 0;
-}
-
 int diff_files(struct diff_options *options, struct buffer *out)
 {
     struct diff diff;
     struct diff_outcome *outcomes = calloc(options->conditions.count + 1, sizeof(*outcomes));
     if (!outcomes)
         return error_no_memory("conditions");
-    int status = diff_read(&diff, options);
+    int met = 0, status = diff_read(&diff, options);
+    if (status == 0 && (diff_judge(&diff) < 0 || explain(&diff) < 0))
+        status = error_no_memory("a comparison");
+    for (size_t i = 0; i < options->conditions.count && status == 0; i++) {
+        status = diff_conditions_check(&diff, &options->conditions.items[i], &outcomes[i]);
+        met += outcomes[i].met;
+    }
     if (status == 0)
-        status = compare(&diff, outcomes, out);
+        status =
+            options->format == DIFF_JUNIT ? diff_write_junit(&diff, outcomes, out) : diff_write(&diff, outcomes, out);
     diff_release(&diff);
     free(outcomes);
-    return status;
+    return status < 0 ? -1 : met > 0;
 }

@@ -1,5 +1,6 @@
 /*
- * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of the whole and sections.
+ * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of the whole and sections. In JUnit's XML each condition
+ * is a case; without conditions, each section.
  */
 #include "analysis/diff/diff_conditions.h"
 
@@ -51,29 +52,28 @@ void diff_condition_words(char *text, size_t size)
             text_list_add(text, size, noun_at(i));
 }
 
-/* Checks that the quantity NUMBER, see noun_at(), can have the unit of the limit. */
-static int check_unit(const struct diff_condition *condition, size_t number)
-{
-    enum column_type type = number < WHOLES ? TYPE_NS : diff_type((unsigned)(number - WHOLES));
-    if (condition->of_percent || type == (condition->unit == 't' ? TYPE_NS : TYPE_BYTES))
-        return 0;
-    return error("--fail-on: '%s': a limit of '%s' cannot have this unit: use %%%s", condition->text, condition->noun,
-                 type == TYPE_NS      ? ", s, ms, us or ns"
-                 : type == TYPE_BYTES ? ", B, KiB, MiB, GiB, KB, MB or GB"
-                                      : "");
-}
-
+/* Checks that the noun is known, and that its quantity can have the unit of the limit. */
 static int check_noun(const struct diff_condition *condition)
 {
     char list[256];
     const char *noun = condition->noun, *text = condition->text;
     struct suggestion nearest = suggestion_for(noun, strlen(noun));
-    for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++) {
-        if (!noun_at(i))
+    size_t number; /* of noun_at() */
+    for (number = 0; number < WHOLES + REPORT_SECTION_COUNT; number++) {
+        if (!noun_at(number))
             continue;
-        if (strcmp(noun_at(i), noun) == 0)
-            return check_unit(condition, i);
-        suggestion_consider(&nearest, noun_at(i));
+        if (strcmp(noun_at(number), noun) == 0)
+            break;
+        suggestion_consider(&nearest, noun_at(number));
+    }
+    if (number < WHOLES + REPORT_SECTION_COUNT) {
+        enum column_type type = number < WHOLES ? TYPE_NS : diff_type((unsigned)(number - WHOLES));
+        if (condition->of_percent || type == (condition->unit == 't' ? TYPE_NS : TYPE_BYTES))
+            return 0;
+        return error("--fail-on: '%s': a limit of '%s' cannot have this unit: use %%%s", text, noun,
+                     type == TYPE_NS      ? ", s, ms, us or ns"
+                     : type == TYPE_BYTES ? ", B, KiB, MiB, GiB, KB, MB or GB"
+                                          : "");
     }
     diff_condition_words(list, sizeof(list));
     if (nearest.word)
@@ -94,15 +94,6 @@ static int check_finding(const struct diff_condition *condition)
                : error("--fail-on: no finding is called '%s': there are %s", condition->name, words + strlen("any, "));
 }
 
-static int read_limit(struct diff_condition *condition, const char *limit)
-{
-    condition->unit = quantity_read(limit, &condition->limit);
-    condition->of_percent = condition->unit == '%';
-    if (condition->unit != 0 && condition->unit != '1' && condition->limit < 1e21)
-        return 0;
-    return error("--fail-on: '%s' does not end in a limit with its unit (try >3%%, >2ms or >100MiB)", condition->text);
-}
-
 int diff_conditions_add(struct diff_conditions *conditions, const char *text)
 {
     struct diff_condition *condition = array_push(conditions);
@@ -114,8 +105,10 @@ int diff_conditions_add(struct diff_conditions *conditions, const char *text)
     /* names of kernels have '>' of their own, but nothing like a limit after the last */
     char *noun = (char *)(uintptr_t)condition->noun, *limit = strrchr(noun, '>'), *name = strchr(noun, ':');
     if (limit && strspn(limit + 1, " 0123456789.") > 0) {
-        if (read_limit(condition, text + (limit + 1 - noun)) < 0)
-            return -1;
+        condition->unit = quantity_read(text + (limit + 1 - noun), &condition->limit);
+        condition->of_percent = condition->unit == '%';
+        if (condition->unit == 0 || condition->unit == '1' || condition->limit >= 1e21)
+            return error("--fail-on: '%s' does not end in a limit with its unit (try >3%%, >2ms or >100MiB)", text);
         *limit = '\0';
     }
     if (name) {
@@ -172,16 +165,6 @@ static struct growth row_growth(const struct diff_row *row)
     return growth;
 }
 
-/* Whether a change is sure. A condition on a named row asks one question; a condition on any row picks a row out of
- * many, so its test is corrected for their number. */
-static bool is_sure(const struct diff_row *row, bool named)
-{
-    if (row->present[BEFORE] == 0)
-        return row->sure == SURE;
-    const struct diff_test *test = row_test(row);
-    return test->known && (named ? test->log.p : test->adjusted) <= DIFF_SURE;
-}
-
 static bool is_meant(const struct diff *diff, const struct diff_row *row, const struct diff_condition *condition,
                      bool exactly)
 {
@@ -194,38 +177,6 @@ static bool is_meant(const struct diff *diff, const struct diff_row *row, const 
     return !wanted;
 }
 
-/* A name that no row has exactly is part of one. */
-static bool any_exactly(const struct diff *diff, const struct diff_condition *condition)
-{
-    for (size_t i = 0; i < diff->rows.count; i++)
-        if (is_meant(diff, &diff->rows.items[i], condition, true))
-            return true;
-    return false;
-}
-
-static void check_row(const struct diff *diff, struct diff_outcome *outcome, const struct diff_row *row)
-{
-    const struct diff_condition *condition = outcome->condition;
-    struct growth growth = row_growth(row), most = outcome->row ? row_growth(outcome->row) : growth;
-    bool beyond = is_beyond(condition, &growth);
-    bool met = beyond && (diff->options->any || is_sure(row, condition->name != NULL));
-    if (!outcome->row || (met && !outcome->met) || (met == outcome->met && growth.percent > most.percent))
-        outcome->row = row;
-    outcome->met |= met;
-    outcome->grown |= beyond;
-}
-
-static int check_recorded(const struct diff *diff, const struct diff_condition *condition)
-{
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-        const char *noun = diff_comparable(i)->noun;
-        if (noun && strcmp(noun, condition->noun) == 0 && diff->unrecorded[i])
-            return error("--fail-on: '%s' cannot be checked: --trace left it out in '%s'", condition->text,
-                         diff->unrecorded[i]);
-    }
-    return 0;
-}
-
 int diff_conditions_check(const struct diff *diff, const struct diff_condition *condition, struct diff_outcome *outcome)
 {
     const struct diff_test *test = whole_test(diff, condition);
@@ -236,12 +187,31 @@ int diff_conditions_check(const struct diff *diff, const struct diff_condition *
         outcome->met = outcome->grown && (diff->options->any || diff_sure_alone(test) == SURE);
         return 0;
     }
-    if (check_recorded(diff, condition) < 0)
-        return -1;
-    bool exactly = any_exactly(diff, condition);
-    for (size_t i = 0; i < diff->rows.count; i++)
-        if (is_meant(diff, &diff->rows.items[i], condition, exactly))
-            check_row(diff, outcome, &diff->rows.items[i]);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        const char *noun = diff_comparable(i)->noun;
+        if (noun && strcmp(noun, condition->noun) == 0 && diff->unrecorded[i])
+            return error("--fail-on: '%s' cannot be checked: --trace left it out in '%s'", condition->text,
+                         diff->unrecorded[i]);
+    }
+    bool exactly = false; /* a name that no row has exactly is part of one */
+    for (size_t i = 0; i < diff->rows.count && !exactly; i++)
+        exactly = is_meant(diff, &diff->rows.items[i], condition, true);
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (!is_meant(diff, row, condition, exactly))
+            continue;
+        struct growth growth = row_growth(row), most = outcome->row ? row_growth(outcome->row) : growth;
+        bool beyond = is_beyond(condition, &growth);
+        /* A condition on a named row asks one question; a condition on any row picks a row out of many, so its test is
+         * corrected for their number. */
+        double p = condition->name ? row_test(row)->log.p : row_test(row)->adjusted;
+        bool sure = row->present[BEFORE] == 0 ? row->sure == SURE : row_test(row)->known && p <= DIFF_SURE;
+        bool met = beyond && (diff->options->any || sure);
+        if (!outcome->row || (met && !outcome->met) || (met == outcome->met && growth.percent > most.percent))
+            outcome->row = row;
+        outcome->met |= met;
+        outcome->grown |= beyond;
+    }
     /* A finding or error that no trace has is good news; the name of anything else is probably wrong. */
     bool may_be_absent =
         !condition->name || strcmp(condition->noun, "finding") == 0 || strcmp(condition->noun, "error") == 0;
@@ -331,23 +301,16 @@ static size_t count_worse(const struct diff *diff, unsigned section)
     return count;
 }
 
-static void count_cases(const struct diff *diff, const struct diff_outcome *outcomes, size_t *cases, size_t *failures)
-{
-    *cases = diff->options->conditions.count;
-    *failures = 0;
-    for (size_t i = 0; i < diff->options->conditions.count; i++)
-        *failures += outcomes[i].met;
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && diff->options->conditions.count == 0; i++) {
-        *cases += diff->compared[i];
-        *failures += diff->compared[i] && count_worse(diff, i) > 0;
-    }
-}
-
 int diff_write_junit(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out)
 {
-    size_t cases, failures, conditions = diff->options->conditions.count;
+    size_t conditions = diff->options->conditions.count, cases = conditions, failures = 0;
     struct buffer summary;
-    count_cases(diff, outcomes, &cases, &failures);
+    for (size_t i = 0; i < conditions; i++)
+        failures += outcomes[i].met;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && conditions == 0; i++) {
+        cases += diff->compared[i];
+        failures += diff->compared[i] && count_worse(diff, i) > 0;
+    }
     buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     buffer_format(out, "<testsuite name=\"gputrace diff\" tests=\"%zu\" failures=\"%zu\">\n", cases, failures);
     for (size_t i = 0; i < conditions; i++) {

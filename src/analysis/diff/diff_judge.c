@@ -31,14 +31,6 @@ static bool sides_agree(const struct diff_values sides[DIFF_SIDES], double diffe
     return fabs(difference) >= FLOOR_AGREEMENT * sqrt(squares / df);
 }
 
-/* Returns the largest difference that counts as none, as a logarithm. */
-static double slack_of(const struct diff_values sides[DIFF_SIDES], struct floor floor, double difference)
-{
-    size_t fewest = sides[BEFORE].count < sides[AFTER].count ? sides[BEFORE].count : sides[AFTER].count;
-    bool few = fewest < FLOOR_FEW || (fewest < FLOOR_SEVERAL && !sides_agree(sides, difference));
-    return few ? log1p(floor.most / 100) : floor_slack(floor);
-}
-
 /* The comparison with other rows counts only where that of the row with itself is at most this likely to be chance. */
 #define GATE 0.05
 
@@ -51,7 +43,11 @@ static struct difference compare_several(const struct diff_values sides[DIFF_SID
                                          const struct diff_shifts *shifts)
 {
     struct estimate own[DIFF_SIDES], shifted[DIFF_SIDES];
-    double unit = diff_unit(sides, floor.usual), slack = slack_of(sides, floor, sides[AFTER].mean - sides[BEFORE].mean);
+    double unit = diff_unit(sides, floor.usual), apart = sides[AFTER].mean - sides[BEFORE].mean;
+    size_t fewest = sides[BEFORE].count < sides[AFTER].count ? sides[BEFORE].count : sides[AFTER].count;
+    bool few = fewest < FLOOR_FEW || (fewest < FLOOR_SEVERAL && !sides_agree(sides, apart));
+    /* The largest difference that counts as none, as a logarithm. */
+    double slack = few ? log1p(floor.most / 100) : floor_slack(floor);
     struct prior prior = diff_occurs_often(sides) ? shifts->prior : DIFF_USUAL_PRIOR;
     for (int side = 0; side < DIFF_SIDES; side++) {
         own[side] = statistics_moderate(sides[side].mean, sides[side].variance, sides[side].count, prior, unit);
@@ -103,23 +99,6 @@ static struct diff_test test_figure(const struct diff *diff, const struct diff_r
                                             diff_values_of(diff, row, figure, AFTER, shifts)};
     enum comparable_floor floor = diff_comparable(row->section)->floor;
     return diff_compare(sides, figure == FIGURE_COUNT ? floor_of_counts(floor) : floor_of(floor), shifts);
-}
-
-/* The means of a row, and whether it is tiny. */
-static void begin_row(const struct diff *diff, struct diff_row *row, double span)
-{
-    for (size_t i = 0; i < diff->traces; i++) {
-        enum diff_side side = diff_side_of(diff, i);
-        row->present[side] += row->samples[i].present;
-        row->totals[side] += row->samples[i].total;
-        row->counts[side] += row->samples[i].count;
-    }
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        row->totals[side] /= (double)diff->options->counts[side];
-        row->counts[side] /= (double)diff->options->counts[side];
-    }
-    row->tiny =
-        diff_type(row->section) == TYPE_NS && fmax(row->totals[BEFORE], row->totals[AFTER]) < DIFF_TINY / 100 * span;
 }
 
 /* The chance that all values of one side are larger than all of the other, if their order is chance. */
@@ -193,26 +172,6 @@ static int test_section(struct diff *diff, unsigned section)
     return status;
 }
 
-/* Small causes of idle time and small findings come and go from run to run: they are not counted as what a program does
- * is, but found in the times of a run. */
-static bool comes_and_goes(const struct diff_row *row, double span)
-{
-    const struct comparable *comparable = diff_comparable(row->section);
-    double most = fmax(row->totals[BEFORE], row->totals[AFTER]);
-    return comparable->floor >= FLOOR_HOST && !comparable->count && most < DIFF_STEADY / 100 * span;
-}
-
-static double chance_of_presence(const struct diff *diff, const struct diff_row *row, double span)
-{
-    enum diff_side side = row->present[BEFORE] > 0 ? BEFORE : AFTER;
-    if (row->present[side] < diff->options->counts[side])
-        return CHANCE_UNSTEADY;
-    if (comes_and_goes(row, span))
-        return fmax(chance_of_order(diff), CHANCE_HOST);
-    bool on_gpu = diff_comparable(row->section)->part == PART_OF_GPU_TIME;
-    return on_gpu || diff->traces > 3 ? CHANCE_GPU_ROW : CHANCE_HOST;
-}
-
 static enum diff_sure sure_of(double p)
 {
     return p <= DIFF_SURE ? SURE : p <= DIFF_LIKELY ? LIKELY : NOT_SURE;
@@ -235,17 +194,17 @@ static void consider(struct diff_row *row, const struct diff_test *test, enum di
     row->change = test->log.value > 0 ? grown : shrunk;
 }
 
-static void conclude(const struct diff *diff, struct diff_row *row, double span)
+/* Small causes of idle time and small findings come and go from run to run: they are not counted as what a program does
+ * is, but found in the times of a run. */
+static double chance_of_presence(const struct diff *diff, const struct diff_row *row, double span)
 {
-    bool timed = diff_type(row->section) == TYPE_NS;
-    if (row->present[BEFORE] == 0 || row->present[AFTER] == 0) {
-        row->change = row->present[BEFORE] == 0 ? APPEARED : VANISHED;
-        row->sure = sure_of(chance_of_presence(diff, row, span));
-        return;
-    }
-    consider(row, &row->each, timed ? SLOWER : LARGER, timed ? FASTER : SMALLER);
-    consider(row, &row->count, MORE, FEWER);
-    consider(row, &row->total, LARGER, SMALLER);
+    const struct comparable *comparable = diff_comparable(row->section);
+    enum diff_side side = row->present[BEFORE] > 0 ? BEFORE : AFTER;
+    if (row->present[side] < diff->options->counts[side])
+        return CHANCE_UNSTEADY;
+    if (comparable->floor >= FLOOR_HOST && !comparable->count && row->totals[side] < DIFF_STEADY / 100 * span)
+        return fmax(chance_of_order(diff), CHANCE_HOST);
+    return comparable->part == PART_OF_GPU_TIME || diff->traces > 3 ? CHANCE_GPU_ROW : CHANCE_HOST;
 }
 
 /* --- many comparisons --- */
@@ -260,17 +219,6 @@ struct family {
     size_t count, all; /* tests in it; and of all rows */
 };
 
-static void family_add(struct family *family, struct diff_test *test, bool tiny)
-{
-    if (!test->known || fabs(test->log.value) < NOTHING)
-        return;
-    family->all++;
-    if (tiny)
-        return;
-    family->p[family->count] = test->log.p;
-    family->tests[family->count++] = test;
-}
-
 static bool in_family(const struct diff_row *row, bool host)
 {
     return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
@@ -282,8 +230,16 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
     family->count = family->all = 0;
     for (size_t i = 0; i < diff->rows.count; i++) {
         struct diff_row *row = &diff->rows.items[i];
-        for (unsigned k = 0; in_family(row, host) && k < DIFF_FIGURES; k++)
-            family_add(family, &row->figures[k], row->tiny);
+        for (unsigned k = 0; in_family(row, host) && k < DIFF_FIGURES; k++) {
+            struct diff_test *test = &row->figures[k];
+            if (!test->known || fabs(test->log.value) < NOTHING)
+                continue;
+            family->all++;
+            if (row->tiny)
+                continue;
+            family->p[family->count] = test->log.p;
+            family->tests[family->count++] = test;
+        }
     }
     statistics_adjust(family->p, family->order, family->count);
     for (size_t i = 0; i < family->count; i++)
@@ -297,10 +253,13 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
 
 /* --- the whole --- */
 
+/* Means are arithmetic ones, so that the times in which GPUs are busy and idle add up to that of the run. */
 static struct diff_test test_whole(const struct diff *diff, size_t at, struct floor floor)
 {
     struct diff_values sides[DIFF_SIDES] = {diff_whole_values(diff, at, BEFORE), diff_whole_values(diff, at, AFTER)};
     struct diff_test test = diff_compare(sides, floor, &no_shifts);
+    test.before = diff_whole_mean(diff, at, BEFORE);
+    test.after = diff_whole_mean(diff, at, AFTER);
     if (diff->traces == DIFF_SIDES && floor.usual > floor_of(FLOOR_GPU).usual)
         test.log.p = fmax(test.log.p, CHANCE_HOST);
     return test;
@@ -313,8 +272,21 @@ int diff_judge(struct diff *diff)
         sum += diff->wholes[i].span;
     double span = sum / (double)diff->traces;
     int status = 0;
-    for (size_t i = 0; i < diff->rows.count; i++)
-        begin_row(diff, &diff->rows.items[i], span);
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        for (size_t k = 0; k < diff->traces; k++) {
+            enum diff_side side = diff_side_of(diff, k);
+            row->present[side] += row->samples[k].present;
+            row->totals[side] += row->samples[k].total;
+            row->counts[side] += row->samples[k].count;
+        }
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            row->totals[side] /= (double)diff->options->counts[side];
+            row->counts[side] /= (double)diff->options->counts[side];
+        }
+        row->tiny = diff_type(row->section) == TYPE_NS &&
+                    fmax(row->totals[BEFORE], row->totals[AFTER]) < DIFF_TINY / 100 * span;
+    }
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (diff->compared[i])
             status = test_section(diff, i);
@@ -331,9 +303,20 @@ int diff_judge(struct diff *diff)
         free(family.p);
         free(family.order);
     }
-    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
-        if (diff->compared[diff->rows.items[i].section])
-            conclude(diff, &diff->rows.items[i], span);
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        bool timed = diff_type(row->section) == TYPE_NS;
+        if (!diff->compared[row->section])
+            continue;
+        if (row->present[BEFORE] == 0 || row->present[AFTER] == 0) {
+            row->change = row->present[BEFORE] == 0 ? APPEARED : VANISHED;
+            row->sure = sure_of(chance_of_presence(diff, row, span));
+            continue;
+        }
+        consider(row, &row->each, timed ? SLOWER : LARGER, timed ? FASTER : SMALLER);
+        consider(row, &row->count, MORE, FEWER);
+        consider(row, &row->total, LARGER, SMALLER);
+    }
     diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_OF_SPAN);
     diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), floor_of(FLOOR_GPU));
     if (diff->by_steps)

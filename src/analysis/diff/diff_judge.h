@@ -4,7 +4,7 @@
  * Times of one kernel vary within a trace, and their mean varies from one run of the program to the next: the clocks of
  * the GPU shift, and memory lies elsewhere. So runs are compared, not launches: a run has one value, the trimmed mean
  * of its launches, and Welch's test compares the values before with those after. How much runs vary is estimated from
- * the row's own runs and from all rows of its section together (statistics_prior), because three runs say little about
+ * the row's own runs and from all rows of its section together (diff_shifts.prior), because three runs say little about
  * one row, but a lot about fifty. With few runs on a side only the part of a difference that is beyond the floor of
  * the section counts (diff_values.h).
  *

@@ -9,6 +9,7 @@
 
 #include "common/buffer.h"
 #include "common/text.h"
+#include "analysis/engine/findings.h"
 #include "analysis/diff/diff_values.h"
 #include "analysis/diff/diff_judge.h"
 #include "analysis/diff/diff_modes.h"
@@ -32,47 +33,20 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
     buffer_release(&text);
 }
 
-static size_t fewest_traces(const struct diff *diff)
-{
-    const size_t *counts = diff->options->counts;
-    return counts[BEFORE] < counts[AFTER] ? counts[BEFORE] : counts[AFTER];
-}
-
-static void note_traces(struct notes *notes)
-{
-    const size_t *counts = notes->diff->options->counts;
-    size_t fewest = fewest_traces(notes->diff);
-    const char *advice = "";
-    if (fewest < FLOOR_FEW)
-        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " cannot be told from chance: three traces on each "
-                 "side (--before, --after) show 2 % if the runs of a side agree, and ten if they differ by 1 %.";
-    else if (fewest < FLOOR_SEVERAL)
-        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " count only if the runs of a side agree.";
-    note(notes, "%zu trace%s before, %zu after.%s", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER],
-         advice);
-}
-
 /* --- modes --- */
 
 #define MODES_CHANGE 0.02 /* closer modes only hide changes that matter less */
 
-/* The number of rows that are compared together, which limits the chance of each. */
-static size_t count_compared(const struct diff *diff)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < diff->rows.count; i++) {
-        const struct diff_row *row = &diff->rows.items[i];
-        count += row->each.known && !row->tiny && diff_comparable(row->section)->floor < FLOOR_HOST;
-    }
-    return count;
-}
-
 /* Names the row that takes the most time. */
-static void note_modes(struct notes *notes)
+static void note_modes(struct notes *notes, size_t fewest)
 {
     const struct diff *diff = notes->diff;
     const struct diff_row *longest = NULL;
-    size_t fewest = fewest_traces(diff), others = 0, compared = count_compared(diff), needed = 0;
+    size_t others = 0, needed = 0, compared = 1; /* rows that are compared together, which limits the chance of each */
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        compared += row->each.known && !row->tiny && diff_comparable(row->section)->floor < FLOOR_HOST;
+    }
     for (size_t i = 0; i < diff->rows.count; i++) {
         const struct diff_row *row = &diff->rows.items[i];
         if (row->apart < MODES_CHANGE || row->tiny || row->sure == SURE) /* its modes hide no change */
@@ -134,21 +108,6 @@ static bool are_ranks(const struct diff *diff)
     return true;
 }
 
-static void note_differing(struct notes *notes)
-{
-    const struct diff *diff = notes->diff;
-    struct buffer before, after;
-    buffer_init_memory(&before);
-    buffer_init_memory(&after);
-    write_ranks(&before, diff, BEFORE);
-    write_ranks(&after, diff, AFTER);
-    note(notes, "The ranks differ: %.*s before, %.*s after.%s", (int)before.length, before.data ? before.data : "",
-         (int)after.length, after.data ? after.data : "",
-         diff->traces > DIFF_SIDES ? " Figures are means over the ranks of a side." : "");
-    buffer_release(&before);
-    buffer_release(&after);
-}
-
 /* Notes that the traces are of ranks of two jobs, whose figures are means, and names the rank that changed most. */
 static void note_ranks(struct notes *notes)
 {
@@ -165,7 +124,17 @@ static void note_ranks(struct notes *notes)
         change = own > change ? own : change;
     }
     if (pairs < diff->options->counts[BEFORE] || pairs < diff->options->counts[AFTER]) {
-        note_differing(notes);
+        struct buffer ranks[DIFF_SIDES];
+        for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++) {
+            buffer_init_memory(&ranks[side]);
+            write_ranks(&ranks[side], diff, side);
+            buffer_char(&ranks[side], '\0');
+        }
+        if (!ranks[BEFORE].failure && !ranks[AFTER].failure)
+            note(notes, "The ranks differ: %s before, %s after.%s", ranks[BEFORE].data, ranks[AFTER].data,
+                 diff->traces > DIFF_SIDES ? " Figures are means over the ranks of a side." : "");
+        buffer_release(&ranks[BEFORE]);
+        buffer_release(&ranks[AFTER]);
         return;
     }
     if (pairs < 2)
@@ -173,8 +142,9 @@ static void note_ranks(struct notes *notes)
     const struct diff_whole *after = same_rank(diff, most);
     note(notes,
          "The same %zu ranks of a job on each side: figures are means over them. Rank %" PRId64
-         " differs most: its trace takes %.3g ms before, %.3g ms after.",
-         pairs, after->rank, diff->wholes[most].span / 1e6, after->span / 1e6);
+         " differs most: its trace takes %s before, %s after.",
+         pairs, after->rank, amount_time((int64_t)diff->wholes[most].span).text,
+         amount_time((int64_t)after->span).text);
 }
 
 /* --- a change that all kernels share --- */
@@ -209,9 +179,18 @@ static void note_shared(struct notes *notes)
 void diff_notes(const struct diff *diff, diff_receiver *receive, void *context)
 {
     struct notes notes = {.diff = diff, .receive = receive, .context = context};
-    note_traces(&notes);
+    const size_t *counts = diff->options->counts;
+    size_t fewest = counts[BEFORE] < counts[AFTER] ? counts[BEFORE] : counts[AFTER];
+    const char *advice = "";
+    if (fewest < FLOOR_FEW)
+        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " cannot be told from chance: three traces on each "
+                 "side (--before, --after) show 2 % if the runs of a side agree, and ten if they differ by 1 %.";
+    else if (fewest < FLOOR_SEVERAL)
+        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " count only if the runs of a side agree.";
+    note(&notes, "%zu trace%s before, %zu after.%s", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER],
+         advice);
     note_ranks(&notes);
-    note_modes(&notes);
+    note_modes(&notes, fewest);
     const struct diff_whole *first = &diff->wholes[0], *last = &diff->wholes[diff->traces - 1];
     if (first->gpu != EVENT_NO_TEXT && last->gpu != EVENT_NO_TEXT && first->gpu != last->gpu)
         note(&notes, "The GPUs differ: %s before, %s after.", interned(&diff->names, first->gpu),

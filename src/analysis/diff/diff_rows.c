@@ -45,6 +45,7 @@ static struct cell fill_df(struct report_row *row, const struct column *column)
 
 /* The figures of a series that the comparison needs and the report does not show. */
 enum { EXTRA_MEAN, EXTRA_VARIANCE, EXTRA_DF, EXTRA_COLUMNS };
+
 static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, const struct column *column) = {
     [EXTRA_MEAN] = fill_mean,
     [EXTRA_VARIANCE] = fill_variance,
@@ -121,22 +122,6 @@ static void add_sample(struct diff_sample *sample, const struct diff_sample *mor
     sample->count += more->count;
 }
 
-static struct diff_sample sample_of(const struct table *table, size_t row, const struct columns *columns)
-{
-    struct diff_sample sample = {
-        .present = true,
-        .total = comparable_number(table, row, columns->compared.total),
-        .count = columns->compared.count < 0 ? 1 : comparable_number(table, row, columns->compared.count),
-    };
-    if (columns->extra < 0)
-        return sample;
-    sample.each = comparable_number(table, row, columns->extra + EXTRA_MEAN);
-    sample.df = comparable_number(table, row, columns->extra + EXTRA_DF);
-    if (sample.each > 0)
-        sample.variance = comparable_number(table, row, columns->extra + EXTRA_VARIANCE) / (sample.each * sample.each);
-    return sample;
-}
-
 static int add_row(struct diff *diff, size_t trace, unsigned section, const struct table *table, size_t number,
                    const struct columns *columns)
 {
@@ -150,7 +135,17 @@ static int add_row(struct diff *diff, size_t trace, unsigned section, const stru
     buffer_release(&name);
     if (!row)
         return -1;
-    const struct diff_sample sample = sample_of(table, number, columns);
+    struct diff_sample sample = {
+        .present = true,
+        .total = comparable_number(table, number, columns->compared.total),
+        .count = columns->compared.count < 0 ? 1 : comparable_number(table, number, columns->compared.count),
+    };
+    if (columns->extra >= 0) {
+        double variance = comparable_number(table, number, columns->extra + EXTRA_VARIANCE);
+        sample.each = comparable_number(table, number, columns->extra + EXTRA_MEAN);
+        sample.df = comparable_number(table, number, columns->extra + EXTRA_DF);
+        sample.variance = sample.each > 0 ? variance / (sample.each * sample.each) : 0;
+    }
     add_sample(&row->samples[trace], &sample);
     return 0;
 }
@@ -225,30 +220,11 @@ static int read_one(struct diff *diff, const struct report_options *options, siz
     return status;
 }
 
-/* The parts of a step are not compared with those of a run. */
-static void compare_steps(struct diff *diff)
-{
-    size_t with = 0;
-    for (size_t i = 0; i < diff->traces; i++)
-        with += diff->wholes[i].steps > 0;
-    diff->by_steps = with == diff->traces && diff->compared[REPORT_TIME];
-    diff->compared[REPORT_TIME] &= with == 0 || with == diff->traces;
-}
-
-static int make_names(struct diff *diff)
-{
-    for (size_t i = 0; i < diff->rows.count && !diff->options->report.by_grid; i++)
-        if (diff->rows.items[i].section == REPORT_KERNELS &&
-            pretty_names_add(&diff->pretty, diff->rows.items[i].name) < 0)
-            return error_no_memory("names");
-    return pretty_names_make(&diff->pretty, &diff->names) < 0 ? error_no_memory("names") : 0;
-}
-
 int diff_read(struct diff *diff, struct diff_options *options)
 {
     struct report_options report = options->report;
     report.usual = false;
-    report.names = report.names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : report.names; /* see make_names() */
+    report.names = report.names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : report.names; /* it makes them itself */
     size_t traces = options->counts[BEFORE] + options->counts[AFTER];
     *diff = (struct diff){.options = options, .traces = traces, .wholes = calloc(traces, sizeof(*diff->wholes))};
     if (!diff->wholes)
@@ -274,8 +250,19 @@ int diff_read(struct diff *diff, struct diff_options *options)
         status = status < 0 ? status : filter_missed_print(&missed, given);
     }
     diff->traces = number;
-    compare_steps(diff);
-    return status == 0 ? make_names(diff) : status;
+    if (status != 0)
+        return status;
+    /* The parts of a step are not compared with those of a run. */
+    size_t with = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        with += diff->wholes[i].steps > 0;
+    diff->by_steps = with == diff->traces && diff->compared[REPORT_TIME];
+    diff->compared[REPORT_TIME] &= with == 0 || with == diff->traces;
+    for (size_t i = 0; i < diff->rows.count && !report.by_grid && status == 0; i++)
+        if (diff->rows.items[i].section == REPORT_KERNELS)
+            status = pretty_names_add(&diff->pretty, diff->rows.items[i].name);
+    status = status ?: pretty_names_make(&diff->pretty, &diff->names);
+    return status < 0 ? error_no_memory("names") : 0;
 }
 
 void diff_release(struct diff *diff)

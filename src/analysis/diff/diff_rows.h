@@ -13,7 +13,6 @@
 #include "common/map.h"
 #include "analysis/engine/section.h"
 #include "analysis/names/pretty_names.h"
-#include "analysis/diff/statistics.h"
 
 enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT, DIFF_HTML };
 enum diff_side { BEFORE, AFTER, DIFF_SIDES };
@@ -53,11 +52,18 @@ struct diff_sample {
     double count;
 };
 
+/* How far AFTER is from BEFORE, by Welch's test. */
+struct difference {
+    double value;  /* after - before */
+    double margin; /* the true difference is within value +- margin with 95 % */
+    double p;      /* the chance of such a difference, or a larger one, when there is none */
+};
+
 /* How a figure of a row differs. */
 struct diff_test {
     bool known;
     bool few;              /* too few occurrences in a trace to know how they vary */
-    double before, after;  /* geometric means of the traces that have it */
+    double before, after;  /* geometric means of the traces that have it; of whole traces means */
     struct difference log; /* of the logarithms */
     double adjusted;       /* log.p, corrected for the number of comparisons; log.p itself for a test on its own */
 };

@@ -1,10 +1,144 @@
 /*
- * Takes logarithms, estimates the shift of each run by the median of its rows, and the variance that is left.
+ * Statistics; then takes logarithms, estimates the shift of each run by the median of its rows, and the variance that is left.
  */
 #include "analysis/diff/diff_values.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "common/lookup.h"
+
+/* --- statistics --- */
+
+#define BETA_STEPS 300
+#define NEARLY_ZERO 1e-300
+
+static double away_from_zero(double value)
+{
+    return fabs(value) < NEARLY_ZERO ? NEARLY_ZERO : value;
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), result = d;
+    for (int m = 1; m <= BETA_STEPS; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / away_from_zero(1 + even * d);
+        c = away_from_zero(1 + even / c);
+        result *= d * c;
+        d = 1 / away_from_zero(1 + odd * d);
+        c = away_from_zero(1 + odd / c);
+        result *= d * c;
+        if (fabs(d * c - 1) < 1e-15)
+            break;
+    }
+    return result;
+}
+
+/* The regularised incomplete beta function I_x(a, b). */
+static double beta_share(double a, double b, double x)
+{
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double statistics_t_tail(double t, double df)
+{
+    if (df > 1e6)
+        return erfc(fabs(t) / sqrt(2));
+    return beta_share(df / 2, 0.5, df / (df + t * t));
+}
+
+double statistics_t_95(double df)
+{
+    double low = 0, high = 1e4;
+    for (int i = 0; i < 80; i++) {
+        double middle = (low + high) / 2;
+        if (statistics_t_tail(middle, df) > 0.05)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+struct estimate statistics_moderate(double mean, double variance, size_t count, struct prior prior, double unit)
+{
+    double own = (double)(count - 1), df = own + prior.df;
+    double moderate = (own * variance + prior.df * prior.variance * unit) / df;
+    return (struct estimate){.mean = mean, .variance = moderate / (double)count, .df = df};
+}
+
+/* The degrees of freedom of a sum of variances, by Satterthwaite. */
+static double df_of_sum(double one, double one_df, double other, double other_df)
+{
+    return (one + other) * (one + other) / (one * one / one_df + other * other / other_df);
+}
+
+void statistics_widen(struct estimate *estimate, double variance, double df)
+{
+    if (variance <= 0)
+        return;
+    estimate->df = df_of_sum(estimate->variance, estimate->df, variance, df);
+    estimate->variance += variance;
+}
+
+ORDER_BY(by_value, struct weighed, value)
+
+double statistics_weighed_median(struct weighed *items, size_t count)
+{
+    double all = 0, passed = 0;
+    for (size_t i = 0; i < count; i++)
+        all += items[i].weight;
+    if (count > 1)
+        qsort(items, count, sizeof(*items), by_value);
+    for (size_t i = 0; i < count; i++)
+        if ((passed += items[i].weight) >= all / 2)
+            return items[i].value;
+    return 0;
+}
+
+struct difference statistics_welch(const struct estimate *before, const struct estimate *after, double slack)
+{
+    double value = after->mean - before->mean, variance = before->variance + after->variance;
+    if (variance <= 0)
+        return (struct difference){.value = value, .margin = slack, .p = fabs(value) > slack ? 0 : 1};
+    double df = df_of_sum(before->variance, before->df, after->variance, after->df);
+    double distance = fabs(value) - slack;
+    return (struct difference){
+        .value = value,
+        .margin = slack + statistics_t_95(df) * sqrt(variance),
+        .p = distance > 0 ? statistics_t_tail(distance / sqrt(variance), df) : 1,
+    };
+}
+
+static int by_chance(const void *left, const void *right, void *context)
+{
+    const double *p = context;
+    double a = p[*(const size_t *)left], b = p[*(const size_t *)right];
+    return (a > b) - (a < b);
+}
+
+void statistics_adjust(double *p, size_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order, count, sizeof(*order), by_chance, p);
+    double least = 1;
+    for (size_t rank = count; rank > 0; rank--) {
+        double adjusted = p[order[rank - 1]] * (double)count / (double)rank;
+        least = fmin(least, adjusted);
+        p[order[rank - 1]] = least;
+    }
+}
+
+/* --- runs --- */
 
 /* How much launches of one kernel, and calls of one function, vary usually, of 1: as much as two values say. */
 #define USUAL_GPU 0.2
@@ -15,7 +149,9 @@
  * three runs may not show. */
 #define LEAST_VARIANCE 0.16
 #define LEAST_VARIANCE_HOST 1
-#define LEAST_RATIO 1e-4
+
+/* What the variances of the rows of a section say together counts as so many degrees of freedom of each. */
+#define PRIOR_DF 6
 
 /* The degrees of freedom from which on the launches of a trace show how much they vary. */
 #define OFTEN 10
@@ -24,11 +160,6 @@
 #define SHIFT_ROWS 4
 
 /* --- values --- */
-
-static double figure_of(const struct diff_sample *sample, enum diff_figure figure)
-{
-    return figure == FIGURE_EACH ? sample->each : figure == FIGURE_COUNT ? sample->count : sample->total;
-}
 
 static double logarithm(double value)
 {
@@ -60,13 +191,6 @@ static double moments_variance(const struct moments *moments)
     return moments->count > 1 ? moments->squares / (double)(moments->count - 1) : 0;
 }
 
-/* The variance of the mean of a trace's occurrences, drawn towards what is usual, as few of them say little. */
-static double within_of(const struct diff_sample *sample, double usual)
-{
-    double one = sample->variance * sample->count; /* of one occurrence */
-    return (sample->df * one + USUAL_DF * usual * usual) / (sample->df + USUAL_DF) / fmax(sample->count, 1);
-}
-
 struct diff_values diff_values_of(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
                                   enum diff_side side, const struct diff_shifts *shifts)
 {
@@ -79,10 +203,15 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
         const struct diff_sample *sample = &row->samples[i];
         if (!sample->present || diff_side_of(diff, i) != side)
             continue;
-        double value = logarithm(figure_of(sample, figure));
+        double value = logarithm(figure == FIGURE_EACH    ? sample->each
+                                 : figure == FIGURE_COUNT ? sample->count
+                                                          : sample->total);
+        /* The variance of the mean of the occurrences, drawn towards what is usual, as few of them say little. */
+        double one = sample->variance * sample->count;
+        double spread = (sample->df * one + USUAL_DF * usual * usual) / (sample->df + USUAL_DF);
         moments_add(&values, value);
         moments_add(&left, value - (shifted ? shifts->by_trace[i] : 0));
-        moments_add(&within, varies ? within_of(sample, usual) : 0);
+        moments_add(&within, varies ? spread / fmax(sample->count, 1) : 0);
         moments_add(&df, sample->df + USUAL_DF);
     }
     return (struct diff_values){
@@ -92,6 +221,14 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
         .within = within.mean,
         .within_df = df.mean,
     };
+}
+
+double diff_whole_mean(const struct diff *diff, size_t at, enum diff_side side)
+{
+    double sum = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        sum += diff_side_of(diff, i) == side ? *(const double *)((const char *)&diff->wholes[i] + at) : 0;
+    return sum / (double)diff->options->counts[side];
 }
 
 struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum diff_side side)
@@ -136,23 +273,6 @@ struct reference {
     double weight;
 };
 
-/* The rows that every trace has, and that take a part of the time. Returns their number. */
-static size_t list_references(const struct diff *diff, unsigned section, struct reference *list)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < diff->rows.count; i++) {
-        const struct diff_row *row = &diff->rows.items[i];
-        if (row->section != section || row->tiny || row->present[BEFORE] + row->present[AFTER] < diff->traces)
-            continue;
-        struct reference *reference = &list[count++];
-        *reference = (struct reference){.row = row};
-        for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++)
-            reference->sides[side] = diff_values_of(diff, row, FIGURE_EACH, side, NULL);
-        reference->weight = 1 / diff_unit(reference->sides, floor_of(diff_comparable(section)->floor).usual);
-    }
-    return count;
-}
-
 static void find_shifts(struct diff_shifts *shifts, const struct diff *diff, const struct reference *list, size_t count,
                         struct weighed *items)
 {
@@ -178,26 +298,22 @@ static void find_shifts(struct diff_shifts *shifts, const struct diff *diff, con
     shifts->known = true;
 }
 
-/* How much is left of the rows' variances without the shifts; all rows of the section that occur often say so together.
- */
-static void find_prior(struct diff_shifts *shifts, const struct diff *diff, const struct reference *list, size_t count,
-                       double *ratios, double *dfs)
+/* How much is left of the variances of the section's rows without the shifts, of all that occur often together. */
+static void find_prior(struct diff_shifts *shifts, const struct diff *diff, const struct reference *list, size_t count)
 {
-    size_t found = 0;
+    double squares = 0, df = 0;
     enum comparable_floor floor = diff_comparable(list[0].row->section)->floor;
     for (size_t i = 0; i < count; i++) {
         double unit = diff_unit(list[i].sides, floor_of(floor).usual);
-        for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++) {
+        for (enum diff_side side = BEFORE; side < DIFF_SIDES && diff_occurs_often(list[i].sides); side++) {
             struct diff_values values = diff_values_of(diff, list[i].row, FIGURE_EACH, side, shifts);
-            if (values.count < 2 || !diff_occurs_often(list[i].sides))
-                continue;
-            ratios[found] = fmax(values.variance / unit, LEAST_RATIO);
-            dfs[found++] = (double)(values.count - 1);
+            squares += values.count > 1 ? (double)(values.count - 1) * values.variance / unit : 0;
+            df += values.count > 1 ? (double)(values.count - 1) : 0;
         }
     }
-    shifts->prior = statistics_prior(ratios, dfs, found, DIFF_USUAL_PRIOR);
-    shifts->prior.variance = fmax(shifts->prior.variance, floor == FLOOR_HOST ? LEAST_VARIANCE_HOST : LEAST_VARIANCE);
-    shifts->prior.df = fmax(shifts->prior.df, 1);
+    double least = floor == FLOOR_HOST ? LEAST_VARIANCE_HOST : LEAST_VARIANCE;
+    if (df >= PRIOR_DF)
+        shifts->prior = (struct prior){.variance = fmax(squares / df, least), .df = PRIOR_DF};
 }
 
 int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsigned section)
@@ -208,18 +324,25 @@ int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsign
         return 0;
     struct reference *list = calloc(most, sizeof(*list));
     struct weighed *items = calloc(most, sizeof(*items));
-    double *ratios = calloc(most, DIFF_SIDES * sizeof(*ratios)), *dfs = calloc(most, DIFF_SIDES * sizeof(*dfs));
     shifts->by_trace = calloc(diff->traces, sizeof(*shifts->by_trace));
-    int status = list && items && ratios && dfs && shifts->by_trace ? 0 : -1;
-    size_t count = status == 0 ? list_references(diff, section, list) : 0;
+    int status = list && items && shifts->by_trace ? 0 : -1;
+    size_t count = 0;
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (row->section != section || row->tiny || row->present[BEFORE] + row->present[AFTER] < diff->traces)
+            continue; /* every trace has the row, and it takes a part of the time */
+        struct reference *reference = &list[count++];
+        *reference = (struct reference){.row = row};
+        for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++)
+            reference->sides[side] = diff_values_of(diff, row, FIGURE_EACH, side, NULL);
+        reference->weight = 1 / diff_unit(reference->sides, floor_of(diff_comparable(section)->floor).usual);
+    }
     if (count >= SHIFT_ROWS) {
         find_shifts(shifts, diff, list, count, items);
-        find_prior(shifts, diff, list, count, ratios, dfs);
+        find_prior(shifts, diff, list, count);
     }
     free(list);
     free(items);
-    free(ratios);
-    free(dfs);
     return status;
 }
 

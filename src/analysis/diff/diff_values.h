@@ -9,8 +9,46 @@
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_VALUES_H
 
 #include <math.h>
+#include <stddef.h>
 
 #include "analysis/diff/diff_rows.h"
+
+/* The chance that Student's t of DF degrees of freedom is farther from 0 than T, on either side. DF may be infinite. */
+double statistics_t_tail(double t, double df);
+/* The t that 5 % of all lie beyond, on either side: 95 % lie within it. */
+double statistics_t_95(double df);
+
+/* Variances from few values each are uncertain, so each is drawn towards what is usual, which counts as `df` further
+ * degrees of freedom. */
+struct prior {
+    double variance, df;
+};
+
+/* A mean and how sure it is: the variance of the mean, and the degrees of freedom of that. */
+struct estimate {
+    double mean, variance, df;
+};
+
+/* The estimate from COUNT values, at least one, of this MEAN and VARIANCE (0 of one value). The variance is drawn
+ * towards PRIOR, whose variance is UNIT times as large. */
+struct estimate statistics_moderate(double mean, double variance, size_t count, struct prior prior, double unit);
+
+/* Adds a second source of variance, with degrees of freedom of its own. */
+void statistics_widen(struct estimate *estimate, double variance, double df);
+
+struct weighed {
+    double value, weight;
+};
+
+/* The value below which lies half of the weight; 0 of none. Puts the items in their order. */
+double statistics_weighed_median(struct weighed *items, size_t count);
+
+/* Welch's test. Differences up to SLACK either way count as none. */
+struct difference statistics_welch(const struct estimate *before, const struct estimate *after, double slack);
+
+/* Replaces each of COUNT chances by the least share of false alarms among all differences up to this one (Y. Benjamini,
+ * Y. Hochberg, 1995). ORDER has COUNT places for the computation. */
+void statistics_adjust(double *p, size_t *order, size_t count);
 
 /*
  * Floors: how far runs of one program differ.
@@ -102,6 +140,9 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
                                   enum diff_side side, const struct diff_shifts *shifts);
 /* Returns the values of a figure of whole traces, which is AT bytes from the start of struct diff_whole. */
 struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum diff_side side);
+
+/* Returns the mean of such a figure. */
+double diff_whole_mean(const struct diff *diff, size_t at, enum diff_side side);
 
 /* The value of a run, as a logarithm, and the side of its trace. */
 struct diff_run {

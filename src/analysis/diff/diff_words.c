@@ -114,19 +114,6 @@ static void write_percent(struct buffer *out, double percent)
         buffer_format(out, "%+.*f %%", fabs(percent) < 10 ? 1 : 0, percent);
 }
 
-static void write_how_sure(struct buffer *out, const struct diff_test *test, enum diff_sure sure)
-{
-    double percent = diff_percent(test->log.value);
-    buffer_char(out, '(');
-    if (test->before >= 1 || test->after < 1)
-        write_percent(out, percent);
-    else
-        buffer_text(out, "all of it is new");
-    if (fabs(percent) >= 0.05)
-        buffer_format(out, ", %s", diff_sure_word(sure));
-    buffer_char(out, ')');
-}
-
 /* --- rows --- */
 
 void diff_write_row(struct buffer *out, const struct diff *diff, const struct diff_row *row)
@@ -238,19 +225,6 @@ static void write_headline(struct buffer *out, const struct diff *diff)
         buffer_format(out, ", %s)", diff_sure_word(diff_sure_alone(diff->by_steps ? &diff->step : &diff->span)));
 }
 
-/* Writes "+3.01 ms kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)" */
-static void write_cause(struct buffer *out, const struct diff *diff, const struct diff_term *term)
-{
-    write_difference(out, diff_term_difference(term));
-    buffer_char(out, ' ');
-    if (term->kind == TERM_ROW) {
-        diff_write_row_change(out, diff, term->row);
-        return;
-    }
-    buffer_text(out, term->kind == TERM_IDLE ? "idle time of the GPU, " : "GPU operations that others run beside, ");
-    diff_write_change(out, fabs(term->before), fabs(term->after), TYPE_NS);
-}
-
 void diff_end_line(struct buffer *line, diff_receiver *receive, void *context)
 {
     buffer_char(line, '\0');
@@ -274,11 +248,20 @@ static void list_summary(const struct diff *diff, diff_receiver *receive, void *
     }
     diff_end_line(&line, receive, context);
     for (size_t i = 0; differs && i < diff->cause_count && i < CAUSES; i++) {
-        double difference = diff_term_difference(&diff->causes[i]);
+        const struct diff_term *cause = &diff->causes[i];
+        double difference = diff_term_difference(cause);
         if (fabs(difference) < LITTLE * fabs(whole))
             break;
         rest -= difference;
-        write_cause(&line, diff, &diff->causes[i]);
+        write_difference(&line, difference);
+        buffer_char(&line, ' ');
+        if (cause->kind == TERM_ROW)
+            diff_write_row_change(&line, diff, cause->row);
+        else {
+            buffer_text(&line, cause->kind == TERM_IDLE ? "idle time of the GPU, "
+                                                        : "GPU operations that others run beside, ");
+            diff_write_change(&line, fabs(cause->before), fabs(cause->after), TYPE_NS);
+        }
         diff_end_line(&line, receive, context);
     }
     if (differs && fabs(rest) >= LITTLE * fabs(whole)) {
@@ -305,8 +288,15 @@ static void write_test(struct buffer *out, const char *label, const struct diff_
 {
     buffer_text(out, label);
     diff_write_change(out, test->before, test->after, TYPE_NS);
-    buffer_char(out, ' ');
-    write_how_sure(out, test, diff_sure_alone(test));
+    double percent = diff_percent(test->log.value);
+    buffer_text(out, " (");
+    if (test->before >= 1 || test->after < 1)
+        write_percent(out, percent);
+    else
+        buffer_text(out, "all of it is new");
+    if (fabs(percent) >= 0.05)
+        buffer_format(out, ", %s", diff_sure_word(diff_sure_alone(test)));
+    buffer_char(out, ')');
 }
 
 void diff_lines(const struct diff *diff, diff_receiver *receive, void *context)

@@ -19,245 +19,16 @@
 #include "analysis/base/table.h"
 #include "analysis/diff/diff_rows.h"
 
-struct writing {
-    const struct diff *diff;
-    const struct diff_outcome *outcomes;
-    struct render render;
-    bool markdown, json;
-    struct buffer unchanged, more; /* names of sections without a change, and of sections that are not shown */
+/* A table with its columns, ready for a renderer. */
+struct made_table {
+    struct table *table;
+    struct column *columns;
+    char title[128];
 };
 
-/* --- lines above the tables --- */
-
-static void write_lines(struct writing *writing, diff_receiver *receive, void *context)
+static int table_init(struct made_table *made, const struct column *columns, size_t count, const char *word)
 {
-    struct buffer text;
-    buffer_init_memory(&text);
-    diff_lines(writing->diff, receive, context);
-    diff_notes(writing->diff, receive, context);
-    for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
-        diff_outcome_write(&text, writing->diff, &writing->outcomes[i]);
-        diff_end_line(&text, receive, context);
-    }
-    buffer_release(&text);
-}
-
-/* --- tables, of all formats --- */
-
-static void leave_out(struct buffer *list, const char *label, const char *word)
-{
-    buffer_format(list, "%s%s", list->length ? ", " : label, word);
-}
-
-/* Whether the table WORD is on the first screen. */
-static bool is_usual(const struct diff *diff, const char *word)
-{
-    return strcmp(word, diff->by_steps ? "time" : "parts") == 0 || strcmp(word, "findings") == 0 ||
-           strcmp(word, "kernels") == 0;
-}
-
-static int write_table(struct writing *writing, struct diff_table *made, int status)
-{
-    bool for_people = writing->diff->options->format == DIFF_TABLE || writing->markdown;
-    if (status < 0)
-        error_no_memory("a comparison");
-    else if (made->table->shown == 0 && for_people)
-        leave_out(&writing->unchanged, "No change: ", made->table->word);
-    else if (writing->render.options->usual && !is_usual(writing->diff, made->table->word))
-        leave_out(&writing->more, "More changes (-r LIST, -r all): ", made->table->word);
-    else
-        report_put_table(&writing->render, made->table);
-    diff_table_release(made);
-    return status;
-}
-
-static int write_tables(struct writing *writing)
-{
-    struct diff_table made;
-    int status = write_table(writing, &made, diff_table_terms(&made, writing->diff));
-    writing->more.length = 0; /* the table of terms is shown with any section of -r */
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (writing->diff->compared[i])
-            status = write_table(writing, &made, diff_table_section(&made, writing->diff, i));
-    return status;
-}
-
-/* --- table and markdown --- */
-
-static void receive_line(void *context, const char *text)
-{
-    struct writing *writing = context;
-    render_line(&writing->render, text);
-    if (writing->markdown)
-        buffer_char(writing->render.out, '\n');
-}
-
-static int write_for_people(struct writing *writing)
-{
-    write_lines(writing, receive_line, writing);
-    writing->render.any = !writing->markdown; /* an empty line comes before the first table */
-    writing->render.lines += 3;               /* there are more lines below the tables than in a report */
-    int status = write_tables(writing);
-    struct buffer *lists[] = {&writing->more, &writing->unchanged};
-    if (lists[0]->length || lists[1]->length)
-        buffer_char(writing->render.out, '\n');
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-        if (lists[i]->length)
-            diff_end_line(lists[i], receive_line, writing);
-    return status;
-}
-
-/* --- json --- */
-
-static void write_paths(struct json_out *json, const struct diff *diff, enum diff_side side, const char *key)
-{
-    json_key_array(json, key);
-    for (size_t i = 0; i < diff->options->counts[side]; i++)
-        json_string(json, diff->options->paths[side][i]);
-    json_end(json);
-}
-
-static void write_text(struct json_out *json, struct buffer *text)
-{
-    buffer_char(text, '\0');
-    json_string(json, buffer_finish(text) == 0 ? text->data : NULL);
-    buffer_release(text);
-}
-
-static void receive_json(void *context, const char *text)
-{
-    json_string(context, text);
-}
-
-static void put_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value, -1);
-}
-
-static void write_whole(struct json_out *json, const char *key, const struct diff_test *test)
-{
-    json_key(json, key);
-    json_begin_object_flat(json);
-    put_double(json, "before_ns", test->before);
-    put_double(json, "after_ns", test->after);
-    put_double(json, "change_percent", diff_percent(test->log.value));
-    put_double(json, "margin_percent", 100 * test->log.margin);
-    put_double(json, "p", test->log.p);
-    json_put_text(json, "sure", diff_sure_word(diff_sure_alone(test)));
-    json_end(json);
-}
-
-static void write_conditions(struct writing *writing, struct json_out *json)
-{
-    json_key_array(json, "conditions");
-    for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
-        const struct diff_outcome *outcome = &writing->outcomes[i];
-        struct buffer text;
-        buffer_init_memory(&text);
-        diff_outcome_write(&text, writing->diff, outcome);
-        json_begin_object_flat(json);
-        json_put_text(json, "condition", outcome->condition->text);
-        json_key(json, "met");
-        json_bool(json, outcome->met);
-        json_key(json, "text");
-        write_text(json, &text);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static int write_json(struct writing *writing)
-{
-    const struct diff *diff = writing->diff;
-    struct json_out *json = &writing->render.json;
-    struct buffer summary;
-    writing->render.format->begin(&writing->render);
-    json_begin_object(json);
-    write_paths(json, diff, BEFORE, "before");
-    write_paths(json, diff, AFTER, "after");
-    buffer_init_memory(&summary);
-    diff_write_summary(&summary, diff);
-    json_key(json, "summary");
-    write_text(json, &summary);
-    json_key_array(json, "notes");
-    diff_notes(diff, receive_json, json);
-    json_end(json);
-    write_whole(json, "total", &diff->span);
-    write_whole(json, "gpu_busy", &diff->busy);
-    write_whole(json, "gpu_idle", &diff->idle);
-    write_conditions(writing, json);
-    int status = write_tables(writing);
-    json_end(json);
-    writing->render.format->end(&writing->render);
-    return status;
-}
-
-/* --- html: a chapter of a page (page.h) --- */
-
-static void receive_page(void *page, const char *text)
-{
-    page_text(page, text);
-}
-
-static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
-{
-    json_key_array(&page->json, key);
-    for (size_t i = 0; i < diff->options->counts[side]; i++)
-        page_text(page, diff->options->paths[side][i]);
-    json_end(&page->json);
-}
-
-static int write_page(struct writing *writing)
-{
-    struct page *page = &writing->render.page;
-    writing->render.format->begin(&writing->render);
-    page_init(page);
-    json_begin_object(&page->json);
-    page_put_text(page, "version", GPUTRACE_VERSION);
-    write_files(page, writing->diff, BEFORE, "before");
-    write_files(page, writing->diff, AFTER, "after");
-    json_key_array(&page->json, "lines");
-    write_lines(writing, receive_page, page);
-    json_end(&page->json);
-    page_begin_tables(page);
-    int status = write_tables(writing);
-    json_end(&page->json);
-    page_end(page, writing->render.out);
-    writing->render.format->end(&writing->render);
-    return status;
-}
-
-int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out)
-{
-    static const struct renderer *const renderers[] = {[DIFF_TABLE] = &renderer_table,
-                                                       [DIFF_CSV] = &renderer_csv,
-                                                       [DIFF_JSON] = &renderer_json,
-                                                       [DIFF_MARKDOWN] = &renderer_markdown,
-                                                       [DIFF_HTML] = &renderer_html};
-    enum diff_format format = diff->options->format;
-    struct writing writing = {
-        .diff = diff,
-        .outcomes = outcomes,
-        .render = {.format = renderers[format], .out = out, .options = &diff->options->report, .several_tables = true},
-        .markdown = format == DIFF_MARKDOWN,
-    };
-    buffer_init_memory(&writing.unchanged);
-    buffer_init_memory(&writing.more);
-    int status = format == DIFF_JSON   ? write_json(&writing)
-                 : format == DIFF_HTML ? write_page(&writing)
-                 : format == DIFF_CSV  ? write_tables(&writing)
-                                       : write_for_people(&writing);
-    buffer_release(&writing.unchanged);
-    buffer_release(&writing.more);
-    return status;
-}
-
-/* --- tables --- */
-
-static int table_init(struct diff_table *made, const struct column *columns, size_t count, const char *word)
-{
-    *made = (struct diff_table){.table = calloc(1, sizeof(*made->table)), .columns = malloc(count * sizeof(*columns))};
+    *made = (struct made_table){.table = calloc(1, sizeof(*made->table)), .columns = malloc(count * sizeof(*columns))};
     if (!made->table || !made->columns)
         return -1;
     memcpy(made->columns, columns, count * sizeof(*columns));
@@ -265,20 +36,20 @@ static int table_init(struct diff_table *made, const struct column *columns, siz
     return 0;
 }
 
-void diff_table_release(struct diff_table *made)
+static void release_table(struct made_table *made)
 {
     if (made->table)
         table_release(made->table);
     free(made->table);
     free(made->columns);
-    *made = (struct diff_table){0};
+    *made = (struct made_table){0};
 }
 
 /* Rows of a table for people, and of a table on the first screen other than that of kernels. */
 #define TOP_FOR_PEOPLE 10
 #define TOP_ON_SCREEN 5
 
-static int table_end(struct diff_table *made, const struct diff *diff)
+static int table_end(struct made_table *made, const struct diff *diff)
 {
     const struct report_options *options = &diff->options->report;
     bool kernels = strcmp(made->table->word, section_list[REPORT_KERNELS].word) == 0;
@@ -307,7 +78,8 @@ static const struct column term_columns[TERM_COLUMNS] = {
 /* Terms below this share of the whole are only shown with --all. */
 #define LITTLE 0.0005
 
-int diff_table_terms(struct diff_table *made, const struct diff *diff)
+/* Makes the table of the terms of the difference. Returns 0, or -1: no memory. MADE is released in either case. */
+static int make_terms(struct made_table *made, const struct diff *diff)
 {
     if (table_init(made, term_columns, TERM_COLUMNS, "parts") < 0)
         return -1;
@@ -413,7 +185,7 @@ static int by_weight(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static int add_rows(struct diff_table *made, const struct diff *diff, unsigned section)
+static int add_rows(struct made_table *made, const struct diff *diff, unsigned section)
 {
     const struct diff_row **rows = calloc(diff->rows.count + 1, sizeof(*rows));
     size_t count = 0;
@@ -443,7 +215,8 @@ static int add_rows(struct diff_table *made, const struct diff *diff, unsigned s
     return status;
 }
 
-int diff_table_section(struct diff_table *made, const struct diff *diff, unsigned section)
+/* Makes the table of the rows of a section that changed, or of all rows, the most important first. */
+static int make_section(struct made_table *made, const struct diff *diff, unsigned section)
 {
     static const int amounts[] = {DIFFERENCE, EACH_BEFORE, EACH_AFTER, TOTAL_BEFORE, TOTAL_AFTER};
     if (table_init(made, section_columns, COLUMNS, section_list[section].word) < 0)
@@ -461,4 +234,219 @@ int diff_check_columns(const struct report_options *options)
 {
     static const struct report_columns tables[] = {{term_columns, TERM_COLUMNS}, {section_columns, COLUMNS}};
     return report_check_columns(options, tables, sizeof(tables) / sizeof(*tables));
+}
+
+/* --- formats --- */
+
+struct writing {
+    const struct diff *diff;
+    const struct diff_outcome *outcomes;
+    struct render render;
+    bool markdown, json;
+    struct buffer unchanged, more; /* names of sections without a change, and of sections that are not shown */
+};
+
+/* --- lines above the tables --- */
+
+static void write_lines(struct writing *writing, diff_receiver *receive, void *context)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    diff_lines(writing->diff, receive, context);
+    diff_notes(writing->diff, receive, context);
+    for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
+        diff_outcome_write(&text, writing->diff, &writing->outcomes[i]);
+        diff_end_line(&text, receive, context);
+    }
+    buffer_release(&text);
+}
+
+static int write_table(struct writing *writing, struct made_table *made, int status)
+{
+    bool for_people = writing->diff->options->format == DIFF_TABLE || writing->markdown;
+    const char *word = status < 0 ? "" : made->table->word;
+    /* Whether the table is on the first screen. */
+    bool usual = strcmp(word, writing->diff->by_steps ? "time" : "parts") == 0 || strcmp(word, "findings") == 0 ||
+                 strcmp(word, "kernels") == 0;
+    if (status < 0)
+        error_no_memory("a comparison");
+    else if (made->table->shown == 0 && for_people)
+        buffer_format(&writing->unchanged, "%s%s", writing->unchanged.length ? ", " : "No change: ", word);
+    else if (writing->render.options->usual && !usual)
+        buffer_format(&writing->more, "%s%s", writing->more.length ? ", " : "More changes (-r LIST, -r all): ", word);
+    else
+        report_put_table(&writing->render, made->table);
+    release_table(made);
+    return status;
+}
+
+static int write_tables(struct writing *writing)
+{
+    struct made_table made;
+    int status = write_table(writing, &made, make_terms(&made, writing->diff));
+    writing->more.length = 0; /* the table of terms is shown with any section of -r */
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (writing->diff->compared[i])
+            status = write_table(writing, &made, make_section(&made, writing->diff, i));
+    return status;
+}
+
+static void receive_line(void *context, const char *text)
+{
+    struct writing *writing = context;
+    render_line(&writing->render, text);
+    if (writing->markdown)
+        buffer_char(writing->render.out, '\n');
+}
+
+/* --- json --- */
+
+static void write_paths(struct json_out *json, const struct diff *diff, enum diff_side side, const char *key)
+{
+    json_key_array(json, key);
+    for (size_t i = 0; i < diff->options->counts[side]; i++)
+        json_string(json, diff->options->paths[side][i]);
+    json_end(json);
+}
+
+static void write_text(struct json_out *json, struct buffer *text)
+{
+    buffer_char(text, '\0');
+    json_string(json, buffer_finish(text) == 0 ? text->data : NULL);
+    buffer_release(text);
+}
+
+static void receive_json(void *context, const char *text)
+{
+    json_string(context, text);
+}
+
+static void put_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value, -1);
+}
+
+static void write_whole(struct json_out *json, const char *key, const struct diff_test *test)
+{
+    json_key(json, key);
+    json_begin_object_flat(json);
+    put_double(json, "before_ns", test->before);
+    put_double(json, "after_ns", test->after);
+    put_double(json, "change_percent", diff_percent(test->log.value));
+    put_double(json, "margin_percent", 100 * test->log.margin);
+    put_double(json, "p", test->log.p);
+    json_put_text(json, "sure", diff_sure_word(diff_sure_alone(test)));
+    json_end(json);
+}
+
+static int write_json(struct writing *writing)
+{
+    const struct diff *diff = writing->diff;
+    struct json_out *json = &writing->render.json;
+    struct buffer summary;
+    writing->render.format->begin(&writing->render);
+    json_begin_object(json);
+    write_paths(json, diff, BEFORE, "before");
+    write_paths(json, diff, AFTER, "after");
+    buffer_init_memory(&summary);
+    diff_write_summary(&summary, diff);
+    json_key(json, "summary");
+    write_text(json, &summary);
+    json_key_array(json, "notes");
+    diff_notes(diff, receive_json, json);
+    json_end(json);
+    write_whole(json, "total", &diff->span);
+    write_whole(json, "gpu_busy", &diff->busy);
+    write_whole(json, "gpu_idle", &diff->idle);
+    json_key_array(json, "conditions");
+    for (size_t i = 0; i < diff->options->conditions.count; i++) {
+        const struct diff_outcome *outcome = &writing->outcomes[i];
+        struct buffer text;
+        buffer_init_memory(&text);
+        diff_outcome_write(&text, diff, outcome);
+        json_begin_object_flat(json);
+        json_put_text(json, "condition", outcome->condition->text);
+        json_key(json, "met");
+        json_bool(json, outcome->met);
+        json_key(json, "text");
+        write_text(json, &text);
+        json_end(json);
+    }
+    json_end(json);
+    int status = write_tables(writing);
+    json_end(json);
+    writing->render.format->end(&writing->render);
+    return status;
+}
+
+/* --- html: a chapter of a page (page.h) --- */
+
+static void receive_page(void *page, const char *text)
+{
+    page_text(page, text);
+}
+
+static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
+{
+    json_key_array(&page->json, key);
+    for (size_t i = 0; i < diff->options->counts[side]; i++)
+        page_text(page, diff->options->paths[side][i]);
+    json_end(&page->json);
+}
+
+static int write_page(struct writing *writing)
+{
+    struct page *page = &writing->render.page;
+    writing->render.format->begin(&writing->render);
+    page_init(page);
+    json_begin_object(&page->json);
+    page_put_text(page, "version", GPUTRACE_VERSION);
+    write_files(page, writing->diff, BEFORE, "before");
+    write_files(page, writing->diff, AFTER, "after");
+    json_key_array(&page->json, "lines");
+    write_lines(writing, receive_page, page);
+    json_end(&page->json);
+    page_begin_tables(page);
+    int status = write_tables(writing);
+    json_end(&page->json);
+    page_end(page, writing->render.out);
+    writing->render.format->end(&writing->render);
+    return status;
+}
+
+int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out)
+{
+    static const struct renderer *const renderers[] = {[DIFF_TABLE] = &renderer_table,
+                                                       [DIFF_CSV] = &renderer_csv,
+                                                       [DIFF_JSON] = &renderer_json,
+                                                       [DIFF_MARKDOWN] = &renderer_markdown,
+                                                       [DIFF_HTML] = &renderer_html};
+    enum diff_format format = diff->options->format;
+    struct writing writing = {
+        .diff = diff,
+        .outcomes = outcomes,
+        .render = {.format = renderers[format], .out = out, .options = &diff->options->report, .several_tables = true},
+        .markdown = format == DIFF_MARKDOWN,
+    };
+    buffer_init_memory(&writing.unchanged);
+    buffer_init_memory(&writing.more);
+    bool for_people = format == DIFF_TABLE || format == DIFF_MARKDOWN;
+    if (for_people) {
+        write_lines(&writing, receive_line, &writing);
+        writing.render.any = !writing.markdown; /* an empty line comes before the first table */
+        writing.render.lines += 3;              /* there are more lines below the tables than in a report */
+    }
+    int status = format == DIFF_JSON   ? write_json(&writing)
+                 : format == DIFF_HTML ? write_page(&writing)
+                                       : write_tables(&writing);
+    struct buffer *lists[] = {&writing.more, &writing.unchanged};
+    if (for_people && (lists[0]->length || lists[1]->length))
+        buffer_char(out, '\n');
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && for_people; i++)
+        if (lists[i]->length)
+            diff_end_line(lists[i], receive_line, &writing);
+    buffer_release(&writing.unchanged);
+    buffer_release(&writing.more);
+    return status;
 }

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "analysis/diff/statistics.h"
+#include "analysis/diff/diff_values.h"
 
 #define PI 3.14159265358979323846
 
@@ -37,47 +37,6 @@ UNIT_TEST(quantiles_are_those_of_the_tables)
     assert_near(statistics_t_95(1), 12.70620474, 1e-6);
     assert_near(statistics_t_95(10), 2.228138852, 1e-8);
     assert_near(statistics_t_95(INFINITY), 1.959963985, 1e-8);
-}
-
-UNIT_TEST(derivatives_of_gamma_have_their_known_values)
-{
-    assert_near(statistics_digamma(1), -0.57721566490153286, 1e-12);
-    assert_near(statistics_digamma(0.5), -1.96351002602142348, 1e-12);
-    assert_near(statistics_digamma(50), 3.9019896734278922, 1e-12);
-    assert_near(statistics_trigamma(1), PI * PI / 6, 1e-12);
-    assert_near(statistics_trigamma(0.5), PI * PI / 2, 1e-11);
-    assert_near(statistics_trigamma_inverse(PI * PI / 6), 1, 1e-9);
-    assert_near(statistics_trigamma_inverse(PI * PI / 2), 0.5, 1e-9);
-}
-
-static const struct prior fallback = {.variance = 7, .df = 3};
-
-UNIT_TEST(a_prior_of_fewer_than_three_variances_is_the_fallback)
-{
-    double variances[] = {1, 2}, dfs[] = {4, 4};
-    struct prior prior = statistics_prior(variances, dfs, 2, fallback);
-    assert_near(prior.variance, 7, 0);
-    assert_near(prior.df, 3, 0);
-}
-
-UNIT_TEST(variances_that_are_alike_give_a_strong_prior)
-{
-    double variances[] = {2, 2.1, 1.9, 2}, dfs[] = {4, 4, 4, 4};
-    struct prior prior = statistics_prior(variances, dfs, 4, fallback);
-    assert_near(prior.df, PRIOR_DF_MOST, 0);
-    /* logarithms of a variance of 4 degrees of freedom are low by log(2) - digamma(2) on average */
-    assert_near(prior.variance, 2 * exp(log(2) - statistics_digamma(2)), 0.01);
-}
-
-/* Logarithms of +-a have the variance 4 a^2 / 3, which is to be trigamma(4 / 2) of the values and as much of the prior.
- */
-UNIT_TEST(a_prior_has_the_degrees_of_freedom_that_the_spread_shows)
-{
-    double a = sqrt(2 * statistics_trigamma(2) * 3 / 4);
-    double variances[] = {exp(a), exp(-a), exp(-a), exp(a)}, dfs[] = {4, 4, 4, 4};
-    struct prior prior = statistics_prior(variances, dfs, 4, fallback);
-    assert_near(prior.df, 4, 1e-6);
-    assert_near(prior.variance, 1, 1e-6);
 }
 
 UNIT_TEST(a_variance_is_drawn_towards_the_prior)
