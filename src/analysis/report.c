@@ -24,7 +24,6 @@
 #include "trace/meaning/sources.h"
 #include "trace/held_messages.h"
 #include "analysis/render/render.h"
-#include "analysis/render/render_paragraphs.h"
 #include "analysis/summary/findings_table.h"
 #include "analysis/summary/section_findings.h"
 #include "analysis/engine/section.h"

@@ -5,7 +5,6 @@
 #include "analysis/comm/collective_groups.h"
 
 #include "common/array.h"
-#include "common/lookup.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/comm/collective.h"
 #include "analysis/gpu/temporal.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 /* --- statistics --- */
 

@@ -10,7 +10,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_known.h"
-#include "analysis/gpu/occupancy.h"
 #include "analysis/names/name_facts.h"
 
 static bool has_any(const char *name, const char *const *words)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 
 #define FIRST_SHIFT 20 /* a bucket of about a millisecond */
 

@@ -12,7 +12,7 @@
 #include "analysis/comm/collective.h"
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "common/text.h"
 
 int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)

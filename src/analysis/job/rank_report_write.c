@@ -17,7 +17,7 @@
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/rank_report.h"
 #include "analysis/hang/hang_facts.h"
-#include "analysis/engine/comparable.h"
+#include "analysis/engine/section.h"
 #include "analysis/report.h"
 
 #define NEEDED \

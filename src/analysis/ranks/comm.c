@@ -9,7 +9,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/comm/collective.h"
 
 void comm_release(struct comm *comm)

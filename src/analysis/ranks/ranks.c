@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/cost_sum.h"
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/comm/collective.h"
 #include "analysis/ranks/comm.h"
 

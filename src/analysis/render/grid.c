@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/base/value_text.h"
-#include "analysis/base/shorten.h"
 
 static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
 {

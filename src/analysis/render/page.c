@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lookup.h"
+#include "common/array.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/memory/section_memory.h"
-#include "analysis/base/levels.h"
 #include "analysis/base/tasks.h"
 #include "analysis/render/profile.h"
 #include "analysis/engine/section.h"
