@@ -149,3 +149,10 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_line --partial 'a part of the spool cannot be written'
     jq -e .traceEvents traced.json >/dev/null
 }
+
+@test "a spool that is truncated while it is opened: no SIGBUS, and a message says so" {
+    script app "LD_PRELOAD='$programs/truncating_library.so' '$programs/steady' 20 1" 'echo "it ended with $?"'
+    run "$gputrace" run -o traced.json ./app
+    assert_line 'it ended with 0'
+    assert_line --partial 'a part of the spool cannot be written'
+}

@@ -321,6 +321,18 @@ void crash_handler_install_for_spool(void)
     watch(SIGSEGV); /* for is_clock_taken_away() */
 }
 
+void crash_handler_remove(void)
+{
+    int saved = errno;
+    set_own_process(0);
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+        struct sigaction now;
+        if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_sigaction == die)
+            signal(fatal[i], SIG_DFL);
+    }
+    errno = saved;
+}
+
 void crash_handler_install(void)
 {
     if (crash_chunk_open() != 0)

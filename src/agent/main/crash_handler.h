@@ -14,9 +14,11 @@
 #ifndef GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
 #define GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
 
-/* Installs the handler that the spool itself needs, for SIGBUS. Called before anything beyond the first segment is
- * written. */
+/* Installs the handler that the spool itself needs, for SIGBUS. Called before the spool is opened, whose file anybody
+ * may make shorter as soon as it is there. */
 void crash_handler_install_for_spool(void);
+/* Removes it again, because no spool could be opened. errno stays. */
+void crash_handler_remove(void);
 
 /* Installs the handlers, where the program has none and ignores nothing. Once for each process that is recorded; a
  * handler that the program installs later takes the place of ours. */

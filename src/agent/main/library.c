@@ -213,7 +213,9 @@ static bool open_spool(void)
     }
     epoch_prepare();
     spool_place_set_server(library.settings.spool_server);
+    crash_handler_install_for_spool();
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
+        crash_handler_remove();
         if (errno == ECONNREFUSED) { /* the run has ended, so no warning */
             verbose("process %d is not recorded: the run has ended", (int)getpid());
             return false;
@@ -232,7 +234,6 @@ static bool open_spool(void)
     bool plugins = library.settings.plugins && *library.settings.plugins;
     if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
         registry_open_shortcut(record_nvtx_briefly);
-    crash_handler_install_for_spool();
     if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
         recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
     return true;

@@ -64,17 +64,19 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
     struct segment *segment = free_slot();
     unsigned number = (unsigned)(segment - segments.slots);
     struct spool_chunk *chunk = (struct spool_chunk *)(void *)base;
-    chunk->magic = SPOOL_CHUNK_MAGIC;
-    chunk->bytes = SPOOL_SEGMENT_BYTES;
-    chunk->segment = number;
     segment->offset = offset;
     segment->kept = 0;
     set_purpose(segment, SPOOL_FREE);
+    /* The handler of SIGBUS finds the segment before anything is written into it, and nobody else does before the end. */
+    __atomic_store_n(&segment->holders, UNMAPPED, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&segment->holders, 1, __ATOMIC_RELEASE);
     if (number >= __atomic_load_n(&segments.used, __ATOMIC_RELAXED))
         __atomic_store_n(&segments.used, number + 1, __ATOMIC_RELEASE);
+    chunk->magic = SPOOL_CHUNK_MAGIC;
+    chunk->bytes = SPOOL_SEGMENT_BYTES;
+    chunk->segment = number;
+    __atomic_add_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&segment->holders, 1, __ATOMIC_RELEASE);
     return chunk;
 }
 

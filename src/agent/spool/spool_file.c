@@ -213,11 +213,11 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
         spool_place_note_unrecorded(directory, errno);
         return NULL;
     }
-    process_facts_fill(header, trace_bits);
-    __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
-    file.open = true;
     file.size = SPOOL_HEADER_BYTES;
     file.header = header;
+    file.open = true; /* before anything is written there: the handler of SIGBUS asks for it */
+    process_facts_fill(header, trace_bits);
+    __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
     return header;
 }
 
