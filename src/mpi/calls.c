@@ -19,10 +19,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "mpi/facts.h"
 #include "mpi/functions.h"
 #include "mpi/library.h"
-#include "mpi/ranges.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define ERROR_OTHER 15 /* MPI_ERR_OTHER, or another error */
@@ -56,14 +54,6 @@ static _Thread_local uintptr_t outermost;
  * it. Libraries of MPI itself (libmpichfort.so, libmpi_usempif08.so) are passed over: they import all they have.
  */
 
-static bool is_recorded(const char *name)
-{
-    for (size_t i = 0; i < FUNCTION_COUNT; i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 struct search {
     char text[400]; /* "MPIX_Send_enqueue, PMPI_Send" */
     size_t length;
@@ -95,30 +85,28 @@ static struct imported symbols_of(const struct dl_phdr_info *object)
     return symbols;
 }
 
-/* "MPIX_Allreduce_enqueue", but not "MPI_Reduce_local". */
-static bool moves_data(const char *name)
+/* Whether the function moves data, as "MPIX_Allreduce_enqueue", but not "MPI_Reduce_local", and is not wrapped. */
+static bool is_unrecorded(const char *name, bool profiling)
 {
     static const char *const words[] = {"send",   "recv",     "bcast", "gather",  "scatter",
                                         "reduce", "alltoall", "scan",  "barrier", "accumulate"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strcasestr(name, words[i]))
-            return !strstr(name, "_local");
-    return false;
-}
-
-/* Several libraries import the same. */
-static bool is_listed(const struct search *search, const char *name, size_t length)
-{
-    const char *at = strstr(search->text, name);
-    while (at && at[length] != ',' && at[length] != '\0')
-        at = strstr(at + 1, name);
-    return at && (at == search->text || at[-1] == ' ');
+    size_t word = 0, function = 0;
+    while (word < sizeof(words) / sizeof(*words) && !strcasestr(name, words[word]))
+        word++;
+    while (function < FUNCTION_COUNT && strcmp(functions[function].name, name) != 0)
+        function++;
+    return word < sizeof(words) / sizeof(*words) && !strstr(name, "_local") &&
+           (profiling || function == FUNCTION_COUNT);
 }
 
 static void add_name(struct search *search, const char *name)
 {
     size_t length = strlen(name), separator = search->length > 0 ? 2 : 0;
-    if (search->length + separator + length >= sizeof(search->text) || is_listed(search, name, length))
+    const char *listed = strstr(search->text, name); /* several libraries import the same */
+    while (listed && listed[length] != ',' && listed[length] != '\0')
+        listed = strstr(listed + 1, name);
+    if (search->length + separator + length >= sizeof(search->text) ||
+        (listed && (listed == search->text || listed[-1] == ' ')))
         return;
     memcpy(search->text + search->length, ", ", separator);
     memcpy(search->text + search->length + separator, name, length + 1);
@@ -140,47 +128,15 @@ static int scan_object(struct dl_phdr_info *object, size_t size, void *context)
         if (symbols.items[i].st_shndx != SHN_UNDEF || strncmp(name + profiling, "MPI", 3) != 0 ||
             (profiling && !program))
             continue;
-        if (moves_data(name) && (profiling || !is_recorded(name)))
+        if (is_unrecorded(name, profiling))
             add_name(search, name);
     }
     return 0;
 }
 
-/* Once, when MPI has begun and the program is loaded. */
-static void note_unrecorded(void)
-{
-    static bool noted;
-    struct search search = {.length = 0};
-    if (__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED))
-        return;
-    dl_iterate_phdr(scan_object, &search);
-    if (search.length > 0)
-        range_unrecorded(search.text);
-}
-
 /* --- before and after a call --- */
 
-static void *find_real(enum function function, enum language language, const void *caller)
-{
-    void **place = &functions[function].real[language], *real = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (real)
-        return real;
-    real = mpi_find(functions[function].symbols[language], caller);
-    __atomic_store_n(place, real, __ATOMIC_RELEASE);
-    return real;
-}
-
-/* Two threads may register it at once, which is harmless. */
-static const void *name_of(enum function function)
-{
-    const void *text = __atomic_load_n(&functions[function].text, __ATOMIC_ACQUIRE);
-    if (!text) {
-        text = range_text(functions[function].name);
-        __atomic_store_n(&functions[function].text, text, __ATOMIC_RELEASE);
-    }
-    return text;
-}
-
+/* Whether MPI may be asked before the call. */
 static bool may_ask(enum function function)
 {
     return function != FUNCTION_Init && function != FUNCTION_Init_thread && function != FUNCTION_Session_init;
@@ -190,7 +146,11 @@ static bool may_ask(enum function function)
 static void *begin(struct call *call, enum function function, enum language language, const long *arguments,
                    const void *caller)
 {
-    void *real = find_real(function, language, caller);
+    void **place = &functions[function].real[language], *real = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (!real) {
+        real = mpi_find(functions[function].symbols[language], caller);
+        __atomic_store_n(place, real, __ATOMIC_RELEASE);
+    }
     *call = (struct call){.function = function,
                           .at = &functions[function].at,
                           .language = language,
@@ -206,12 +166,17 @@ static void *begin(struct call *call, enum function function, enum language lang
         call->constants = NULL;
     if (call->constants)
         call_read_facts(call);
+    const void *text = __atomic_load_n(&functions[function].text, __ATOMIC_ACQUIRE);
+    if (!call->at->quiet && !text) { /* two threads may register it at once, which is harmless */
+        text = range_text(functions[function].name);
+        __atomic_store_n(&functions[function].text, text, __ATOMIC_RELEASE);
+    }
     if (!call->at->quiet)
-        range_push(name_of(function), &call->facts);
+        range_push(text, &call->facts);
     if (function == FUNCTION_Finalize)
-        mpi_ends();
+        mpi_set_running(false);
     if (function == FUNCTION_Session_finalize && call->constants)
-        mpi_session_ends(call_handle_at(call, 1, 0, MPI_SESSIONS));
+        mpi_set_session(call_handle_at(call, 1, 0, MPI_SESSIONS), false);
     return real;
 }
 
@@ -222,15 +187,21 @@ static int end(struct call *call, int result)
     if (result == 0 && call->function == FUNCTION_Session_init) {
         call->constants = mpi_constants(call->caller);
         if (call->constants)
-            mpi_session_begun(call_handle_at(call, 3, 0, MPI_SESSIONS));
+            mpi_set_session(call_handle_at(call, 3, 0, MPI_SESSIONS), true);
     } else if (result == 0 && !may_ask(call->function))
-        mpi_begun();
+        mpi_set_running(true);
     else if (result == 0 && call->constants)
         call_keep_made(call);
     if (!call->at->quiet)
         range_pop();
-    if (!may_ask(call->function))
-        note_unrecorded();
+    static bool noted;
+    if (!may_ask(call->function) && !__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED)) {
+        /* Once, when MPI has begun and the program is loaded. */
+        struct search search = {.length = 0};
+        dl_iterate_phdr(scan_object, &search);
+        if (search.length > 0)
+            range_unrecorded(search.text);
+    }
     outermost = 0;
     return result;
 }
@@ -284,22 +255,15 @@ MPI_FUNCTIONS(FUNCTION, FUNCTION, FUNCTION)
 
 /* --- Fortran --- */
 
-/* Returns where a subroutine of COUNT arguments writes the error; NULL: a program of Fortran 2008 left that out. */
-static int *error_of(enum function function, const long *arguments, unsigned count)
+/* A subroutine of COUNT arguments has returned, or there is none (REAL is NULL). Its last argument is where it writes the
+ * error; NULL: a program of Fortran 2008 left that out. */
+static void end_subroutine(struct call *call, unsigned count, const void *real)
 {
-    unsigned fewer = function == FUNCTION_Init || function == FUNCTION_Init_thread ? 2 : 0;
-    return (int *)arguments[count - 1 - fewer]; /* NOLINT: a pointer that the program passed */
-}
-
-static void end_subroutine(struct call *call, const int *error)
-{
-    end(call, error ? *error : 0);
-}
-
-static void set_error(int *error)
-{
-    if (error)
+    unsigned fewer = call->function == FUNCTION_Init || call->function == FUNCTION_Init_thread ? 2 : 0;
+    int *error = (int *)call->arguments[count - 1 - fewer]; /* NOLINT: a pointer that the program passed */
+    if (!real && error)
         *error = ERROR_OTHER;
+    end(call, error ? *error : 0);
 }
 
 #define COUNT_0 1
@@ -332,15 +296,12 @@ static void set_error(int *error)
     void symbol(parameters)                                                                                \
     {                                                                                                      \
         const long arguments[passed] = {values};                                                           \
-        int *error = error_of(FUNCTION_##name, arguments, count);                                          \
         struct call call;                                                                                  \
         void (*real)(parameters);                                                                          \
         *(void **)&real = begin(&call, FUNCTION_##name, language, arguments, __builtin_return_address(0)); \
         if (real)                                                                                          \
             real(values);                                                                                  \
-        else                                                                                               \
-            set_error(error);                                                                              \
-        end_subroutine(&call, error);                                                                      \
+        end_subroutine(&call, count, *(void **)&real);                                                     \
     }
 #define FUNCTION(count, name, fortran, ...)                                            \
     SUBROUTINE(mpi_##fortran##_, COUNT_##count, COUNT_##count, name, LANGUAGE_FORTRAN) \

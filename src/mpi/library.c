@@ -1,14 +1,20 @@
 /*
  * Looks up MPI's functions in the program, recognises Open MPI or MPICH's ABI by what they export, and asks MPI for
- * ranks, groups, sizes and statuses.
+ * ranks, groups, sizes and statuses. Pushes and pops the ranges through NVTX; a payload's schema is registered once for
+ * each set of facts that a call has.
  */
 #include "mpi/library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* nvToolsExtPayload.h of CUDA 13.0 lacks a bracket in this macro. */
+#define NVTX_POINTER_AS_PAYLOAD_ULLVALUE(p) ((uint64_t)(uintptr_t)(p))
+#include <nvtx3/nvToolsExtPayload.h>
 
 /* --- finding --- */
 
@@ -141,24 +147,17 @@ static void find_all(void)
     find_fortran();
 }
 
-void mpi_begun(void)
+void mpi_set_running(bool is_running)
 {
-    __atomic_store_n(&running, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&running, is_running, __ATOMIC_RELEASE);
 }
 
-void mpi_ends(void)
+void mpi_set_session(uint64_t changed, bool begun)
 {
-    __atomic_store_n(&running, false, __ATOMIC_RELEASE);
-}
-
-void mpi_session_begun(uint64_t begun)
-{
-    __atomic_store_n(&session, begun, __ATOMIC_RELEASE);
-}
-
-void mpi_session_ends(uint64_t ended)
-{
-    __atomic_compare_exchange_n(&session, &ended, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (begun)
+        __atomic_store_n(&session, changed, __ATOMIC_RELEASE);
+    else
+        __atomic_compare_exchange_n(&session, &changed, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* MPI_Init may have been called in a way that is not wrapped, as by PMPI_Init. */
@@ -169,7 +168,7 @@ static bool has_world(void)
         return true;
     if (mpi.Initialized(&begun) != 0 || mpi.Finalized(&ended) != 0 || !begun || ended)
         return false;
-    mpi_begun();
+    mpi_set_running(true);
     return true;
 }
 
@@ -246,21 +245,6 @@ int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type)
     return mpi.Type_size((long)type, &bytes) == 0 && bytes >= 0 ? bytes : -1;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-/* Writes the group of all processes that started together. A program with sessions alone may not ask its world. */
-static int find_world(const struct mpi_constants *constants, uint64_t *group)
-{
-    uint64_t asked = __atomic_load_n(&session, __ATOMIC_ACQUIRE);
-    if (has_world())
-        return mpi.Comm_group((long)constants->world, group);
-    return asked && mpi.Group_from_session_pset ? mpi.Group_from_session_pset((long)asked, "mpi://WORLD", group) : -1;
-}
-
 /* Adds the members of GROUP (COUNT of them) to MEMBERS; the hash of two sides does not depend on their order. */
 static void add_group(const struct mpi_constants *constants, struct mpi_members *members, long group, int count)
 {
@@ -268,14 +252,21 @@ static void add_group(const struct mpi_constants *constants, struct mpi_members 
     int *ranks = calloc((size_t)count * 2, sizeof(*ranks)), *in_world = ranks ? ranks + count : NULL;
     for (int i = 0; ranks && i < count; i++)
         ranks[i] = i;
-    bool found = ranks && find_world(constants, &world_group) == 0;
+    /* The group of all processes that started together. A program with sessions alone may not ask its world. */
+    uint64_t asked = __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+    bool found = false;
+    if (ranks && has_world())
+        found = mpi.Comm_group((long)constants->world, &world_group) == 0;
+    else if (ranks && asked && mpi.Group_from_session_pset)
+        found = mpi.Group_from_session_pset((long)asked, "mpi://WORLD", &world_group) == 0;
     long world = found ? (long)mpi_handle_at(constants, MPI_COMMUNICATORS, &world_group, 0) : 0;
     if (found)
         mpi.Group_rank(world, &members->world_rank);
     members->known = members->known && found && mpi.Group_translate_ranks(group, count, ranks, world, in_world) == 0;
     for (int i = 0; members->known && i < count; i++) {
         members->known = in_world[i] != constants->undefined;
-        hash = mix(hash, (uint64_t)in_world[i]);
+        hash = (hash ^ (uint64_t)in_world[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
     }
     if (members->known && (members->first < 0 || in_world[0] < members->first))
         members->first = in_world[0];
@@ -312,4 +303,124 @@ int mpi_members(const struct mpi_constants *constants, uint64_t communicator, st
     if (add_side(constants, members, communicator, false) != 0)
         return -1;
     return inter ? add_side(constants, members, communicator, true) : 0;
+}
+
+/* --- ranges --- */
+
+static nvtxDomainHandle_t domain;
+static pthread_once_t domain_once = PTHREAD_ONCE_INIT;
+
+static void make_domain(void)
+{
+    domain = nvtxDomainCreateA("MPI");
+}
+
+bool ranges_wanted(void)
+{
+    pthread_once(&domain_once, make_domain);
+    return domain != NULL;
+}
+
+#define ENTRY(known, word, nvtx_type, field)                                                                         \
+    {                                                                                                                \
+        known,                                                                                                       \
+        {                                                                                                            \
+            .type = NVTX_PAYLOAD_ENTRY_TYPE_##nvtx_type, .name = word, .offset = offsetof(struct range_facts, field) \
+        }                                                                                                            \
+    }
+
+/* The names are those that the tool reads (trace/meaning). */
+static const struct {
+    unsigned known;
+    nvtxPayloadSchemaEntry_t entry;
+} entries[] = {
+    ENTRY(RANGE_COMMUNICATOR, "communicator", UINT64, communicator),
+    ENTRY(RANGE_COMMUNICATOR, "name", NVTX_REGISTERED_STRING_HANDLE, name),
+    ENTRY(RANGE_COMMUNICATOR, "ranks", INT32, ranks),
+    ENTRY(RANGE_COMMUNICATOR, "rank", INT32, rank),
+    ENTRY(RANGE_SEQUENCE, "sequence", UINT64, sequence),
+    ENTRY(RANGE_BYTES, "bytes", UINT64, bytes),
+    ENTRY(RANGE_SENT, "bytes sent", UINT64, sent),
+    ENTRY(RANGE_RECEIVED, "bytes received", UINT64, received),
+    ENTRY(RANGE_PEER, "peer", INT32, peer),
+    ENTRY(RANGE_TAG, "tag", INT32, tag),
+    ENTRY(RANGE_SOURCE, "source", INT32, source),
+    ENTRY(RANGE_ROOT, "root", INT32, root),
+    ENTRY(RANGE_REQUESTS, "requests", UINT32, requests),
+    ENTRY(RANGE_CODE, "code", INT32, code),
+};
+#define ENTRIES (sizeof(entries) / sizeof(*entries))
+
+static uint64_t schema_make(unsigned known)
+{
+    nvtxPayloadSchemaEntry_t chosen[ENTRIES];
+    size_t count = 0;
+    for (size_t i = 0; i < ENTRIES; i++)
+        if (entries[i].known & known)
+            chosen[count++] = entries[i].entry;
+    const nvtxPayloadSchemaAttr_t attributes = {
+        .fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
+        .name = "MPI call",
+        .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+        .entries = chosen,
+        .numEntries = count,
+        .payloadStaticSize = sizeof(struct range_facts),
+    };
+    return nvtxPayloadSchemaRegister(domain, &attributes);
+}
+
+/* The schema with these members, one for each set of them. 0: there is none. */
+static uint64_t schema_of(unsigned known)
+{
+    static uint64_t schemas[RANGE_MEMBERS];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t schema = __atomic_load_n(&schemas[known], __ATOMIC_ACQUIRE);
+    if (schema || known == 0)
+        return schema;
+    pthread_mutex_lock(&lock);
+    schema = schemas[known];
+    if (!schema) {
+        schema = schema_make(known);
+        __atomic_store_n(&schemas[known], schema, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return schema;
+}
+
+const void *range_text(const char *text)
+{
+    return nvtxDomainRegisterStringA(domain, text);
+}
+
+void range_push(const void *function, const struct range_facts *facts)
+{
+    const nvtxPayloadData_t payload = {schema_of(facts->known), sizeof(*facts), facts};
+    nvtxEventAttributes_t event = {.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+                                   .message.registered = (nvtxStringHandle_t)(uintptr_t)function};
+    if (payload.schemaId) {
+        event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+        event.reserved0 = 1; /* payloads */
+        event.payload.ullValue = NVTX_POINTER_AS_PAYLOAD_ULLVALUE(&payload);
+    }
+    nvtxDomainRangePushEx(domain, &event);
+}
+
+void range_pop(void)
+{
+    nvtxDomainRangePop(domain);
+}
+
+void range_unrecorded(const char *names)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "not recorded: %s", names);
+    const nvtxEventAttributes_t event = {.version = NVTX_VERSION,
+                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                         .message.ascii = text};
+    nvtxDomainMarkEx(domain, &event);
 }

@@ -1,8 +1,8 @@
 /*
- * What the arguments of a call say, by the row of the function in functions.h: communicator, peers, bytes. What a call
- * makes is kept for those that use it.
+ * What the arguments of a call say, by the row of its function: communicator, peers, bytes. What a call makes is kept for
+ * those that use it.
  */
-#include "mpi/facts.h"
+#include "mpi/functions.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -96,13 +96,14 @@ static const char *world_suffix(uint64_t parent)
     return suffix;
 }
 
-/* With the lock: one of which it was not seen how it was made. */
-static struct communicator *put_unseen(const struct mpi_constants *constants, uint64_t handle)
+/* With the lock. If it was not seen how the communicator was made, it gets its name here. */
+static struct communicator *find_or_put(const struct mpi_constants *constants, uint64_t handle)
 {
+    struct communicator *known = get(handle);
     struct mpi_members members;
     char name[COMMUNICATOR_NAME_BYTES];
-    if (mpi_members(constants, handle, &members) != 0)
-        return NULL;
+    if (known || mpi_members(constants, handle, &members) != 0)
+        return known;
     uint64_t parent = mpi_parent(constants);
     const char *suffix = world_suffix(parent);
     if (handle == constants->world)
@@ -116,19 +117,13 @@ static struct communicator *put_unseen(const struct mpi_constants *constants, ui
     return put(handle, &members, name);
 }
 
-static struct communicator *get_or_put(const struct mpi_constants *constants, uint64_t handle)
-{
-    struct communicator *communicator = get(handle);
-    return communicator ? communicator : put_unseen(constants, handle);
-}
-
 /* Writes what is known of the communicator HANDLE. COLLECTIVE: another such operation is counted; `operations` is its
  * number, from 0. False: nothing is known. */
 static bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
                               struct communicator *found)
 {
     pthread_mutex_lock(&communicators.lock);
-    struct communicator *communicator = get_or_put(constants, handle);
+    struct communicator *communicator = find_or_put(constants, handle);
     if (communicator) {
         *found = *communicator;
         communicator->operations += collective;
@@ -142,7 +137,7 @@ static bool communicator_find(const struct mpi_constants *constants, uint64_t ha
 static uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent)
 {
     pthread_mutex_lock(&communicators.lock);
-    struct communicator *communicator = get_or_put(constants, parent);
+    struct communicator *communicator = find_or_put(constants, parent);
     uint64_t number = communicator ? ++communicator->made : 0;
     pthread_mutex_unlock(&communicators.lock);
     return number;
@@ -186,23 +181,18 @@ static void communicator_made(const struct mpi_constants *constants, uint64_t pa
     if (mpi_members(constants, made, &members) != 0)
         return; /* this rank is not in it */
     pthread_mutex_lock(&communicators.lock);
-    const struct communicator *from = get_or_put(constants, parent);
+    const struct communicator *from = find_or_put(constants, parent);
     if (group_alone && members.known) {
         uint64_t *times = map_put(&communicators.groups, members.hash, NULL);
         snprintf(name, sizeof(name), "group %" PRIx64 ".%" PRIu64 "%s", members.hash, times ? ++*times : 0,
                  world_suffix(mpi_parent(constants)));
     } else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
         name_child(name, from, number, &members);
-    if (!*name || !put(made, &members, name))
-        put_unseen(constants, made);
-    pthread_mutex_unlock(&communicators.lock);
-}
-
-static void communicator_freed(uint64_t handle)
-{
-    pthread_mutex_lock(&communicators.lock);
-    free(get(handle));
-    map_remove(&communicators.by_handle, handle);
+    if (!*name || !put(made, &members, name)) {
+        free(get(made)); /* of an older communicator with this handle */
+        map_remove(&communicators.by_handle, made);
+        find_or_put(constants, made);
+    }
     pthread_mutex_unlock(&communicators.lock);
 }
 
@@ -228,15 +218,6 @@ static void object_keep(uint64_t handle, const struct range_facts *facts)
     pthread_mutex_unlock(&lock);
 }
 
-/* Writes what was kept. Writes nothing known if nothing was. */
-static void object_find(uint64_t handle, struct range_facts *facts)
-{
-    pthread_mutex_lock(&lock);
-    const uint64_t *place = map_get(&by_handle, handle);
-    *facts = place && *place ? *(const struct range_facts *)(uintptr_t)*place : (struct range_facts){0}; /* NOLINT */
-    pthread_mutex_unlock(&lock);
-}
-
 /* 0 for position 0. */
 static long argument(const struct call *call, unsigned position)
 {
@@ -256,14 +237,6 @@ static int number(const struct call *call, unsigned position)
     return *(const int *)pointer(call, position);
 }
 
-/* 0 for position 0. */
-static int64_t count_of(const struct call *call, unsigned position)
-{
-    if (!call->at->large)
-        return number(call, position);
-    return call->language == LANGUAGE_C ? argument(call, position) : *(const int64_t *)pointer(call, position);
-}
-
 /* The handle that the argument is. */
 static uint64_t handle(const struct call *call, unsigned position, enum mpi_handles handles)
 {
@@ -277,20 +250,6 @@ uint64_t call_handle_at(const struct call *call, unsigned position, int index, e
     if (call->language != LANGUAGE_C)
         return mpi_handle_of_fortran(call->constants, handles, ((const int *)place)[index]);
     return mpi_handle_at(call->constants, handles, place, index);
-}
-
-/* MPI_IN_PLACE: 1 in Open MPI, -1 in MPICH, a variable in Fortran. */
-static bool is_in_place(const struct call *call, unsigned position)
-{
-    long place = argument(call, position);
-    if (call->language != LANGUAGE_C)
-        return position && mpi_is_fortrans_place(pointer(call, position));
-    return position && (place == 1 || place == -1);
-}
-
-static int64_t type_bytes(const struct call *call, unsigned position)
-{
-    return mpi_type_bytes(call->constants, handle(call, position, MPI_TYPES));
 }
 
 /* -1: not known. */
@@ -315,9 +274,9 @@ static int64_t array_bytes(const struct call *call, const struct amount *amount,
         if (count == 0)
             continue;
         if (each == 0 || amount->counting == COUNT_TYPES)
-            each = amount->counting == COUNT_TYPES
-                       ? mpi_type_bytes(call->constants, call_handle_at(call, amount->type, i, MPI_TYPES))
-                       : type_bytes(call, amount->type);
+            each = mpi_type_bytes(call->constants, amount->counting == COUNT_TYPES
+                                                       ? call_handle_at(call, amount->type, i, MPI_TYPES)
+                                                       : handle(call, amount->type, MPI_TYPES));
         int64_t bytes = product(count, each);
         if (bytes < 0 || __builtin_add_overflow(sum, bytes, &sum))
             sum = -1;
@@ -333,10 +292,15 @@ static int64_t amount_bytes(const struct call *call, const struct amount *amount
     if (amount->counting > COUNT_SINGLE)
         return array_bytes(call, amount, facts);
     unsigned partitions = call->at->partitions;
-    int64_t elements = amount->counting == COUNT_SINGLE ? 1 : count_of(call, amount->count);
+    int64_t elements = !call->at->large               ? number(call, amount->count)
+                       : call->language == LANGUAGE_C ? argument(call, amount->count)
+                                                      : *(const int64_t *)pointer(call, amount->count);
+    if (amount->counting == COUNT_SINGLE)
+        elements = 1;
     if (partitions)
         elements = product(number(call, partitions), elements);
-    return product(elements, elements > 0 ? type_bytes(call, amount->type) : 0);
+    uint64_t type = elements > 0 ? handle(call, amount->type, MPI_TYPES) : 0;
+    return product(elements, elements > 0 ? mpi_type_bytes(call->constants, type) : 0);
 }
 
 static void add_bytes(struct range_facts *facts, uint64_t *member, unsigned bit, int64_t bytes)
@@ -357,7 +321,11 @@ static int64_t moved(int64_t bytes, bool known, int32_t rank)
 static void find_bytes(const struct call *call, struct range_facts *facts)
 {
     const struct arguments *at = call->at;
-    const struct amount *share = is_in_place(call, at->place) ? &at->other : &at->share;
+    long place = argument(call, at->place);
+    /* MPI_IN_PLACE: 1 in Open MPI, -1 in MPICH, a variable in Fortran. */
+    bool in_place = at->place && (call->language == LANGUAGE_C ? place == 1 || place == -1
+                                                               : mpi_is_fortrans_place(pointer(call, at->place)));
+    const struct amount *share = in_place ? &at->other : &at->share;
     int32_t source = at->source ? facts->source : facts->peer;
     bool peer = facts->known & RANGE_PEER;
     add_bytes(facts, &facts->bytes, RANGE_BYTES, moved(amount_bytes(call, share, facts), peer, facts->peer));
@@ -408,9 +376,15 @@ static void find_facts(struct call *call, struct range_facts *facts)
 {
     const struct arguments *at = call->at;
     struct communicator space;
-    if (at->object)
-        object_find(at->by_address ? call_handle_at(call, at->object, 0, at->kind) : handle(call, at->object, at->kind),
-                    facts);
+    if (at->object) {
+        uint64_t object =
+            at->by_address ? call_handle_at(call, at->object, 0, at->kind) : handle(call, at->object, at->kind);
+        pthread_mutex_lock(&lock);
+        const uint64_t *place = map_get(&by_handle, object);
+        if (place && *place)
+            *facts = *(const struct range_facts *)(uintptr_t)*place; /* NOLINT: object_keep() put it there */
+        pthread_mutex_unlock(&lock);
+    }
     facts->known &=
         ~(unsigned)(at->starts ? RANGE_SEQUENCE : RANGE_SEQUENCE | RANGE_BYTES | RANGE_SENT | RANGE_RECEIVED);
     bool certain = find_communicator(call, facts, &space);
@@ -446,8 +420,12 @@ void call_keep_made(struct call *call)
         communicator_duplicated(call->handle, call->made, made);
     else if (at->creates)
         communicator_made(call->constants, call->handle, call->made, at->group_alone, made);
-    if (at->frees)
-        communicator_freed(call->freed);
+    if (at->frees) {
+        pthread_mutex_lock(&communicators.lock);
+        free(get(call->freed));
+        map_remove(&communicators.by_handle, call->freed);
+        pthread_mutex_unlock(&communicators.lock);
+    }
     if (!at->keeps || (at->flag && !*(const int *)pointer(call, at->flag)))
         return;
     if (at->status && call->language == LANGUAGE_C && call->facts.peer != RANGE_NO_PEER &&
