@@ -1,6 +1,7 @@
 /*
- * Keeps what NVTX's extensions define once and refer to later, so that a forked child can write it to its own spool;
- * and the clocks that the program times its events by: their functions, points at which two clocks agree, and factors.
+ * Keeps what NVTX's extensions define once and refer to later, so that a forked child can write it to its own spool:
+ * schemas of payloads, which are checked and measured once, and enumerations, with the semantics of their entries; and
+ * the clocks that the program times its events by: their functions, points at which two clocks agree, and factors.
  */
 #include "agent/nvtx/definitions.h"
 
@@ -39,9 +40,13 @@ static char *copy(char *at, const void *from, size_t size)
     return at + size;
 }
 
-static void keep(const struct gputrace_nvtx_extension *what)
+void nvtx_define(struct gputrace_nvtx_extension *what)
 {
-    struct definition *kept = malloc(sizeof(*kept) + what->bytes + what->text.length + what->more.length);
+    what->always = true;
+    nvtx_publish(what);
+    struct definition *kept = NULL;
+    if (!fork_unannounced())
+        kept = malloc(sizeof(*kept) + what->bytes + what->text.length + what->more.length);
     if (!kept)
         return; /* a forked child will lack it; this process does not */
     kept->definition = *what;
@@ -52,14 +57,6 @@ static void keep(const struct gputrace_nvtx_extension *what)
     kept->definition.text.bytes = text;
     kept->definition.more.bytes = more;
     NVTX_LIST_PUSH(&definitions, kept);
-}
-
-void nvtx_define(struct gputrace_nvtx_extension *what)
-{
-    what->always = true;
-    nvtx_publish(what);
-    if (!fork_unannounced())
-        keep(what);
 }
 
 void nvtx_definitions_republish(void)
@@ -80,22 +77,201 @@ uint64_t nvtx_definition_id(uint64_t chosen)
     return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 }
 
-static struct nvtx_known **bucket_of(struct nvtx_known_table *table, uint32_t domain, uint64_t id)
-{
-    return &table->buckets[(id ^ id >> 24 ^ domain * 31u) % (sizeof(table->buckets) / sizeof(*table->buckets))];
-}
+#define BUCKET(table, domain, id) (&(table)->buckets[((id) ^ (id) >> 24 ^ (domain) * 31u) % NVTX_KNOWN_BUCKETS])
 
 void nvtx_known_add(struct nvtx_known_table *table, struct nvtx_known *known)
 {
-    NVTX_LIST_PUSH(bucket_of(table, known->domain, known->id), known);
+    NVTX_LIST_PUSH(BUCKET(table, known->domain, known->id), known);
 }
 
 struct nvtx_known *nvtx_known_find(struct nvtx_known_table *table, uint32_t domain, uint64_t id)
 {
-    struct nvtx_known *known = __atomic_load_n(bucket_of(table, domain, id), __ATOMIC_ACQUIRE);
+    struct nvtx_known *known = __atomic_load_n(BUCKET(table, domain, id), __ATOMIC_ACQUIRE);
     while (known && (known->id != id || known->domain != domain))
         known = known->next;
     return known;
+}
+
+/* --- schemas --- */
+
+struct known_schema {
+    struct nvtx_known known;
+    struct payload_schema schema;
+    uint32_t number;
+    struct payload_entry entries[];
+};
+static struct nvtx_known_table schemas;
+
+const struct payload_schema *nvtx_schema_find(uint32_t domain, uint64_t id)
+{
+    const struct known_schema *known = (const struct known_schema *)nvtx_known_find(&schemas, domain, id);
+    return known ? &known->schema : NULL;
+}
+
+static const struct payload_schema *find_in_domain(const void *domain, uint64_t id)
+{
+    return nvtx_schema_find(*(const uint32_t *)domain, id);
+}
+
+static uint64_t add_schema(struct known_schema *known)
+{
+    struct payload_reader reader = {.find = find_in_domain, .context = &known->known.domain, .budget = PAYLOAD_BUDGET};
+    payload_measure(&known->schema, &reader);
+    known->known.id = known->schema.id;
+    nvtx_known_add(&schemas, &known->known);
+    return known->schema.id;
+}
+
+/* A schema of COUNT entries, of which those that can be read are kept; NULL: there is nothing to keep. */
+static struct known_schema *make_schema(const struct nvtx_domain *domain, const void *entries, size_t *count,
+                                        size_t bytes_of_one)
+{
+    size_t wanted = *count < PAYLOAD_ENTRIES_MAX ? *count : PAYLOAD_ENTRIES_MAX;
+    *count = entries ? program_readable((uintptr_t)entries, wanted * bytes_of_one) / bytes_of_one : 0;
+    bool left_out = domain->off || *count == 0 || fork_turned_away();
+    struct known_schema *known = left_out ? NULL : calloc(1, sizeof(*known) + *count * sizeof(struct payload_entry));
+    if (!known)
+        return NULL;
+    known->known.domain = domain->number;
+    known->number = nvtx_definition_number();
+    known->schema.count = (uint32_t)*count;
+    known->schema.entries = known->entries;
+    return known;
+}
+
+static void define_schema(const struct known_schema *known, const char *name, size_t entries)
+{
+    struct spool_nvtx_schema record = {
+        .id = known->schema.id,
+        .flags = known->schema.flags,
+        .size = known->schema.size,
+        .pack = known->schema.pack,
+        .number = known->number,
+        .domain = known->known.domain,
+        .kind = known->schema.kind,
+        .entries = entries < UINT32_MAX ? (uint32_t)entries : UINT32_MAX,
+    };
+    nvtx_define(NVTX_RECORD(SCHEMA, &record, .text = text_of(name)));
+}
+
+static void define_entry(const struct known_schema *known, uint32_t index, const char *name, const char *description)
+{
+    const struct payload_entry *entry = &known->entries[index];
+    struct gputrace_text text = text_of(name);
+    struct spool_nvtx_entry record = {
+        .flags = entry->flags,
+        .type = entry->type,
+        .detail = entry->detail,
+        .offset = entry->offset,
+        .schema = known->number,
+        .index = index,
+        .name_length = text.length < SPOOL_NVTX_TEXT_MAX ? text.length : SPOOL_NVTX_TEXT_MAX,
+    };
+    nvtx_define(NVTX_RECORD(ENTRY, &record, .text = text, .more = text_of(description)));
+}
+
+#define SCHEMA_HAS(attributes, field) (((attributes)->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_##field) != 0)
+
+static uint64_t NVTX_API schema_register(nvtxDomainHandle_t handle, const nvtxPayloadSchemaAttr_t *attributes)
+{
+    if (!attributes || !SCHEMA_HAS(attributes, TYPE) || !SCHEMA_HAS(attributes, ENTRIES) ||
+        !SCHEMA_HAS(attributes, NUM_ENTRIES) || attributes->type < NVTX_PAYLOAD_SCHEMA_TYPE_STATIC ||
+        attributes->type > NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR)
+        return 0;
+    const nvtxPayloadSchemaEntry_t *entries = attributes->entries;
+    size_t count = attributes->numEntries;
+    struct known_schema *known = make_schema(nvtx_domain_ours(handle), entries, &count, sizeof(*entries));
+    if (!known)
+        return 0;
+    struct payload_schema *schema = &known->schema;
+    schema->kind = (enum payload_schema_kind)attributes->type;
+    schema->flags = SCHEMA_HAS(attributes, FLAGS) ? attributes->flags : 0;
+    if (SCHEMA_HAS(attributes, STATIC_SIZE) && schema->kind != PAYLOAD_DYNAMIC)
+        schema->size = attributes->payloadStaticSize;
+    schema->pack = SCHEMA_HAS(attributes, ALIGNMENT) ? attributes->packAlign : 0;
+    schema->id = nvtx_definition_id(SCHEMA_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
+    define_schema(known, SCHEMA_HAS(attributes, NAME) ? attributes->name : NULL, attributes->numEntries);
+    for (uint32_t i = 0; i < count; i++) {
+        known->entries[i] = (struct payload_entry){.flags = entries[i].flags,
+                                                   .type = entries[i].type,
+                                                   .detail = entries[i].arrayOrUnionDetail,
+                                                   .offset = entries[i].offset};
+        define_entry(known, i, entries[i].name, entries[i].description);
+        nvtx_semantics_define(entries[i].semantics, NVTX_SEMANTICS_OF_ENTRY, known->number, i);
+    }
+    return add_schema(known);
+}
+
+#define ENUM_HAS(attributes, field) (((attributes)->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_##field) != 0)
+
+static uint64_t NVTX_API enum_register(nvtxDomainHandle_t handle, const nvtxPayloadEnumAttr_t *attributes)
+{
+    if (!attributes || !ENUM_HAS(attributes, ENTRIES) || !ENUM_HAS(attributes, NUM_ENTRIES))
+        return 0;
+    const nvtxPayloadEnum_t *entries = attributes->entries;
+    size_t count = attributes->numEntries;
+    struct known_schema *known = make_schema(nvtx_domain_ours(handle), entries, &count, sizeof(*entries));
+    if (!known)
+        return 0;
+    known->schema.kind = PAYLOAD_ENUM;
+    known->schema.size = ENUM_HAS(attributes, SIZE) ? attributes->sizeOfEnum : sizeof(int);
+    known->schema.id = nvtx_definition_id(ENUM_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
+    define_schema(known, ENUM_HAS(attributes, NAME) ? attributes->name : NULL, attributes->numEntries);
+    for (uint32_t i = 0; i < count; i++) {
+        known->entries[i] = (struct payload_entry){.flags = entries[i].isFlag != 0, .detail = entries[i].value};
+        define_entry(known, i, entries[i].name, NULL);
+    }
+    return add_schema(known);
+}
+
+const struct nvtx_function nvtx_schema_functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxPayloadSchemaRegister, schema_register),
+    NVTX_EXTENSION_FUNCTION(nvtxPayloadEnumRegister, enum_register),
+    {0},
+};
+
+/* --- semantics --- */
+
+#define LIST_MAX 16 /* a list that does not end is left */
+
+/* Semantics that are not known, or too short for what they say they are, are passed over. */
+static void read_one(const nvtxSemanticsHeader_t *header, struct spool_nvtx_semantics *record,
+                     struct gputrace_text *unit)
+{
+    if (header->semanticId == NVTX_SEMANTIC_ID_SCOPE_V1 && header->structSize >= sizeof(nvtxSemanticsScope_t)) {
+        record->scope = ((const nvtxSemanticsScope_t *)(const void *)header)->scopeId;
+        record->meanings |= SPOOL_NVTX_SCOPE_MEANT;
+    } else if (header->semanticId == NVTX_SEMANTIC_ID_TIME_V1 && header->structSize >= sizeof(nvtxSemanticsTime_t)) {
+        record->time_domain = ((const nvtxSemanticsTime_t *)(const void *)header)->timeDomainId;
+        record->meanings |= SPOOL_NVTX_TIME_MEANT;
+        nvtx_clock_used(record->time_domain);
+    } else if (header->semanticId == NVTX_SEMANTIC_ID_COUNTERS_V1 &&
+               header->structSize >= sizeof(nvtxSemanticsCounter_t)) {
+        const nvtxSemanticsCounter_t *counter = (const void *)header;
+        record->flags = counter->flags;
+        record->numerator = counter->unitScaleNumerator;
+        record->denominator = counter->unitScaleDenominator;
+        record->limit_type = (uint32_t)counter->limitType;
+        record->least = counter->min.u64;
+        record->most = counter->max.u64;
+        record->meanings |= SPOOL_NVTX_COUNTER_MEANT;
+        *unit = text_of(counter->unit);
+    }
+}
+
+void nvtx_semantics_define(const nvtxSemanticsHeader_t *first, uint16_t what, uint32_t of, uint32_t index)
+{
+    struct spool_nvtx_semantics record = {.of = of, .index = index};
+    struct gputrace_text unit = {0};
+    const nvtxSemanticsHeader_t *header = first;
+    for (unsigned i = 0; header && i < LIST_MAX; i++, header = header->next) {
+        if (program_readable((uintptr_t)header, sizeof(*header)) < sizeof(*header) ||
+            program_readable((uintptr_t)header, header->structSize) < header->structSize)
+            break;
+        read_one(header, &record, &unit);
+    }
+    if (record.meanings != 0)
+        nvtx_define(NVTX_RECORD(SEMANTICS, &record, .flags = what, .text = unit));
 }
 
 /* --- clocks --- */
@@ -107,7 +283,6 @@ struct nvtx_known *nvtx_known_find(struct nvtx_known_table *table, uint32_t doma
 struct clock {
     int64_t (*read)(void *data);
     void *data;
-    int64_t (*plain)(void); /* of nvtxTimerSource, which takes no data */
     uint64_t id;
     uint32_t domain;
     bool until_end; /* it may be read when the process ends */
@@ -126,7 +301,7 @@ static void read_clock(const struct clock *clock)
     reading = true;
     for (unsigned i = 0; i < READ_TRIES; i++) {
         uint64_t before = clock_now();
-        int64_t value = clock->plain ? clock->plain() : clock->read(clock->data);
+        int64_t value = clock->read(clock->data);
         uint64_t after = clock_now();
         if (after < before || after - before >= least)
             continue;
@@ -158,7 +333,7 @@ void nvtx_clocks_finish(void)
             read_clock(clock);
 }
 
-static void add(struct clock made)
+static void add_clock(struct clock made)
 {
     struct clock *clock = fork_unannounced() ? NULL : malloc(sizeof(*clock));
     if (!clock)
@@ -213,7 +388,7 @@ void nvtx_clock_used(uint64_t id)
         known = known->next;
     for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
         if (systems[i].id == id && !known)
-            add((struct clock){
+            add_clock((struct clock){
                 .id = id, .read = systems[i].read, .data = (void *)(intptr_t)systems[i].clock, .until_end = true});
 }
 
@@ -243,24 +418,26 @@ static uint64_t NVTX_API time_domain_register(nvtxDomainHandle_t handle, const n
     return record.id;
 }
 
-static void add_source(nvtxDomainHandle_t handle, uint64_t flags, struct clock clock)
+static void NVTX_API timer_source_with_data(nvtxDomainHandle_t handle, uint64_t id, uint64_t flags,
+                                            int64_t (*read)(void *data), void *data)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
-    clock.domain = domain->number;
-    clock.until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN;
-    if ((clock.plain || clock.read) && !domain->off)
-        add(clock);
+    if (read && !domain->off)
+        add_clock((struct clock){.id = id,
+                                 .read = read,
+                                 .data = data,
+                                 .domain = domain->number,
+                                 .until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN});
+}
+
+static int64_t read_plain(void *clock)
+{
+    return ((int64_t (*)(void))clock)();
 }
 
 static void NVTX_API timer_source(nvtxDomainHandle_t domain, uint64_t id, uint64_t flags, int64_t (*plain)(void))
 {
-    add_source(domain, flags, (struct clock){.id = id, .plain = plain});
-}
-
-static void NVTX_API timer_source_with_data(nvtxDomainHandle_t domain, uint64_t id, uint64_t flags,
-                                            int64_t (*read)(void *data), void *data)
-{
-    add_source(domain, flags, (struct clock){.id = id, .read = read, .data = data});
+    timer_source_with_data(domain, id, flags, plain ? read_plain : NULL, (void *)plain);
 }
 
 static void define_sync(nvtxDomainHandle_t handle, struct spool_nvtx_sync sync, uint16_t flags)

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/domains.h"
+#include "common/payload.h"
 
 /* An extension record of a struct at STRUCT_AT; designated initialisers may follow. */
 #define NVTX_RECORD(name, struct_at, ...) \
@@ -45,12 +47,22 @@ struct nvtx_known {
     uint32_t domain;
     struct nvtx_known *next;
 };
+#define NVTX_KNOWN_BUCKETS 4096u /* a program may register one schema after the other */
 struct nvtx_known_table {
-    struct nvtx_known *buckets[4096]; /* a program may register one schema after the other */
+    struct nvtx_known *buckets[NVTX_KNOWN_BUCKETS];
 };
 void nvtx_known_add(struct nvtx_known_table *table, struct nvtx_known *known);
 /* The latest of this id; NULL: there is none. */
 struct nvtx_known *nvtx_known_find(struct nvtx_known_table *table, uint32_t domain, uint64_t id);
+
+/* The schema of this id that was registered last in the domain of this number; NULL: there is none. It is never changed
+ * nor freed. Names and descriptions are published and not kept. */
+const struct payload_schema *nvtx_schema_find(uint32_t domain, uint64_t id);
+
+/* Defines what a list of semantics (unit, limits, scope, clock) says of entry INDEX of the schema with the number OF,
+ * or of the counter with that number. */
+enum { NVTX_SEMANTICS_OF_ENTRY = 0, NVTX_SEMANTICS_OF_COUNTER = 1 };
+void nvtx_semantics_define(const nvtxSemanticsHeader_t *first, uint16_t what, uint32_t of, uint32_t index);
 
 /* Something is timed by this clock: an NVTX_TIMESTAMP_TYPE_… or the id of a time domain. */
 void nvtx_clock_used(uint64_t id);

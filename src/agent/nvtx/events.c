@@ -8,7 +8,6 @@
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/payload_copy.h"
-#include "agent/nvtx/schemas.h"
 #include "common/clock.h"
 
 #define INLINE static inline __attribute__((always_inline))

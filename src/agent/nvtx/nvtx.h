@@ -38,7 +38,6 @@ struct nvtx_function {
 extern const struct nvtx_function nvtx_default_events[];  /* events.c: ranges and marks of the default domain */
 extern const struct nvtx_function nvtx_left_out_events[]; /* … where that is off */
 extern const struct nvtx_function nvtx_domain_events[];   /* … and of any domain */
-extern const struct nvtx_function nvtx_names[]; /* names.c: domains, strings, categories, objects, synchronisation */
 extern const struct nvtx_function nvtx_schema_functions[];
 extern const struct nvtx_function nvtx_payload_functions[]; /* events.c */
 extern const struct nvtx_function nvtx_clock_functions[];

@@ -7,7 +7,6 @@
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/schemas.h"
 #include "common/text.h"
 
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */

@@ -1,12 +1,161 @@
 /*
- * NVTX's memory extension: heaps, regions in them, and permissions, as the program annotates them. What is published is
- * what the program says; nothing is enforced here.
+ * NVTX's functions for counters and memory. A counter is defined once, and its values come one by one or in batches.
+ * Heaps, regions in them, and permissions are published as the program annotates them; nothing is enforced here.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent/dispatch/fork_watch.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/payload_copy.h"
+#include "common/memory.h"
+
+/* --- counters --- */
+
+/* The schema of each counter: all that sampling needs to know of it here. */
+struct known_counter {
+    struct nvtx_known known;
+    uint64_t schema;
+};
+static struct nvtx_known_table counters;
+
+/* Bytes of one sample; 0: they differ, or the counter or its schema is unknown. */
+static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
+{
+    const struct known_counter *known =
+        (const struct known_counter *)nvtx_known_find(&counters, domain->number, counter);
+    return nvtx_payload_stride(domain, known ? known->schema : 0);
+}
+
+/* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
+ * two times is such a pair all the same. */
+#define BEGIN_AND_INTERVAL (UINT64_C(1) << 32)
+#define END_AND_INTERVAL (UINT64_C(2) << 32)
+
+static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxCounterAttr_t *attributes)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!attributes || domain->off || attributes->structSize < sizeof(*attributes))
+        return NVTX_COUNTER_ID_NONE;
+    struct gputrace_text name = text_of(attributes->name);
+    struct spool_nvtx_counter record = {
+        .id = nvtx_definition_id(attributes->counterId),
+        .schema = attributes->schemaId,
+        .scope = attributes->scopeId,
+        .number = nvtx_definition_number(),
+        .domain = domain->number,
+        .name_length = name.length < SPOOL_NVTX_TEXT_MAX ? name.length : SPOOL_NVTX_TEXT_MAX,
+    };
+    nvtx_define(NVTX_RECORD(COUNTER, &record, .text = name, .more = text_of(attributes->description)));
+    nvtx_semantics_define(attributes->semantics, NVTX_SEMANTICS_OF_COUNTER, record.number, 0);
+    struct known_counter *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
+    if (!known)
+        return record.id;
+    *known =
+        (struct known_counter){.known = {.id = record.id, .domain = domain->number}, .schema = attributes->schemaId};
+    nvtx_known_add(&counters, &known->known);
+    return record.id;
+}
+
+static void publish_number(nvtxDomainHandle_t handle, uint64_t counter, enum spool_nvtx_sample_kind kind, uint64_t bits)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct spool_nvtx_sample record = {.counter = counter, .bits = bits, .domain = domain->number};
+    if (!domain->off)
+        nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = (uint16_t)kind));
+}
+
+#define SAMPLE(name, type, kind, bits)                                                          \
+    static void NVTX_API sample_##name(nvtxDomainHandle_t domain, uint64_t counter, type value) \
+    {                                                                                           \
+        publish_number(domain, counter, SPOOL_NVTX_SAMPLE_##kind, bits);                        \
+    }
+SAMPLE(int64, int64_t, INTEGER, (uint64_t)value)
+SAMPLE(float64, double, REAL, LOAD(uint64_t, &value))
+SAMPLE(no_value, uint8_t, NONE, value)
+
+static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const void *values, size_t size)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct spool_nvtx_sample record = {.counter = counter, .domain = domain->number};
+    if (domain->off || !values)
+        return;
+    uint64_t vouched = sample_bytes(domain, counter);
+    size_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
+    kept = kept <= vouched ? kept : program_readable((uintptr_t)values, kept);
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = text_of_bytes(values, kept)));
+}
+
+struct batch {
+    const nvtxCounterBatch_t *given;
+    const char *samples;
+    size_t stride, count; /* of samples that are there */
+    size_t times;         /* that are there; 0: they stand in the samples */
+    bool pair;            /* two times, of which the second is an interval */
+};
+
+static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
+{
+    uint64_t stride = sample_bytes(domain, given->counterId);
+    if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !given->counters)
+        return false;
+    *batch = (struct batch){.given = given, .samples = given->counters, .stride = (size_t)stride};
+    batch->count = program_readable((uintptr_t)given->counters, given->countersSize) / batch->stride;
+    if (given->timestamps)
+        batch->times = program_readable((uintptr_t)given->timestamps, given->timestampsSize) / sizeof(int64_t);
+    bool says_so = (given->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
+    batch->pair = batch->times == 2 && (says_so || batch->count > 2);
+    if (batch->times > 0 && !batch->pair && batch->times < batch->count)
+        batch->count = batch->times;
+    return batch->count > 0;
+}
+
+static void publish_samples(const struct batch *batch, const struct nvtx_domain *domain, size_t from, size_t count)
+{
+    struct spool_nvtx_sample record = {
+        .counter = batch->given->counterId, .stride = batch->stride, .domain = domain->number};
+    struct gputrace_text samples = text_of_bytes(batch->samples + from * batch->stride, count * batch->stride);
+    struct gputrace_text times = {0};
+    uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
+    if (batch->pair) {
+        /* If the batch gives the time of its end, each sample is one interval earlier for each that follows it. Numbers
+         * without a sign wrap whatever the program says. */
+        bool from_end = (batch->given->flags & END_AND_INTERVAL) != 0;
+        uint64_t steps = from_end ? from - (batch->count - 1) : from;
+        record.interval = batch->given->timestamps[1];
+        record.first = (int64_t)((uint64_t)batch->given->timestamps[0] + (uint64_t)record.interval * steps);
+    } else if (batch->times > 0) {
+        record.count = (uint32_t)count;
+        times = text_of_bytes((const char *)(batch->given->timestamps + from), count * sizeof(int64_t));
+    }
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
+}
+
+static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBatch_t *given)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct batch batch;
+    if (!given || domain->off || !read_batch(&batch, domain, given))
+        return;
+    nvtx_clocks_read();
+    size_t most = SPOOL_NVTX_TEXT_MAX / (batch.stride > sizeof(int64_t) ? batch.stride : sizeof(int64_t));
+    for (size_t from = 0; from < batch.count; from += most)
+        publish_samples(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
+}
+
+const struct nvtx_function nvtx_counter_functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxCounterRegister, counter_register),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleInt64, sample_int64),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleFloat64, sample_float64),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSample, sample),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterSampleNoValue, sample_no_value),
+    NVTX_EXTENSION_FUNCTION(nvtxCounterBatchSubmit, batch_submit),
+    {0},
+};
+
+/* --- memory --- */
 
 /* Handles for what has no address of its own lie where no memory can be: code that takes one for a pointer crashes at
  * once. */
@@ -19,8 +168,8 @@ static uint64_t new_handle(void)
     return HANDLES + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-static void publish(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation,
-                    struct spool_nvtx_memory record, struct gputrace_text name)
+static void publish_memory(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation operation,
+                           struct spool_nvtx_memory record, struct gputrace_text name)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     record.domain = domain->number;
@@ -29,10 +178,9 @@ static void publish(nvtxDomainHandle_t handle, enum spool_nvtx_memory_operation 
 }
 
 /* Publishes a record of the fields that follow, which is of no device. */
-#define PUBLISH(domain, operation, ...) \
-    publish((domain), (operation), (struct spool_nvtx_memory){.device = -1, __VA_ARGS__}, (struct gputrace_text){0})
-
-/* --- the program's structs --- */
+#define PUBLISH(domain, operation, ...)                                                          \
+    publish_memory((domain), (operation), (struct spool_nvtx_memory){.device = -1, __VA_ARGS__}, \
+                   (struct gputrace_text){0})
 
 /* Whether a struct of the program is of a version known here, and as long as this one. */
 #define IS_SOUND(desc) \
@@ -65,8 +213,6 @@ static bool read_element(const struct elements *elements, size_t i, void *out, s
     return true;
 }
 
-/* --- heaps --- */
-
 static void read_virtual(struct spool_nvtx_memory *record, const nvtxMemVirtualRangeDesc_t *range)
 {
     record->address = (uintptr_t)range->ptr;
@@ -96,22 +242,21 @@ static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvt
     struct spool_nvtx_memory record = {
         .type = desc->type, .usage = desc->usage, .category = desc->category, .device = -1};
     read_heap(&record, desc);
-    publish(handle, SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
-            nvtx_message((int32_t)desc->messageType, desc->message, &text, NULL));
+    publish_memory(handle, SPOOL_NVTX_MEMORY_HEAP_REGISTER, record,
+                   nvtx_message((int32_t)desc->messageType, desc->message, &text, NULL));
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
-static void NVTX_API heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_HEAP_UNREGISTER, .heap = (uintptr_t)heap);
-}
-
-static void NVTX_API heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_HEAP_RESET, .heap = (uintptr_t)heap);
-}
-
-/* --- regions --- */
+/* A function that publishes one handle, MEMBER. */
+#define PUBLISHER(name, operation, member, type)                                    \
+    static void NVTX_API name(nvtxDomainHandle_t domain, type value)                \
+    {                                                                               \
+        PUBLISH(domain, SPOOL_NVTX_MEMORY_##operation, .member = (uintptr_t)value); \
+    }
+PUBLISHER(heap_unregister, HEAP_UNREGISTER, heap, nvtxMemHeapHandle_t)
+PUBLISHER(heap_reset, HEAP_RESET, heap, nvtxMemHeapHandle_t)
+PUBLISHER(permissions_destroy, PERMISSIONS_DESTROY, permissions, nvtxMemPermissionsHandle_t)
+PUBLISHER(permissions_reset, PERMISSIONS_RESET, permissions, nvtxMemPermissionsHandle_t)
 
 static size_t region_size(uint32_t type)
 {
@@ -160,7 +305,7 @@ static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsR
             record.region = new_handle();
         if (i < writable)
             memcpy(&out[i], &record.region, sizeof(out[i]));
-        publish(handle, SPOOL_NVTX_MEMORY_REGION_REGISTER, record, (struct gputrace_text){0});
+        publish_memory(handle, SPOOL_NVTX_MEMORY_REGION_REGISTER, record, (struct gputrace_text){0});
     }
 }
 
@@ -174,7 +319,7 @@ static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsR
         for (size_t i = 0; i < regions.count; i++) {                                                                  \
             struct spool_nvtx_memory record = read_region((desc)->regionType, &regions, i);                           \
             record.stream = (stream_handle);                                                                          \
-            publish((domain), (operation), record, (struct gputrace_text){0});                                        \
+            publish_memory((domain), (operation), record, (struct gputrace_text){0});                                 \
         }                                                                                                             \
     } while (0)
 
@@ -208,13 +353,11 @@ static void NVTX_API regions_name(nvtxDomainHandle_t domain, nvtxMemRegionsNameB
         return;
     struct elements names = elements_of(desc->regionElements, desc->regionCount, desc->regionElementSize, sizeof(name));
     for (size_t i = 0; read_element(&names, i, &name, sizeof(name)); i++)
-        publish(domain, SPOOL_NVTX_MEMORY_REGION_NAME,
-                (struct spool_nvtx_memory){
-                    .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
-                nvtx_message((int32_t)name.nameType, name.name, &text, NULL));
+        publish_memory(domain, SPOOL_NVTX_MEMORY_REGION_NAME,
+                       (struct spool_nvtx_memory){
+                           .region = (uintptr_t)name.region.pointer, .category = name.category, .device = -1},
+                       nvtx_message((int32_t)name.nameType, name.name, &text, NULL));
 }
-
-/* --- permissions --- */
 
 static void NVTX_API permissions_assign(nvtxDomainHandle_t domain, nvtxMemPermissionsAssignBatch_t const *desc)
 {
@@ -235,16 +378,6 @@ static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
-static void NVTX_API permissions_destroy(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_DESTROY, .permissions = (uintptr_t)permissions);
-}
-
-static void NVTX_API permissions_reset(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_RESET, .permissions = (uintptr_t)permissions);
-}
-
 static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
                                       uint32_t flags)
 {
@@ -262,8 +395,8 @@ static nvtxMemPermissionsHandle_t device_permissions(nvtxDomainHandle_t domain,
                                                      enum spool_nvtx_memory_operation operation, int device)
 {
     uint64_t permissions = DEVICE_HANDLES + (uint64_t)((int64_t)device + 1);
-    publish(domain, operation, (struct spool_nvtx_memory){.permissions = permissions, .device = device},
-            (struct gputrace_text){0});
+    publish_memory(domain, operation, (struct spool_nvtx_memory){.permissions = permissions, .device = device},
+                   (struct gputrace_text){0});
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
@@ -280,9 +413,9 @@ static nvtxMemPermissionsHandle_t NVTX_API cuda_device_permissions(nvtxDomainHan
 static void NVTX_API cuda_set_peer_access(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, int peer,
                                           uint32_t flags)
 {
-    publish(domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
-            (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags},
-            (struct gputrace_text){0});
+    publish_memory(domain, SPOOL_NVTX_MEMORY_PEER_ACCESS,
+                   (struct spool_nvtx_memory){.permissions = (uintptr_t)permissions, .device = peer, .flags = flags},
+                   (struct gputrace_text){0});
 }
 
 const struct nvtx_function nvtx_memory_functions[] = {
