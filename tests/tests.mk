@@ -85,8 +85,8 @@ $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/trac
 	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
 	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
-$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti.c src/common/memory.c \
-    src/common/log.c src/common/text.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c)
+$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti.c src/common/map.c \
+    src/common/memory.c src/common/log.c src/common/text.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -Wl,-z,defs -o $@ $^ -ldl
 

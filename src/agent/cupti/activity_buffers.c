@@ -87,7 +87,7 @@ static void publish_jit(const uint8_t *record, size_t bytes)
 }
 
 /* Reads what must not be lost of a record in a complete buffer, which has BYTES (0: not known). */
-static void look_at(struct spool_header *header, const uint8_t *record, size_t bytes)
+static void read_record(struct spool_header *header, const uint8_t *record, size_t bytes)
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
     if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
@@ -107,19 +107,13 @@ bool activity_walk_complete(const struct cupti *cupti, struct spool_header *head
         const uint8_t *at = (const uint8_t *)record;
         calls_alone &= record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER;
         if (before)
-            look_at(header, before, (size_t)(at - before));
+            read_record(header, before, (size_t)(at - before));
         before = at;
     }
     bool whole = result == CUPTI_ERROR_MAX_LIMIT_REACHED; /* else CUPTI cannot read on: what follows is not known */
     if (before)
-        look_at(header, before, whole ? (size_t)(data + valid - before) : 0);
+        read_record(header, before, whole ? (size_t)(data + valid - before) : 0);
     return calls_alone && whole;
-}
-
-/* CUPTI may be writing this very word: read it once, as one. */
-static uint32_t kind_at(const uint8_t *record)
-{
-    return __atomic_load_n((const uint32_t *)(const void *)record, __ATOMIC_ACQUIRE);
 }
 
 /* The size of the record at AT; 0: there is none, or it is not known. WORD is its kind as CUPTI wrote it. */
@@ -127,7 +121,8 @@ static size_t size_at(const struct spool_header *header, const uint8_t *data, si
 {
     if (at + sizeof(uint64_t) > bytes)
         return 0;
-    *word = kind_at(data + at);
+    /* CUPTI may be writing this very word: it is read once, as one. */
+    *word = __atomic_load_n((const uint32_t *)(const void *)(data + at), __ATOMIC_ACQUIRE);
     uint32_t kind = *word & ~SPOOL_IN_FLIGHT;
     bool known = kind > 0 && kind < SPOOL_CUPTI_KINDS;
     size_t size = known ? __atomic_load_n(&header->record_bytes[kind], __ATOMIC_RELAXED) : 0;
@@ -171,7 +166,7 @@ static struct activity {
     unsigned slots; /* of in_use, that were ever used */
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* CUPTI while it is there: the service thread looks for it before. */
+/* Returns CUPTI; NULL before it was loaded and once it was detached. */
 static const struct cupti *running(void)
 {
     const struct cupti *cupti = __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
@@ -188,7 +183,7 @@ static void note_taken(uint8_t *data, size_t bytes)
         buffer->bytes = bytes;
         buffer->walked = 0;
         buffer->keep = activity.keep;
-        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* looked at without the lock */
+        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* read without the lock */
         if (i >= activity.slots)
             __atomic_store_n(&activity.slots, i + 1, __ATOMIC_RELAXED);
         break;
@@ -279,7 +274,7 @@ void activity_buffers_flush(void)
     count_dropped(NULL, 0); /* without a buffer, none is completed that would report them */
 }
 
-static unsigned gather_all(bool names_alone)
+unsigned activity_buffers_gather(bool names_alone)
 {
     unsigned untimed = 0, slots = __atomic_load_n(&activity.slots, __ATOMIC_RELAXED);
     if (!running())
@@ -297,17 +292,12 @@ static unsigned gather_all(bool names_alone)
     return untimed;
 }
 
-unsigned activity_buffers_gather(void)
-{
-    return gather_all(false);
-}
-
 bool activity_buffers_gather_names(void)
 {
     const struct epoch_reader *reader = epoch_reader();
     if (!reader || reader->in_client)
         return false;
-    gather_all(true);
+    activity_buffers_gather(true);
     return true;
 }
 

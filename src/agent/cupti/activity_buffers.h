@@ -15,10 +15,10 @@ struct cupti;
 struct spool_header;
 
 /* Asks CUPTI for the size of every kind's records, before it gets a buffer. It answers without a GPU (tried with 11.8,
- * 12.4 and 13.0). Sizes without an answer are those of the table, or learnt from complete buffers. */
+ * 12.4 and 13.0). Sizes without an answer are those of the table, or found in complete buffers. */
 void activity_walk_init(struct spool_header *header, const struct cupti *cupti);
 
-/* Walks a complete buffer with CUPTI's own iterator; learns sizes, publishes names not seen before and what was
+/* Walks a complete buffer with CUPTI's own iterator; notes sizes, publishes names not seen before and what was
  * compiled just in time. Returns whether it holds API calls alone. */
 bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
 
@@ -35,8 +35,6 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
  * while it is in use. Records of just-in-time compilation are published when their buffer is complete. activity_kinds.h
  * decides which kinds CUPTI records.
  */
-
-struct cupti;
 
 /* Where buffers come from and go to: the recorder's chunks (library.c). */
 struct activity_store {
@@ -56,11 +54,12 @@ void activity_buffers_keep(bool keep);
 /* Collects times that the GPU has delivered; hands complete buffers over. Never from a CUPTI callback. */
 void activity_buffers_flush(void);
 
-/* Reads names out of the buffers in use. Returns how many of their GPU records have no times yet. */
-unsigned activity_buffers_gather(void);
+/* Reads names out of the buffers in use; NAMES_ALONE: out of new records. Returns how many GPU records of those that were
+ * read have no times yet. */
+unsigned activity_buffers_gather(bool names_alone);
 
-/* Reads names only, and looks only at new records. From any thread, also within a CUPTI callback. Within a callback of
- * a client, where nothing can be published, it does nothing and returns false. */
+/* Reads names out of new records. From any thread, also within a CUPTI callback. Within a callback of a client, where
+ * nothing can be published, it does nothing and returns false. */
 bool activity_buffers_gather_names(void);
 
 /* Code is about to be unloaded, and the names of its kernels with it. As above. */

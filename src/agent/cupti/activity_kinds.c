@@ -138,7 +138,7 @@ static bool is_runtimes_own(CUpti_CallbackId cbid)
     return false;
 }
 
-/* What launches kernels. The callbacks of the driver's come and go while the program runs (callback_switches.h). */
+/* What launches kernels. The callbacks of the driver's come and go while the program runs (driver_calls.h). */
 static const CUpti_CallbackId runtime_launches[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,

@@ -8,38 +8,21 @@
 #include <string.h>
 
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/callback_switches.h"
-#include "agent/cupti/calls_launch.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/phases.h"
 
 /* The first bytes of images, as they lie in memory. None is zero, so that a comparison stops at the end of a text. */
 static const struct {
-    unsigned char magic[4];
+    char magic[4];
     enum gputrace_image image;
 } binaries[] = {
-    {{0x7f, 'E', 'L', 'F'}, GPUTRACE_IMAGE_CUBIN},
-    {{0x50, 0xed, 0x55, 0xba}, GPUTRACE_IMAGE_FATBIN}, /* the header of a fat binary: 0xba55ed50 */
-    {{0xb1, 0x43, 0x62, 0x46}, GPUTRACE_IMAGE_FATBIN}, /* __cudaFatCudaBinary, which points to one: 0x466243b1 */
+    {"\x7f"
+     "ELF",
+     GPUTRACE_IMAGE_CUBIN},
+    {"\x50\xed\x55\xba", GPUTRACE_IMAGE_FATBIN}, /* the header of a fat binary: 0xba55ed50 */
+    {"\xb1\x43\x62\x46", GPUTRACE_IMAGE_FATBIN}, /* __cudaFatCudaBinary, which points to one: 0x466243b1 */
 };
-
-static bool begins_with(const unsigned char *image, const unsigned char *magic, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (image[i] != magic[i])
-            return false;
-    return true;
-}
-
-static const char *after_comment(const char *text)
-{
-    bool to_line_end = text[1] == '/';
-    const char *end = strstr(text + 2, to_line_end ? "\n" : "*/");
-    if (!end)
-        return "";
-    return end + (to_line_end ? 1 : 2);
-}
 
 /* The first word of a PTX file is ".version"; before it there may be blanks and comments. */
 static bool is_ptx(const char *text)
@@ -48,7 +31,8 @@ static bool is_ptx(const char *text)
         text += strspn(text, " \t\r\n\v\f");
         if (text[0] != '/' || (text[1] != '/' && text[1] != '*'))
             return strncmp(text, ".version", strlen(".version")) == 0;
-        text = after_comment(text);
+        const char *mark = text[1] == '/' ? "\n" : "*/", *end = strstr(text + 2, mark);
+        text = end ? end + strlen(mark) : "";
     }
 }
 
@@ -57,7 +41,7 @@ enum gputrace_image image_sort(const void *image)
     if (!image)
         return GPUTRACE_IMAGE_UNKNOWN;
     for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++)
-        if (begins_with(image, binaries[i].magic, sizeof(binaries[i].magic)))
+        if (strncmp(image, binaries[i].magic, sizeof(binaries[i].magic)) == 0)
             return binaries[i].image;
     return is_ptx(image) ? GPUTRACE_IMAGE_PTX : GPUTRACE_IMAGE_UNKNOWN;
 }
@@ -135,20 +119,17 @@ static void publish_unload(const struct driver_return *returned, const void *han
         &(struct gputrace_module_unload){.call = returned->call, .module = module, .library = library});
 }
 
-static void publish_module_unload(const struct driver_return *returned)
-{
-    publish_unload(returned, ((const cuModuleUnload_params *)returned->params)->hmod, false);
-}
-
-static void publish_library_unload(const struct driver_return *returned)
-{
-    publish_unload(returned, ((const cuLibraryUnload_params *)returned->params)->library, true);
-}
+#define UNLOADS(function, handle, is_library)                                                          \
+    static void publish_##function(const struct driver_return *returned)                               \
+    {                                                                                                  \
+        publish_unload(returned, ((const function##_params *)returned->params)->handle, (is_library)); \
+    }
+UNLOADS(cuModuleUnload, hmod, false)
+UNLOADS(cuLibraryUnload, library, true)
 
 /*
  * Calls that prepare code and are published as phases of compilation: linking, and getting functions, whose code is
- * loaded then where modules are loaded lazily. What was got has a name (kernel_names.h) and is launched next
- * (kernel_names.h).
+ * loaded then where modules are loaded lazily. What was got has a name and is launched next (kernel_names.h).
  */
 
 /* Libraries ask for a kernel's function before each launch; it is loaded the first time. */
@@ -227,8 +208,8 @@ static const struct driver_call rows[] = {
     LOADS_ROW(cuModuleLoadFatBinary),
     LOADS_ROW(cuLibraryLoadData),
     LOADS_ROW(cuLibraryLoadFromFile),
-    DRIVER_CALL(cuModuleUnload, UNLOAD, publish_module_unload, .begins = unload_begins),
-    DRIVER_CALL(cuLibraryUnload, UNLOAD, publish_library_unload, .begins = unload_begins),
+    DRIVER_CALL(cuModuleUnload, UNLOAD, publish_cuModuleUnload, .begins = unload_begins),
+    DRIVER_CALL(cuLibraryUnload, UNLOAD, publish_cuLibraryUnload, .begins = unload_begins),
     DRIVER_CALL(cuLinkAddData, PREPARES, NULL, LINKS),
     DRIVER_CALL(cuLinkAddData_v2, PREPARES, NULL, LINKS),
     DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, LINKS),

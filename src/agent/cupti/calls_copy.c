@@ -103,21 +103,14 @@ struct side {
 };
 
 /* Side `src` or `dst` of a rectangle, or of a box. */
-#define RECTANGLE_SIDE(copied, which)                                                             \
-    (struct side)                                                                                 \
-    {                                                                                             \
-        .type = (copied)->which##MemoryType, .host = driver_call_integer((copied)->which##Host),  \
-        .device = (copied)->which##Device, .array = driver_call_integer((copied)->which##Array),  \
-        .pitch = (copied)->which##Pitch, .x = (copied)->which##XInBytes, .y = (copied)->which##Y, \
+#define RECTANGLE_SIDE(copied, which, ...)                                                                      \
+    (struct side)                                                                                               \
+    {                                                                                                           \
+        .type = (copied)->which##MemoryType, .host = driver_call_integer((copied)->which##Host),                \
+        .device = (copied)->which##Device, .array = driver_call_integer((copied)->which##Array),                \
+        .pitch = (copied)->which##Pitch, .x = (copied)->which##XInBytes, .y = (copied)->which##Y, ##__VA_ARGS__ \
     }
-#define BOX_SIDE(copied, which) in_box(RECTANGLE_SIDE(copied, which), (copied)->which##Z, (copied)->which##Height)
-
-static struct side in_box(struct side side, uint64_t z, uint64_t rows)
-{
-    side.z = z;
-    side.rows = rows;
-    return side;
-}
+#define BOX_SIDE(copied, which) RECTANGLE_SIDE(copied, which, .z = (copied)->which##Z, .rows = (copied)->which##Height)
 
 /* HEIGHT and DEPTH of the copy say whether there is a next row or slice at all. */
 static struct gputrace_place linear_place(const struct side *side, uint64_t base, uint64_t height, uint64_t depth)
@@ -256,33 +249,6 @@ PUBLISH_BATCH(cuMemcpy3DBatchAsync_v2, publish_box_batch, p->opList, p->numOps)
 
 /* --- memory set to a value: rows and rectangles, of 1, 2 or 4 bytes a value --- */
 
-static struct gputrace_memset set_begin(const struct driver_return *returned, uint64_t address, uint32_t value,
-                                        uint32_t value_bytes)
-{
-    return (struct gputrace_memset){
-        .call = returned->call,
-        .address = address,
-        .per_thread = returned->row->per_thread,
-        .value = value,
-        .value_bytes = value_bytes,
-    };
-}
-
-/* WIDTH in values. */
-static void set_extent(struct gputrace_memset *set, uint64_t width, uint64_t height, uint64_t pitch)
-{
-    set->width = width * set->value_bytes;
-    set->height = height;
-    set->pitch = height > 1 ? pitch : 0;
-    set->bytes = set->width * height;
-}
-
-static void set_stream(struct gputrace_memset *set, const struct driver_return *returned, CUstream stream)
-{
-    set->stream = driver_call_stream(returned, stream);
-    set->stream_given = 1;
-}
-
 /* The function, the parameter with the value, bytes of a value. */
 #define SETS(ROW, ROW_ASYNC, RECTANGLE, RECTANGLE_ASYNC) \
     ROW(cuMemsetD8_v2, uc, 1)                            \
@@ -298,20 +264,26 @@ static void set_stream(struct gputrace_memset *set, const struct driver_return *
     RECTANGLE_ASYNC(cuMemsetD2D16Async, us, 2)           \
     RECTANGLE_ASYNC(cuMemsetD2D32Async, ui, 4)
 
-#define PUBLISH_SET(function, value, value_bytes, width, height, pitch, given)                 \
-    static void publish_##function(const struct driver_return *returned)                       \
-    {                                                                                          \
-        const function##_params *p = returned->params;                                         \
-        struct gputrace_memset set = set_begin(returned, p->dstDevice, p->value, value_bytes); \
-        set_extent(&set, width, height, pitch);                                                \
-        given;                                                                                 \
-        registry_memset_publish(&set);                                                         \
+/* COLUMNS are values, each of SIZE bytes; what follows are members of the event. */
+#define PUBLISH_SET(function, of_value, size, columns, rows, row_pitch, ...)                              \
+    static void publish_##function(const struct driver_return *returned)                                  \
+    {                                                                                                     \
+        const function##_params *p = returned->params;                                                    \
+        registry_memset_publish(&(struct gputrace_memset){.call = returned->call,                         \
+                                                          .address = p->dstDevice,                        \
+                                                          .per_thread = returned->row->per_thread,        \
+                                                          .value = p->of_value,                           \
+                                                          .value_bytes = (size),                          \
+                                                          .width = (uint64_t)(columns) * (size),          \
+                                                          .height = (rows),                               \
+                                                          .pitch = (rows) > 1 ? (row_pitch) : 0,          \
+                                                          .bytes = (uint64_t)(columns) * (size) * (rows), \
+                                                          ##__VA_ARGS__});                                \
     }
-#define SET_IN_STREAM set_stream(&set, returned, p->hStream)
-#define SET_ROW(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0, (void)0)
+#define SET_IN_STREAM .stream = driver_call_stream(returned, p->hStream), .stream_given = 1
+#define SET_ROW(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0)
 #define SET_ROW_ASYNC(function, value, bytes) PUBLISH_SET(function, value, bytes, p->N, 1, 0, SET_IN_STREAM)
-#define SET_RECTANGLE(function, value, bytes) \
-    PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, (void)0)
+#define SET_RECTANGLE(function, value, bytes) PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch)
 #define SET_RECTANGLE_ASYNC(function, value, bytes) \
     PUBLISH_SET(function, value, bytes, p->Width, p->Height, p->dstPitch, SET_IN_STREAM)
 SETS(SET_ROW, SET_ROW_ASYNC, SET_RECTANGLE, SET_RECTANGLE_ASYNC)

@@ -1,13 +1,228 @@
 /*
  * The driver's functions that allocate, map, register and free memory of the device and the host, and those that make
- * and destroy memory pools. A row's reader says where the memory is and how large; shared functions publish it.
+ * and destroy memory pools. A row's reader says where the memory is and how large; shared functions publish it. No
+ * callback reports how much a pool has reserved and lent out: the first part asks the driver for that, in rounds of the
+ * service thread.
  */
+#include "agent/cupti/calls_memory.h"
 
-#include <stdbool.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 
+#include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/cupti/memory_pools.h"
+#include "common/clock.h"
+
+/* --- pools of stream-ordered memory --- */
+
+/* A place for a pool, which is used again when the pool is gone. */
+struct pool {
+    struct pool *next;
+    uint64_t handle; /* 0: the default one of its device */
+    uint32_t device;
+    bool known;                           /* the place is taken (release) */
+    bool changed;                         /* since it was published; this and what follows under `asking` */
+    struct gputrace_pool_level published; /* pool 0: nothing yet */
+};
+
+static struct {
+    struct pool *first; /* grows at its head, never shrinks */
+    bool used;          /* memory was allocated or freed since the last question */
+    bool stopped;
+    pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
+    pthread_mutex_t asking; /* the driver, and of what was published; a pool is forgotten under it */
+    unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
+} pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
+
+static struct pool *first(void)
+{
+    return __atomic_load_n(&pools.first, __ATOMIC_ACQUIRE);
+}
+
+static bool is_known(const struct pool *pool)
+{
+    return __atomic_load_n(&pool->known, __ATOMIC_ACQUIRE);
+}
+
+static bool has(uint64_t handle, uint32_t device)
+{
+    for (const struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && pool->handle == handle && (handle != 0 || pool->device == device))
+            return true;
+    return false;
+}
+
+static struct pool *free_place(void)
+{
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (!is_known(pool))
+            return pool;
+    struct pool *made = calloc(1, sizeof(*made));
+    if (made) {
+        made->next = first();
+        __atomic_store_n(&pools.first, made, __ATOMIC_RELEASE);
+    }
+    return made;
+}
+
+static void mark_used(void)
+{
+    if (!__atomic_load_n(&pools.used, __ATOMIC_RELAXED)) /* a line of memory that many threads read */
+        __atomic_store_n(&pools.used, true, __ATOMIC_RELEASE);
+}
+
+void memory_pools_note(uint64_t handle, uint32_t device)
+{
+    mark_used();
+    if (has(handle, device))
+        return;
+    pthread_mutex_lock(&pools.adding);
+    struct pool *pool = has(handle, device) ? NULL : free_place(); /* without memory for it, it is left out */
+    if (pool) {
+        pool->handle = handle;
+        pool->device = device;
+        pool->changed = false;
+        pool->published = (struct gputrace_pool_level){0};
+        __atomic_store_n(&pool->known, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&pools.adding);
+}
+
+bool memory_pools_any(void)
+{
+    for (const struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool))
+            return true;
+    return false;
+}
+
+/* Under `asking`. It holds nothing any more; what was the most remains. */
+static void forget(struct pool *pool)
+{
+    struct gputrace_pool_level level = pool->published;
+    pthread_mutex_lock(&pools.adding);
+    __atomic_store_n(&pool->known, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&pools.adding);
+    if (level.pool == 0)
+        return;
+    level.time = clock_now();
+    level.reserved = level.used = 0;
+    registry_pool_level_publish(&level);
+}
+
+void memory_pools_forget(uint64_t handle)
+{
+    pthread_mutex_lock(&pools.asking);
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && handle != 0 && pool->handle == handle)
+            forget(pool);
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_forget_device(uint32_t device)
+{
+    pthread_mutex_lock(&pools.asking);
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        if (is_known(pool) && pool->device == device)
+            forget(pool);
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_returned(void)
+{
+    if (first())
+        mark_used();
+}
+
+static bool is_stopped(void)
+{
+    return __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE);
+}
+
+/* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
+static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
+{
+    const struct {
+        CUmemPool_attribute attribute;
+        uint64_t *value;
+    } questions[] = {
+        {CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &level->used},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &level->reserved},
+        {CU_MEMPOOL_ATTR_USED_MEM_HIGH, &level->used_high},
+        {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &level->reserved_high},
+    };
+    level->time = clock_now();
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+        if (is_stopped() ||
+            driver->cuMemPoolGetAttribute(pool, questions[i].attribute, questions[i].value) != CUDA_SUCCESS)
+            return false;
+    return true;
+}
+
+static void ask_pool(const struct driver *driver, struct pool *pool)
+{
+    CUmemoryPool handle = (CUmemoryPool)(uintptr_t)pool->handle;
+    const struct gputrace_pool_level *before = &pool->published;
+    struct gputrace_pool_level level = {.device = pool->device};
+    if (!handle && driver->cuDeviceGetDefaultMemPool(&handle, (CUdevice)pool->device) != CUDA_SUCCESS)
+        return;
+    if (!ask_level(driver, handle, &level))
+        return;
+    level.pool = (uint64_t)(uintptr_t)handle;
+    pool->changed = level.pool != before->pool || level.reserved != before->reserved || level.used != before->used ||
+                    level.reserved_high != before->reserved_high || level.used_high != before->used_high;
+    if (pool->changed)
+        pool->published = level;
+}
+
+void memory_pools_ask(bool all_the_same)
+{
+    struct tracing_suppressed suppressed;
+    if (!memory_pools_any() || is_stopped())
+        return;
+    if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
+        pools.settling = 1 + MEMORY_POOLS_SETTLING;
+    const struct driver *driver = pools.settling > 0 || all_the_same ? driver_functions() : NULL;
+    if (!driver || !driver->cuDeviceGetDefaultMemPool || !driver->cuMemPoolGetAttribute)
+        return;
+    pools.settling -= pools.settling > 0;
+    pthread_mutex_lock(&pools.asking);
+    if (tracing_suppress(&suppressed)) {
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* a question of ours is no danger to a capture */
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+        for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
+            if (is_known(pool))
+                ask_pool(driver, pool);
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+        tracing_resume(&suppressed);
+        for (struct pool *pool = first(); pool; pool = pool->next) {
+            if (!is_known(pool) || !pool->changed)
+                continue;
+            pool->changed = false;
+            pools.settling = MEMORY_POOLS_SETTLING;
+            registry_pool_level_publish(&pool->published);
+        }
+    }
+    pthread_mutex_unlock(&pools.asking);
+}
+
+void memory_pools_stop(void)
+{
+    __atomic_store_n(&pools.stopped, true, __ATOMIC_RELEASE);
+}
+
+void memory_pools_atfork_child(void)
+{
+    pthread_mutex_init(&pools.adding, NULL);
+    pthread_mutex_init(&pools.asking, NULL);
+    pools.used = pools.stopped = false;
+    pools.settling = 0;
+    for (struct pool *pool = first(); pool; pool = pool->next)
+        pool->known = false;
+}
+
+/* --- sizes of arrays --- */
 
 static uint64_t channel_bytes(CUarray_format format)
 {
@@ -79,20 +294,6 @@ struct request {
     bool has_stream;
     bool done;
 };
-
-static inline struct request request_of(const struct driver_return *returned, enum gputrace_memory_kind kind)
-{
-    bool host = kind == GPUTRACE_MEMORY_PINNED || kind == GPUTRACE_MEMORY_REGISTERED;
-    return (struct request){.returned = returned,
-                            .device = host ? GPUTRACE_NO_DEVICE : returned->call.device,
-                            .done = driver_call_done(returned)};
-}
-
-static inline void set_stream(struct request *request, const struct driver_return *returned, CUstream stream)
-{
-    request->has_stream = true;
-    request->stream = driver_call_stream(returned, stream);
-}
 
 /* CUPTI is not asked about a handle that may be none. */
 static uint32_t stream_id_of(const struct request *request)
@@ -170,16 +371,20 @@ static void set_location(struct request *request, const CUmemAllocationProp *pro
 
 /* Readers of calls that are alike but for the type of their parameters. READ is a statement that knows `p`, their
  * parameters, `request` and `returned`. */
-#define PUBLISH(what, function, memory_kind, read)                            \
-    static void publish_##function(const struct driver_return *returned)      \
-    {                                                                         \
-        const function##_params *p = returned->params;                        \
-        const enum gputrace_memory_kind kind = GPUTRACE_MEMORY_##memory_kind; \
-        struct request request = request_of(returned, kind);                  \
-        read;                                                                 \
-        publish_##what(&request, kind);                                       \
+#define PUBLISH(what, function, memory_kind, read)                                                         \
+    static void publish_##function(const struct driver_return *returned)                                   \
+    {                                                                                                      \
+        const function##_params *p = returned->params;                                                     \
+        const enum gputrace_memory_kind kind = GPUTRACE_MEMORY_##memory_kind;                              \
+        struct request request = {.returned = returned,                                                    \
+                                  .device = IS_OF_HOST(kind) ? GPUTRACE_NO_DEVICE : returned->call.device, \
+                                  .done = driver_call_done(returned)};                                     \
+        read;                                                                                              \
+        publish_##what(&request, kind);                                                                    \
     }
+#define IS_OF_HOST(kind) ((kind) == GPUTRACE_MEMORY_PINNED || (kind) == GPUTRACE_MEMORY_REGISTERED)
 #define OUTPUT(pointer) (request.done ? (uint64_t)(uintptr_t)*(pointer) : 0)
+#define IN_STREAM request.has_stream = true, request.stream = driver_call_stream(returned, p->hStream)
 
 #define ALLOCATES(function, kind, output) \
     PUBLISH(allocation, function, kind, (request.bytes = p->bytesize, request.address = OUTPUT(p->output)))
@@ -192,10 +397,9 @@ ALLOCATES(cuMemHostAlloc, PINNED, pp)
 ALLOCATES(cuMemAllocHost_v2, PINNED, pp)
 PUBLISH(allocation, cuMemHostRegister_v2, REGISTERED,
         (request.bytes = p->bytesize, request.address = driver_call_integer(p->p)))
-PUBLISH(allocation, cuMemAllocAsync, POOL,
-        (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr)))
+PUBLISH(allocation, cuMemAllocAsync, POOL, (IN_STREAM, request.bytes = p->bytesize, request.address = OUTPUT(p->dptr)))
 PUBLISH(allocation, cuMemAllocFromPoolAsync, POOL,
-        (set_stream(&request, returned, p->hStream), request.bytes = p->bytesize, request.address = OUTPUT(p->dptr),
+        (IN_STREAM, request.bytes = p->bytesize, request.address = OUTPUT(p->dptr),
          request.pool = driver_call_integer(p->pool)))
 PUBLISH(allocation, cuMemAllocPitch_v2, DEVICE,
         (request.bytes = (request.done ? *p->pPitch : p->WidthInBytes) * p->Height, request.address = OUTPUT(p->dptr)))
@@ -215,13 +419,13 @@ FREES(cuMemHostUnregister, REGISTERED, p)
 FREES(cuArrayDestroy, ARRAY, hArray)
 FREES(cuMipmappedArrayDestroy, ARRAY, hMipmappedArray)
 FREES(cuMemRelease, VIRTUAL, handle)
-PUBLISH(deallocation, cuMemFreeAsync, UNKNOWN, (set_stream(&request, returned, p->hStream), request.address = p->dptr))
+PUBLISH(deallocation, cuMemFreeAsync, UNKNOWN, (IN_STREAM, request.address = p->dptr))
 
 DRIVER_CALL_PUBLISHES(cuMemMap, memory_mapping, .address = p->ptr, .bytes = p->size, .offset = p->offset,
                       .handle = p->handle)
 DRIVER_CALL_PUBLISHES(cuMemUnmap, memory_unmapping, .address = p->ptr, .bytes = p->size)
 
-/* --- pools of stream-ordered memory: what memory_pools.h must know of them and allocations do not say --- */
+/* --- pools: what allocations do not say --- */
 
 /* The device's current pool was set: from now on it lends to allocations that name no pool. */
 static void note_set_pool(const struct driver_return *returned)

@@ -1,11 +1,3 @@
-/* Finds out how much each pool of stream-ordered memory holds and has lent, by asking the driver. */
-#ifndef GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
-#define GPUTRACE_AGENT_CUPTI_MEMORY_POOLS_H
-
-#include <cuda.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
  * then, for asking CUPTI costs the program more than a microsecond at every allocation.
@@ -13,6 +5,12 @@
  * Pools are known by their allocations. One that may be gone is never asked: the call that destroys a pool removes it
  * first, and waits for a question that is on its way.
  */
+#ifndef GPUTRACE_AGENT_CUPTI_CALLS_MEMORY_H
+#define GPUTRACE_AGENT_CUPTI_CALLS_MEMORY_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define MEMORY_POOLS_SETTLING 10 /* questions in which nothing has changed, after the last use or change */
 
@@ -41,5 +39,11 @@ void memory_pools_stop(void);
 
 /* In a forked child: they are the parent's. */
 void memory_pools_atfork_child(void);
+
+/* How much memory an array takes: its texels, without the padding that the driver adds. No descriptor (NULL): 0. Texels
+ * of block-compressed and video formats count a byte a channel: the least. */
+uint64_t array_bytes_2d(const CUDA_ARRAY_DESCRIPTOR *array);
+uint64_t array_bytes_3d(const CUDA_ARRAY3D_DESCRIPTOR *array);
+uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels);
 
 #endif

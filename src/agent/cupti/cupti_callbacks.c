@@ -9,14 +9,11 @@
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/callback_switches.h"
-#include "agent/cupti/calls_launch.h"
-#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/cupti/memory_pools.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
@@ -39,16 +36,6 @@ static inline struct open_call *open_call_back(struct open_calls *open, unsigned
     return &open->calls[(open->next - back) % OPEN_CALLS_DEPTH];
 }
 
-/* Notes a call that begins, at START. */
-static inline struct open_call *open_call_push(struct open_calls *open, const struct driver_call *row,
-                                               const void *params, uint32_t correlation, uint64_t start)
-{
-    struct open_call *call = open_call_back(open, 0);
-    open->next++;
-    *call = (struct open_call){.row = row, .params = params, .start = start, .correlation = correlation};
-    return call;
-}
-
 /* Pops the open call of this function and id, which stays readable until the next call begins. Returns NULL if its
  * callback was switched on after the call had begun. */
 static inline struct open_call *open_call_pop(struct open_calls *open, const struct driver_call *row,
@@ -63,13 +50,6 @@ static inline struct open_call *open_call_pop(struct open_calls *open, const str
         return call;
     }
     return NULL;
-}
-
-/* The innermost; NULL: none. Valid until it returns. */
-static inline struct open_call *open_calls_innermost(struct open_calls *open)
-{
-    struct open_call *call = open_call_back(open, 1);
-    return call->row ? call : NULL;
 }
 
 /* --- resources --- */
@@ -87,15 +67,6 @@ static struct gputrace_call call_within(const struct open_call *open, CUcontext 
     };
     cupti_ids_of_context(context, &call);
     return call;
-}
-
-static void context_goes(const CUpti_ResourceData *data)
-{
-    struct gputrace_call call = call_within(NULL, data->context);
-    activity_buffers_unloading();
-    lazy_loading_unloaded();
-    registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
-    phases_of_context_end(data->context, &call);
 }
 
 static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
@@ -143,11 +114,18 @@ static void graph_node_came(const CUpti_ResourceData *data, const struct open_ca
  * (NULL: in none that has a callback). What is published of the resource is noted there. */
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
+    struct gputrace_call call;
     switch (cbid) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
         registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
         break;
-    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        call = call_within(NULL, data->context);
+        activity_buffers_unloading();
+        lazy_loading_unloaded();
+        registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
+        phases_of_context_end(data->context, &call);
+        break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data, open); break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
@@ -230,25 +208,24 @@ static inline bool is_reported_open(const struct driver_call *row)
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
 }
 
-static inline void publish_begin(const struct callback_thread *mine, const struct driver_call *row,
-                                 const CUpti_CallbackData *data, uint64_t start)
-{
-    struct gputrace_open_call call = {
-        .start = start, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
-    if (row->kinds & WAITS)
-        call.what = waits_for(row, data->functionParams, &call.object);
-    registry_open_call_publish_by(reader_of(mine), &call);
-}
-
 static void call_begins(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
 {
-    struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
-    if (is_reported_open(row))
-        publish_begin(mine, row, data, open->start);
+    struct open_call *open = open_call_back(&mine->open, 0);
+    mine->open.next++;
+    *open = (struct open_call){
+        .row = row, .params = data->functionParams, .start = clock_now(), .correlation = data->correlationId};
+    if (is_reported_open(row)) {
+        struct gputrace_open_call call = {
+            .start = open->start, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
+        if (row->kinds & WAITS)
+            call.what = waits_for(row, data->functionParams, &call.object);
+        registry_open_call_publish_by(reader_of(mine), &call);
+    }
     if (row->begins)
         row->begins(data->functionParams);
     if (row->launched) {
-        graph_nodes_launch_begins(row->launched(data->functionParams), data->symbolName);
+        if (captures_go_on()) /* CUDA's runtime may launch a kernel by another handle than the one it got */
+            function_name_publish(row->launched(data->functionParams), data->symbolName);
         first_launches_begins(data->symbolName, data->correlationId);
     }
     if (!(row->trigger || row->phase) || !(callback_switches_wanted() & PHASE_KINDS))
@@ -275,19 +252,14 @@ static inline bool is_new_graph(const struct driver_call *row, const CUpti_Callb
                                    result_of(data) == CUDA_SUCCESS ? data->correlationId : 0, start);
 }
 
-/* Clients get the end time of every call, the recorder only of phases and of calls that are not brief: reading a clock
- * takes as long as to write a record. */
-static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
-{
-    return row->brief && open && !open->in_phase && !registry_had_clients() ? open->start : clock_now();
-}
-
 static void call_returns(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
 {
     const struct open_call *open = open_call_pop(&mine->open, row, data->correlationId);
-    uint64_t now = end_of(row, open), start = open ? open->start : now;
-    bool in_phase = open && open->in_phase,
-         published = open && open->published; /* read before another call may begin */
+    /* Clients get the end time of every call, the recorder only of phases and of calls that are not brief: reading a
+     * clock takes as long as to write a record. */
+    bool in_phase = open && open->in_phase, brief = row->brief && open && !in_phase && !registry_had_clients();
+    uint64_t now = brief ? open->start : clock_now(), start = open ? open->start : now;
+    bool published = open && open->published; /* read before another call may begin */
     if (is_reported_open(row)) {
         struct gputrace_open_call call = {
             .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
@@ -324,7 +296,7 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
     const struct driver_call *row = driver_call_find(cbid);
     if (!row)
         return;
-    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord && event_watch_sees(data->correlationId))
+    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuEventRecord && event_watch_claims(data->correlationId))
         return;
     struct callback_thread *mine = callback_thread();
     if (data->callbackSite == CUPTI_API_ENTER)
@@ -338,7 +310,8 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 /* Apart from the calls, which are many and want few registers saved. */
 static __attribute__((noinline)) void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
-    cupti_resource_changed(cbid, data, open_calls_innermost(&callback_thread()->open));
+    struct open_call *innermost = open_call_back(&callback_thread()->open, 1);
+    cupti_resource_changed(cbid, data, innermost->row ? innermost : NULL);
 }
 
 static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)

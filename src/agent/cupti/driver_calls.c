@@ -1,21 +1,22 @@
 /*
  * Keeps CUPTI's callbacks equal to what subscribers of the registry want: whenever that changes, each function of the
- * driver and each resource is compared with its wish, and only the differences are switched.
+ * driver and each resource is compared with its wish, and only the differences are switched. The second part finds the
+ * launches that load their kernel's code.
  */
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
-#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
+#include "common/clock.h"
+#include "common/map.h"
 
 /* --- the functions --- */
 
 static const struct driver_calls *const groups[] = {
-    &code_calls, &copy_calls, &graph_calls, &launch_calls, &memory_calls, &sync_calls,
+    &code_calls, &copy_calls, &graph_calls, &memory_calls, &stream_calls,
 };
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
@@ -160,8 +161,6 @@ void callback_switches_atfork_child(void)
 
 /* --- the correlation id of one cuEventRecord --- */
 
-bool event_watch_used;
-
 static __thread struct {
     bool begun;
     uint32_t correlation;
@@ -169,7 +168,6 @@ static __thread struct {
 
 void event_watch_begin(void)
 {
-    __atomic_store_n(&event_watch_used, true, __ATOMIC_RELAXED);
     watch.begun = true;
     watch.correlation = 0;
 }
@@ -180,9 +178,154 @@ uint32_t event_watch_end(void)
     return watch.correlation;
 }
 
-bool event_watch_looks(uint32_t correlation)
+bool event_watch_claims(uint32_t correlation)
 {
     if (watch.begun)
         watch.correlation = correlation;
     return watch.begun;
+}
+
+/* --- the first launch of a kernel that is loaded lazily --- */
+
+static struct {
+    pthread_mutex_t lock; /* of changes; armed and round are read without it */
+    unsigned armed;       /* threads, with those that are loading */
+    unsigned loading;
+    unsigned round; /* goes up when all of them are given up */
+    uint64_t deadline;
+} lazy = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+    pthread_mutex_t lock;
+    struct map functions; /* hashes of a kernel and a context */
+} asked = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct {
+    CUkernel kernel; /* armed for, in `round` */
+    uint32_t correlation;
+    unsigned round;
+    bool loading;
+} lazy_here;
+
+static void set(unsigned *counter, unsigned value)
+{
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+static bool is_armed(void)
+{
+    return lazy_here.kernel && lazy_here.round == __atomic_load_n(&lazy.round, __ATOMIC_RELAXED);
+}
+
+void lazy_loading_arm(CUkernel kernel, uint32_t correlation)
+{
+    lazy_loading_ends(); /* of a launch that never returned here */
+    pthread_mutex_lock(&lazy.lock);
+    if (!is_armed())
+        set(&lazy.armed, lazy.armed + 1);
+    lazy_here.kernel = kernel;
+    lazy_here.correlation = correlation;
+    lazy_here.round = lazy.round;
+    __atomic_store_n(&lazy.deadline, clock_monotonic() + LAZY_LOADING_NS, __ATOMIC_RELAXED);
+    callback_switches_need(CALLBACKS_LAZY_LOADING, true);
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+/* Under the lock. */
+static void one_less(void)
+{
+    set(&lazy.armed, lazy.armed - 1);
+    if (lazy.armed == 0)
+        callback_switches_need(CALLBACKS_LAZY_LOADING, false);
+}
+
+/* Under the lock. */
+static void give_all_up(void)
+{
+    set(&lazy.round, lazy.round + 1);
+    set(&lazy.armed, 0);
+    lazy.loading = 0;
+    callback_switches_need(CALLBACKS_LAZY_LOADING, false);
+}
+
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context)
+{
+    const void *both[] = {kernel, context};
+    bool first = true;
+    pthread_mutex_lock(&asked.lock);
+    map_put(&asked.functions, hash_bytes(both, sizeof(both)), &first);
+    pthread_mutex_unlock(&asked.lock);
+    return first;
+}
+
+void lazy_loading_unloaded(void)
+{
+    pthread_mutex_lock(&asked.lock);
+    map_release(&asked.functions);
+    pthread_mutex_unlock(&asked.lock);
+}
+
+void lazy_loading_loaded(CUkernel kernel)
+{
+    if (!is_armed() || lazy_here.kernel != kernel)
+        return;
+    pthread_mutex_lock(&lazy.lock);
+    if (is_armed())
+        one_less();
+    lazy_here.kernel = NULL;
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
+{
+    if (__atomic_load_n(&lazy.armed, __ATOMIC_RELAXED) == 0)
+        return false;
+    if (is_armed() &&
+        ((const void *)launched == (const void *)lazy_here.kernel || correlation == lazy_here.correlation)) {
+        pthread_mutex_lock(&lazy.lock);
+        lazy_here.loading = is_armed();
+        lazy_here.kernel = NULL;
+        lazy.loading += lazy_here.loading;
+        pthread_mutex_unlock(&lazy.lock);
+        return lazy_here.loading;
+    }
+    if (clock_monotonic() <= __atomic_load_n(&lazy.deadline, __ATOMIC_RELAXED))
+        return false;
+    /* Threads that ended, or launched nothing, would keep the callbacks on for ever. A launch that is loading needs its
+     * callback when it returns. */
+    pthread_mutex_lock(&lazy.lock);
+    if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
+        give_all_up();
+    pthread_mutex_unlock(&lazy.lock);
+    return false;
+}
+
+void lazy_loading_ends(void)
+{
+    if (!lazy_here.loading)
+        return;
+    pthread_mutex_lock(&lazy.lock);
+    lazy_here.loading = false;
+    if (lazy_here.round == lazy.round) {
+        lazy.loading--;
+        one_less();
+    }
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+void lazy_loading_give_up(void)
+{
+    pthread_mutex_lock(&lazy.lock);
+    give_all_up();
+    pthread_mutex_unlock(&lazy.lock);
+}
+
+void lazy_loading_atfork_child(void)
+{
+    pthread_mutex_init(&lazy.lock, NULL);
+    lazy.armed = lazy.loading = 0;
+    lazy_here.kernel = NULL;
+    lazy_here.loading = false;
+    pthread_mutex_init(&asked.lock, NULL);
+    asked.functions = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
 }

@@ -1,6 +1,7 @@
 /*
- * Declares the driver's functions that have callbacks: each is a row in a table of calls_*.c, which says what kinds of
- * event the call is published as, and by which function. Also declares the calls that a thread is in.
+ * The driver's functions that have callbacks, and which callbacks of CUPTI are on: those of the kinds that a subscriber
+ * is registered for, and no others. Each function is a row in a table of calls_*.c or graphs.c, which says what kinds of
+ * event the call is published as, and by which function.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
@@ -11,13 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 
-/*
- * The driver calls that a thread is in, as far as their callbacks are on: what is known of them from their begin.
- */
-
+/* A driver call that a thread is in, as far as its callbacks are on: what is known of it from its begin. */
 struct open_call {
     const struct driver_call *row; /* NULL: none */
     const void *params;
@@ -49,13 +47,13 @@ struct driver_return {
     struct cupti_ids *ids;
 };
 
-/* Why a function has callbacks though no subscriber is registered for what it does; callback_switches.h. */
+/* Why a function has callbacks though no subscriber is registered for what it does, as long as certain kinds are wanted. */
 enum callback_need {
-    CALLBACKS_LAZY_LOADING = 1,
-    CALLBACKS_FIRST_LAUNCHES = 2,
-    CALLBACKS_CAPTURES = 4,
-    CALLBACKS_GRAPH_LAUNCHES = 8,
-    CALLBACKS_EVENT_WATCH = 16,
+    CALLBACKS_LAZY_LOADING = 1,   /* launches, for phases of compilation: lazy_loading_arm() */
+    CALLBACKS_FIRST_LAUNCHES = 2, /* launches, for names of launches: kernel_names.h */
+    CALLBACKS_CAPTURES = 4,       /* launches, for nodes of graphs: graphs.h */
+    CALLBACKS_GRAPH_LAUNCHES = 8, /* launches of graphs, for nodes of graphs: graphs.h */
+    CALLBACKS_EVENT_WATCH = 16,   /* cuEventRecord: event_watch_begin() */
 };
 
 struct driver_call {
@@ -81,13 +79,12 @@ struct driver_calls {
     size_t count;
 };
 
-/* Each in the calls_*.c of its name. */
-extern const struct driver_calls code_calls, copy_calls, graph_calls, launch_calls, memory_calls, sync_calls;
+extern const struct driver_calls code_calls, copy_calls, graph_calls, memory_calls, stream_calls;
 
 /* Builds the index. Once, before the first look; again does no harm. */
 void driver_calls_init(void);
 
-/* The row of CBID, or NULL. */
+/* Returns the row of CBID, or NULL. */
 extern const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
 {
@@ -156,17 +153,96 @@ static inline uint64_t driver_call_integer(const void *pointer)
                                      &(struct gputrace_##kind){.call = returned->call, __VA_ARGS__}); \
     }
 
-/* --- units of the groups that tests look at --- */
+/* Subscribes to CUPTI (cupti_callbacks.c), and follows from now on what the registry wants. A resource callback that
+ * comes within a driver call with a callback takes the name, the start and the correlation id of that call. Returns 0,
+ * or -1 with WHY filled: another profiler has CUPTI. */
+int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size);
+
+/* In a forked child, after registry_atfork_child(): forgets CUPTI, calls nothing. */
+void cupti_callbacks_atfork_child(void);
+
+/*
+ * Which callbacks are on. The functions may be called from any thread, also inside a callback of CUPTI's; one change is
+ * made at a time, and only the difference is switched in CUPTI.
+ */
+
+/* All callbacks of SUBSCRIBER are off. */
+void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
+
+/* The set of kinds that are wanted, from the registry. */
+void callback_switches_follow(uint64_t wanted);
+
+/* Returns that set. */
+uint64_t callback_switches_wanted(void);
+
+/* Functions have callbacks, whether or not a subscriber is registered for them, while NEED is there. */
+void callback_switches_need(enum callback_need need, bool on);
+
+/* Whether CUPTI does not know the subscriber any more, because CUPTI was detached from the process: true once,
+ * and CUPTI is not called from then on. */
+bool callback_switches_lost(void);
+
+/* In a forked child: CUPTI is not to be called. */
+void callback_switches_atfork_child(void);
+
+/*
+ * The correlation id of one call of cuEventRecord that this thread is about to make: CUPTI's record of the event has
+ * the same, and with it the GPU's time.
+ *
+ *     event_watch_begin();
+ *     result = cuEventRecord(event, stream);
+ *     correlation = event_watch_end();
+ *
+ * It takes the callback of cuEventRecord: callback_switches_need(CALLBACKS_EVENT_WATCH, true), at any time before.
+ */
+
+void event_watch_begin(void);
+
+/* Returns the correlation id of the call; 0: there was no such call, or CUPTI did not report it. */
+uint32_t event_watch_end(void);
+
+/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, which is
+ * our own and not published. */
+bool event_watch_claims(uint32_t correlation);
+
+/*
+ * The first launch of a kernel that CUDA loads lazily: a phase of compilation inside a launch.
+ *
+ * Launches have no callback unless a subscriber wants them. So, when a thread gets a kernel from a library
+ * (which CUDA's runtime does right before it launches the kernel for the first time), their callbacks are switched on
+ * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, a thread launches
+ * anything. Threads that launch nothing pay nothing, and the launches of others pay no more than that long.
+ */
+
+#define LAZY_LOADING_NS UINT64_C(100000000)
+
+/* This thread got KERNEL in the call CORRELATION, and has not loaded it: the last one counts. */
+void lazy_loading_arm(CUkernel kernel, uint32_t correlation);
+
+/* The program asks for the function of KERNEL in CONTEXT: whether it is the first time. */
+bool lazy_loading_is_first(CUkernel kernel, CUcontext context);
+
+/* Code was unloaded, or a context is going: whatever has the handles of its kernels later is loaded anew. */
+void lazy_loading_unloaded(void);
+
+/* This thread loaded it otherwise. */
+void lazy_loading_loaded(CUkernel kernel);
+
+/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
+ * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
+bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
+/* Does nothing on a thread on which none has begun. */
+void lazy_loading_ends(void);
+
+/* No subscriber wants phases any more: whatever was armed or is loading is forgotten. */
+void lazy_loading_give_up(void);
+
+/* In a forked child. */
+void lazy_loading_atfork_child(void);
 
 /* The kind of an image of code that the program passes to CUDA (calls_code.c), from its first bytes; NULL is of no
  * known kind. As given to cuModuleLoadData(), it has no length: text ends with a NUL, a binary is longer than its magic
  * number. No byte after the one that decides is read. */
 enum gputrace_image image_sort(const void *image);
-
-/* How much memory an array takes (calls_memory.c): its texels, without the padding that the driver adds. No descriptor
- * (NULL): 0. Texels of block-compressed and video formats count a byte a channel: the least. */
-uint64_t array_bytes_2d(const CUDA_ARRAY_DESCRIPTOR *array);
-uint64_t array_bytes_3d(const CUDA_ARRAY3D_DESCRIPTOR *array);
-uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
@@ -55,19 +54,6 @@ static uint32_t graph_number(CUgraphExec exec)
     return known ? number : 0;
 }
 
-/* CUDA's runtime may launch a kernel by another handle than the one it got. */
-void graph_nodes_launch_begins(const void *function, const char *name)
-{
-    if (captures_go_on())
-        function_name_publish(function, name);
-}
-
-/* Whether the call makes its nodes as copies of others, each of which is reported as one. */
-static bool copies_nodes(const struct driver_call *row)
-{
-    return (row->kinds & REGISTRY_BIT(graph_node)) && (row->phase != 0 || !row->publish);
-}
-
 static void publish(struct gputrace_graph_node *node)
 {
     if (node->node != 0)
@@ -80,19 +66,16 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Whether a node of this type becomes a record with the node's number when it runs. */
-static bool is_gpu_op(CUgraphNodeType type)
-{
-    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
-}
-
 /* Kernel nodes that the program adds itself are published by their calls, where the function is. Of other nodes it
  * counts that they were made: when, and on which thread. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
     const struct driver_call *row = open ? open->row : NULL;
     bool is_kernel = type == CU_GRAPH_NODE_TYPE_KERNEL, by_launch = is_kernel && row && row->launched;
-    if (!is_gpu_op(type) || (row && (copies_nodes(row) || (is_kernel && (row->kinds & REGISTRY_BIT(graph_node))))))
+    bool is_gpu_op = is_kernel || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+    bool by_graph_call = row && (row->kinds & REGISTRY_BIT(graph_node));
+    bool is_copy = by_graph_call && (row->phase != 0 || !row->publish); /* which is reported as one */
+    if (!is_gpu_op || is_copy || (is_kernel && by_graph_call))
         return;
     publish(&(struct gputrace_graph_node){.node = node_number(node),
                                           .function = by_launch ? row->launched(open->params) : NULL,
@@ -153,13 +136,6 @@ static void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correla
     free(nodes);
 }
 
-/* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
-static void copy_launches(const void *function, uint32_t correlation)
-{
-    if (copied.node != 0 && copied.correlation == correlation)
-        publish(&(struct gputrace_graph_node){.node = copied.node, .function = function, .correlation = correlation});
-}
-
 /* --- first launches of graphs --- */
 
 static struct {
@@ -170,15 +146,10 @@ static struct {
     bool suspended;         /* nothing is recorded: launches of conditional graphs are not published */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t key_of(CUgraphExec exec)
-{
-    return (uint64_t)(uintptr_t)exec;
-}
-
 /* Under the lock. */
 static void expect(CUgraphExec exec)
 {
-    if (map_put(&graphs.expected, key_of(exec), NULL))
+    if (map_put(&graphs.expected, driver_call_integer(exec), NULL))
         callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, true);
     graphs.budget = GRAPH_LAUNCHES_BUDGET;
 }
@@ -199,11 +170,11 @@ static void note_instantiated(CUgraphExec exec, bool conditional)
         return;
     uint32_t number = conditional ? graph_number(exec) : 0;
     pthread_mutex_lock(&graphs.lock);
-    uint64_t *place = number != 0 ? map_put(&graphs.conditional, key_of(exec), NULL) : NULL;
+    uint64_t key = driver_call_integer(exec), *place = number != 0 ? map_put(&graphs.conditional, key, NULL) : NULL;
     if (place)
         *place = number;
     else
-        map_remove(&graphs.conditional, key_of(exec)); /* another one had the handle */
+        map_remove(&graphs.conditional, key); /* another one had the handle */
     expect(exec);
     pthread_mutex_unlock(&graphs.lock);
 }
@@ -224,12 +195,13 @@ static void give_up(void)
 bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start)
 {
     pthread_mutex_lock(&graphs.lock);
-    bool expected = map_remove(&graphs.expected, key_of(exec)), any = map_count(&graphs.expected) > 0;
+    uint64_t key = driver_call_integer(exec);
+    bool expected = map_remove(&graphs.expected, key), any = map_count(&graphs.expected) > 0;
     if (expected)
         graphs.budget = GRAPH_LAUNCHES_BUDGET;
     if (any ? !expected && --graphs.budget == 0 : expected || !conditional_are_heard())
         give_up();
-    const uint64_t *number = correlation != 0 && !graphs.suspended ? map_get(&graphs.conditional, key_of(exec)) : NULL;
+    const uint64_t *number = correlation != 0 && !graphs.suspended ? map_get(&graphs.conditional, key) : NULL;
     uint32_t graph = number ? (uint32_t)*number : 0;
     pthread_mutex_unlock(&graphs.lock);
     if (graph != 0)
@@ -356,19 +328,15 @@ PUBLISH_START(cuStreamBeginCapture, CU_STREAM_CAPTURE_MODE_GLOBAL)
 PUBLISH_START(cuStreamBeginCapture_v2, p->mode)
 PUBLISH_START(cuStreamBeginCaptureToGraph, p->mode)
 
-/* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none was
- * none ends. */
-static bool has_ended(int32_t result)
-{
-    return result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
-           result != CUDA_ERROR_ILLEGAL_STATE;
-}
-
 static void publish_end(const struct driver_return *returned)
 {
     const cuStreamEndCapture_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
-    if (has_ended(returned->call.result)) {
+    int32_t result = returned->call.result;
+    /* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none
+     * was none ends. */
+    if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
+        result != CUDA_ERROR_ILLEGAL_STATE) {
         captures_end();
         phase_capture_ends(captured(stream), &returned->call);
     }
@@ -406,24 +374,13 @@ DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
 
 /* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
 
-/* Only the newer struct, which begins like the older, has space for a CUkernel. */
-static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
-{
-    return params ? params->func : NULL;
-}
-
-static const void *function_of_newer(const CUDA_KERNEL_NODE_PARAMS *params)
-{
-    return !params ? NULL : params->func ? (const void *)params->func : (const void *)params->kern;
-}
-
-/* NULL: not a kernel. */
-static const void *function_of_any(const CUgraphNodeParams *params)
-{
-    if (!params || params->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return NULL;
-    return params->kernel.func ? (const void *)params->kernel.func : (const void *)params->kernel.kern;
-}
+/* What the parameters of a node say it launches. Only the newer struct, which begins like the older, has space for a
+ * CUkernel; a node of any type may be no kernel: NULL. */
+#define OLDER(params) ((params) ? (params)->func : NULL)
+#define FUNCTION_OR_KERNEL(kernel) ((kernel)->func ? (const void *)(kernel)->func : (const void *)(kernel)->kern)
+#define NEWER(params) ((params) ? FUNCTION_OR_KERNEL(params) : NULL)
+#define ANY(params) \
+    ((params) && (params)->type == CU_GRAPH_NODE_TYPE_KERNEL ? FUNCTION_OR_KERNEL(&(params)->kernel) : NULL)
 
 /* A call that was done had something launch FUNCTION: ACTION publishes that. */
 #define PUBLISH(name, function, action)                              \
@@ -437,18 +394,23 @@ static const void *function_of_any(const CUgraphNodeParams *params)
     }
 #define NEW_NODE graph_node_launches(*p->phGraphNode, true, launched, correlation)
 #define NODE graph_node_launches(p->hNode, false, launched, correlation)
-#define COPY copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
+/* Of the copy of a node that CUPTI reported in this call. */
+#define COPY                                                                                           \
+    publish(&(struct gputrace_graph_node){.node = copied.correlation == correlation ? copied.node : 0, \
+                                          .function = launched,                                        \
+                                          .correlation = correlation}),                                \
+        graph_launches_expect(p->hGraphExec)
 
-PUBLISH(cuGraphAddKernelNode, function_of_older(p->nodeParams), NEW_NODE)
-PUBLISH(cuGraphAddKernelNode_v2, function_of_newer(p->nodeParams), NEW_NODE)
-PUBLISH(cuGraphAddNode, function_of_any(p->nodeParams), NEW_NODE)
-PUBLISH(cuGraphAddNode_v2, function_of_any(p->nodeParams), NEW_NODE)
-PUBLISH(cuGraphKernelNodeSetParams, function_of_older(p->nodeParams), NODE)
-PUBLISH(cuGraphKernelNodeSetParams_v2, function_of_newer(p->nodeParams), NODE)
-PUBLISH(cuGraphNodeSetParams, function_of_any(p->nodeParams), NODE)
-PUBLISH(cuGraphExecKernelNodeSetParams, function_of_older(p->nodeParams), COPY)
-PUBLISH(cuGraphExecKernelNodeSetParams_v2, function_of_newer(p->nodeParams), COPY)
-PUBLISH(cuGraphExecNodeSetParams, function_of_any(p->nodeParams), COPY)
+PUBLISH(cuGraphAddKernelNode, OLDER(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddKernelNode_v2, NEWER(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddNode, ANY(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphAddNode_v2, ANY(p->nodeParams), NEW_NODE)
+PUBLISH(cuGraphKernelNodeSetParams, OLDER(p->nodeParams), NODE)
+PUBLISH(cuGraphKernelNodeSetParams_v2, NEWER(p->nodeParams), NODE)
+PUBLISH(cuGraphNodeSetParams, ANY(p->nodeParams), NODE)
+PUBLISH(cuGraphExecKernelNodeSetParams, OLDER(p->nodeParams), COPY)
+PUBLISH(cuGraphExecKernelNodeSetParams_v2, NEWER(p->nodeParams), COPY)
+PUBLISH(cuGraphExecNodeSetParams, ANY(p->nodeParams), COPY)
 
 /* Publishes a call after which much of an executable graph may have changed. */
 #define PUBLISH_CHANGE(name)                                                              \

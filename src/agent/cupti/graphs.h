@@ -59,16 +59,12 @@ void captures_forget(void);
 /*
  * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Nodes of copies and
  * sets are published too, without a function: on which thread and when a node was made says what it belongs to. Records
- * of a graph's
- * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
- * graph was instantiated, or put into another as a child.
+ * of a graph's kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied
+ * when the graph was instantiated, or put into another as a child.
  *
  * CUPTI reports nodes in resource callbacks, which come at no launch of a graph. A node that is made by a captured
  * launch launches what that call does, so launches have callbacks while any stream is captured.
  */
-
-/* A launch begins on this thread, of FUNCTION, called NAME (may be NULL). */
-void graph_nodes_launch_begins(const void *function, const char *name);
 
 /* CUPTI reported that a node of TYPE is about to be made, in the call OPEN of this thread (NULL: in none that has a
  * callback). When a conditional node was made CUPTI 13.0 calls it a kernel: its type is known here alone. */

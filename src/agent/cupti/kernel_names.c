@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 #include "common/map.h"
@@ -55,7 +55,7 @@ bool name_capture_wait(uint64_t ns)
 
 static struct {
     pthread_mutex_t lock;
-    struct map known;   /* pointer -> look_of() its text */
+    struct map known;   /* pointer -> after which unloading its text was read, and the text's hash in the low half */
     uint32_t newest;    /* correlation of all records whose names were published */
     uint32_t unloading; /* how often code was unloaded, … */
     uint32_t before;    /* … `newest` then, … */
@@ -68,25 +68,19 @@ static bool is_later(uint32_t correlation, uint32_t other)
     return correlation != 0 && (int32_t)(correlation - other) > 0;
 }
 
-/* A word that says which text was found at a pointer, and after which unloading. */
-static uint64_t look_of(struct gputrace_text text)
-{
-    return (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text.bytes, text.length);
-}
-
 /* Whether this is news of NAME; *TEXT is what it stands for, *SINCE the time from which it does. */
-static bool look_at(const char *name, uint32_t correlation, struct gputrace_text *text, uint64_t *since)
+static bool is_news(const char *name, uint32_t correlation, struct gputrace_text *text, uint64_t *since)
 {
     bool is_new = false;
-    uint64_t *look = map_put(&names.known, (uint64_t)(uintptr_t)name, &is_new);
+    uint64_t *known = map_put(&names.known, (uint64_t)(uintptr_t)name, &is_new);
     /* An earlier record's name may be gone by now, and was published. */
-    if (!look || (!is_new && (*look >> 32 == names.unloading || !is_later(correlation, names.before))))
+    if (!known || (!is_new && (*known >> 32 == names.unloading || !is_later(correlation, names.before))))
         return false;
-    uint64_t before = *look;
+    uint64_t before = *known;
     *text = text_of(name);
     *since = is_new ? clock_now() : kernel_names_since();
-    *look = look_of(*text);
-    return is_new || (uint32_t)before != (uint32_t)*look;
+    *known = (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text->bytes, text->length);
+    return is_new || (uint32_t)before != (uint32_t)*known;
 }
 
 void kernel_names_publish(const char *name, uint32_t correlation)
@@ -95,11 +89,11 @@ void kernel_names_publish(const char *name, uint32_t correlation)
     if (!name)
         return;
     pthread_mutex_lock(&names.lock);
-    bool is_news = look_at(name, correlation, &update.text, &update.since);
+    bool publish = is_news(name, correlation, &update.text, &update.since);
     if (is_later(correlation, names.newest))
         names.newest = correlation;
     pthread_mutex_unlock(&names.lock);
-    if (is_news)
+    if (publish)
         registry_pointer_name_publish(&update);
 }
 
@@ -142,11 +136,6 @@ static __thread struct {
     uint64_t name; /* … what is called so */
 } mine;
 
-static uint64_t key_of(const void *module)
-{
-    return (uint64_t)(uintptr_t)module;
-}
-
 /* Under the lock. */
 static void turn(bool on)
 {
@@ -176,7 +165,7 @@ void first_launches_got(const char *name, const void *module)
     uint64_t hash = hash_bytes(name, strlen(name));
     pthread_mutex_lock(&first.lock);
     if (!map_get(&first.launched, hash))
-        wait_for(hash, key_of(module));
+        wait_for(hash, (uint64_t)(uintptr_t)module);
     pthread_mutex_unlock(&first.lock);
 }
 
@@ -198,7 +187,7 @@ static int let_stay(void *context, uint64_t key, uint64_t *module)
 
 void first_launches_unloaded(const void *module)
 {
-    struct staying staying = {.without = key_of(module)};
+    struct staying staying = {.without = (uint64_t)(uintptr_t)module};
     pthread_mutex_lock(&first.lock);
     map_each(&first.waiting, let_stay, &staying);
     map_release(&first.waiting);
@@ -210,18 +199,6 @@ void first_launches_unloaded(const void *module)
 
 /* --- launches --- */
 
-/* Under the lock. Callbacks stay on until this one has returned: without them its return is not seen. */
-static void note_launch(uint64_t name)
-{
-    mine.launches = map_remove(&first.waiting, name);
-    if (mine.launches) {
-        map_put(&first.launched, name, NULL);
-        first.budget = FIRST_LAUNCHES_BUDGET;
-    } else if (map_count(&first.waiting) == 0 || --first.budget == 0) {
-        turn(false);
-    }
-}
-
 void first_launches_begins(const char *name, uint32_t correlation)
 {
     mine.launches = false;
@@ -230,8 +207,14 @@ void first_launches_begins(const char *name, uint32_t correlation)
     size_t length = name ? strlen(name) : 0;
     mine.name = name ? hash_bytes(name, length) : NO_NAME;
     pthread_mutex_lock(&first.lock);
-    if (first.on)
-        note_launch(mine.name);
+    mine.launches = first.on && map_remove(&first.waiting, mine.name);
+    if (mine.launches) {
+        /* Callbacks stay on until this launch has returned: without them its return is not seen. */
+        map_put(&first.launched, mine.name, NULL);
+        first.budget = FIRST_LAUNCHES_BUDGET;
+    } else if (first.on && (map_count(&first.waiting) == 0 || --first.budget == 0)) {
+        turn(false);
+    }
     pthread_mutex_unlock(&first.lock);
     if (mine.launches)
         registry_launch_name_publish(&(struct gputrace_launch_name){correlation, text_of_bytes(name, length)});

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"
-#include "agent/cupti/memory_pools.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
@@ -37,8 +37,8 @@
 #include "agent/spool/spool_place.h"
 #include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
-#include "agent/torch/operators.h"
 #include "agent/torch/libtorch.h"
+#include "agent/torch/operators.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/settings.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/recorder.h"

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "agent/cupti/activity_buffers.h"
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/calls_memory.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/cupti/memory_pools.h"
 #include "agent/main/capture.h"
 #include "agent/main/plugins.h"
 #include "agent/spool/chunk_pool.h"
@@ -63,7 +63,7 @@ static void look_for_driver(void)
         return;
     __atomic_store_n(&service.driver_seen, false, __ATOMIC_RELAXED);
     verbose("the program closed the driver's descriptors: CUPTI is asked no more");
-    activity_buffers_gather();
+    activity_buffers_gather(false);
     activity_buffers_detached();
     memory_pools_stop();
 }
@@ -83,7 +83,7 @@ static unsigned collect(void)
     }
     look_for_driver();
     activity_buffers_flush();
-    return activity_buffers_gather();
+    return activity_buffers_gather(false);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

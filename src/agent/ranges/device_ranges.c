@@ -14,14 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/dispatch/fork_watch.h"
-#include "common/threads.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/callback_switches.h"
-#include "agent/cupti/cupti_ids.h"
 #include "agent/cupti/cupti_library.h"
+#include "agent/cupti/driver_calls.h"
+#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
+#include "common/threads.h"
 
 /* --- current context --- */
 

@@ -1,4 +1,3 @@
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
 #include "agent/dispatch/phases.h"

@@ -150,7 +150,7 @@ UNIT_TEST(profiling_is_asked_for)
     assert_int_equal(HEAR(profiler, cuProfilerStop, NULL, 0)->start, 0);
     HEAR(profiler, cuProfilerStart, NULL, CUDA_ERROR_PROFILER_DISABLED);
     HEAR(profiler, cuProfilerStop, NULL, CUDA_ERROR_PROFILER_DISABLED);
-    hearing_covers(&launch_calls, REGISTRY_BIT(profiler));
+    hearing_covers(&stream_calls, REGISTRY_BIT(profiler));
 }
 
 /* --- kinds of images of code --- */

@@ -86,7 +86,7 @@ UNIT_TEST(launches_of_old_tell_their_grid)
     assert_int_equal(launch->grid[0], 8);
     assert_int_equal(launch->grid[2], 1);
     assert_int_equal(HEAR(kernel_launch, cuLaunchGridAsync, &async, CUDA_ERROR_INVALID_VALUE)->kernel, 0xf1);
-    hearing_covers(&launch_calls, REGISTRY_BIT(kernel_launch));
+    hearing_covers(&stream_calls, REGISTRY_BIT(kernel_launch));
 }
 
 /* --- what else is put into streams --- */
@@ -171,7 +171,7 @@ UNIT_TEST(semaphores_count)
 #define CHECK(function, per_thread) CHECK_SEMAPHORES(function, per_thread, 0, 3)
     PLAIN_AND_PTSZ(CHECK, cuSignalExternalSemaphoresAsync);
 #undef CHECK
-    hearing_covers(&launch_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
+    hearing_covers(&stream_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
 }
 
 UNIT_MAIN(hearing_start, NULL)

@@ -1,3 +1,4 @@
+#include "agent/cupti/calls_memory.h"
 #include "agent/cupti/driver_calls.h"
 #include "tests/agent/cupti/hearing.h"
 #include "tests/unit.h"

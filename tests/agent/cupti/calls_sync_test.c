@@ -1,7 +1,7 @@
-#include "tests/agent/cupti/hearing.h"
 #include "agent/cupti/cupti_library.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
-#include "agent/cupti/callback_switches.h"
+#include "tests/agent/cupti/hearing.h"
 
 static const CUevent event = (CUevent)0xe1;
 static const CUstream stream = (CUstream)0x52;
@@ -103,8 +103,8 @@ UNIT_TEST(waiting_for_a_context_tells_which)
     const struct gputrace_device_synchronization *waited = heard_what(REGISTRY_device_synchronization, 0);
     assert_ptr_equal(waited->call.context, (CUcontext)0x1033);
     assert_int_equal(waited->call.context_id, 0x33);
-    hearing_covers(&sync_calls, REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) |
-                                    REGISTRY_BIT(stream_query) | REGISTRY_BIT(device_synchronization));
+    hearing_covers(&stream_calls, REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) |
+                                      REGISTRY_BIT(stream_query) | REGISTRY_BIT(device_synchronization));
 }
 
 /* --- events --- */
@@ -235,9 +235,9 @@ UNIT_TEST(elapsed_time_is_a_query_of_both)
 
 UNIT_TEST(every_row_was_called)
 {
-    hearing_covers(&sync_calls, REGISTRY_BIT(event_creation) | REGISTRY_BIT(event_deletion) |
-                                    REGISTRY_BIT(event_record) | REGISTRY_BIT(event_synchronization) |
-                                    REGISTRY_BIT(event_query));
+    hearing_covers(&stream_calls, REGISTRY_BIT(event_creation) | REGISTRY_BIT(event_deletion) |
+                                      REGISTRY_BIT(event_record) | REGISTRY_BIT(event_synchronization) |
+                                      REGISTRY_BIT(event_query));
 }
 
 /* --- streams --- */
@@ -309,7 +309,7 @@ UNIT_TEST(deletion_that_fails_is_reported_as_failed)
     CHECK(cuStreamDestroy);
     CHECK(cuStreamDestroy_v2);
 #undef CHECK
-    hearing_covers(&sync_calls, REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion));
+    hearing_covers(&stream_calls, REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion));
 }
 
 /* The program makes it. */

@@ -1,7 +1,6 @@
 
 #include <errno.h>
 
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
 #include "common/clock.h"
 #include "tests/agent/cupti/fake_cupti.h"

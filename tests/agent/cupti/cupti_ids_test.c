@@ -1,5 +1,5 @@
 /* What threads remember of CUPTI's numbers, and when they forget it. */
-#include "agent/cupti/cupti_ids.h"
+#include "agent/cupti/cupti_library.h"
 
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

@@ -175,7 +175,7 @@ UNIT_TEST(every_exemption_is_of_functions_without_a_row)
 }
 
 static const struct driver_calls *const groups[] = {
-    &code_calls, &copy_calls, &graph_calls, &launch_calls, &memory_calls, &sync_calls,
+    &code_calls, &copy_calls, &graph_calls, &memory_calls, &stream_calls,
 };
 
 UNIT_TEST(no_function_stands_twice)

@@ -1,5 +1,5 @@
 /* The correlation id of an own cuEventRecord, which nobody else gets. */
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 
 #include <pthread.h>
 

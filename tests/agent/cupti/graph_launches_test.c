@@ -1,6 +1,6 @@
 #include "agent/cupti/graphs.h"
 
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"

@@ -1,5 +1,4 @@
 /* Nodes of graphs, with the callbacks that say when they are made and copied. */
-#include "agent/cupti/callback_switches.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
 #include "agent/dispatch/registry.h"

@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/hearing.h"
 
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 
 #define HEARD_MAX 16

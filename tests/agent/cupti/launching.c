@@ -1,6 +1,6 @@
 #include "tests/agent/cupti/launching.h"
 
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"
 

@@ -2,8 +2,6 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "agent/cupti/callback_switches.h"
-#include "agent/cupti/calls_launch.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/phases.h"
 #include "tests/agent/cupti/fake_cupti.h"

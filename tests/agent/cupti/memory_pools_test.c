@@ -1,5 +1,5 @@
 /* Pools: when the driver is asked of them, what is published, and that a destroyed one is never asked. */
-#include "agent/cupti/memory_pools.h"
+#include "agent/cupti/calls_memory.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* Device ranges: what is asked of CUDA for them, what goes to the spool, and what is refused. */
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
-#include "agent/cupti/callback_switches.h"
+#include "agent/cupti/driver_calls.h"
 #include "agent/dispatch/registry.h"
 #include "agent/main/plugins.h"
 #include "agent/ranges/device_ranges.h"
