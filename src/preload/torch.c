@@ -25,7 +25,7 @@ static struct {
 } seen;
 
 /* Returns 1 where there is nothing new, and 2 where PyTorch is there. */
-static int look_at(struct dl_phdr_info *info, size_t size, void *first)
+static int compare_library(struct dl_phdr_info *info, size_t size, void *first)
 {
     const char *slash = strrchr(info->dlpi_name, '/');
     (void)size;
@@ -49,11 +49,11 @@ static void start(void)
 }
 
 /* Called with Python's lock held. */
-static int hear(const char *event, void *arguments, void *data)
+static int on_audit_event(const char *event, void *arguments, void *data)
 {
     bool first = true;
     (void)arguments, (void)data;
-    if (seen.done || strcmp(event, "import") != 0 || dl_iterate_phdr(look_at, &first) != 2)
+    if (seen.done || strcmp(event, "import") != 0 || dl_iterate_phdr(compare_library, &first) != 2)
         return 0;
     seen.done = true;
     start();
@@ -65,8 +65,8 @@ __attribute__((constructor)) static void watch(void)
     int (*add)(audit_hook *hook, void *data);
     bool first = true;
     *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
-    if (dl_iterate_phdr(look_at, &first) == 2)
+    if (dl_iterate_phdr(compare_library, &first) == 2)
         start(); /* a program that is linked with PyTorch, whose constructors have run by now */
     else if (add)
-        add(hear, NULL);
+        add(on_audit_event, NULL);
 }

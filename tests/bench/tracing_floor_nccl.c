@@ -6,7 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <stdlib.h>
 
-#include "agent/nccl/layouts.h"
+#include "agent/nccl/profiler.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

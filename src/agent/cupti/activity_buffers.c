@@ -14,7 +14,6 @@
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "common/cupti.h"
 
@@ -173,7 +172,7 @@ static const struct cupti *running(void)
     return __atomic_load_n(&activity.detached, __ATOMIC_RELAXED) ? NULL : cupti;
 }
 
-static void note_taken(uint8_t *data, size_t bytes)
+static void note_handed_out(uint8_t *data, size_t bytes)
 {
     pthread_mutex_lock(&activity.lock);
     for (unsigned i = 0; i < BUFFERS_MAX; i++) {
@@ -192,7 +191,7 @@ static void note_taken(uint8_t *data, size_t bytes)
 }
 
 /* Returns whether its API calls are kept. */
-static bool note_given_back(const uint8_t *data)
+static bool note_returned(const uint8_t *data)
 {
     bool keep = true;
     pthread_mutex_lock(&activity.lock);
@@ -219,9 +218,9 @@ static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max
 {
     *records_max = 0; /* as many as fit */
     *size = 0;
-    *buffer = fork_unannounced() ? NULL : activity.store->take(size);
+    *buffer = fork_unannounced() ? NULL : activity.store->get(size);
     if (*buffer)
-        note_taken(*buffer, *size);
+        note_handed_out(*buffer, *size);
 }
 
 static void count_dropped(CUcontext context, uint32_t stream)
@@ -236,7 +235,7 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
     (void)size;
     if (fork_unannounced())
         return;
-    bool keep = note_given_back(buffer);
+    bool keep = note_returned(buffer);
     bool calls_alone = activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
     if (calls_alone && !keep) {
         memset(buffer, 0, valid); /* as it was given */

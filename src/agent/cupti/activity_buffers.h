@@ -39,7 +39,7 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
 /* Where buffers come from and go to: the recorder's chunks (library.c). */
 struct activity_store {
     struct spool_header *(*header)(void); /* for record sizes and losses */
-    void *(*take)(size_t *bytes);         /* zeroed space, 64-byte aligned; NULL: none, CUPTI drops and counts */
+    void *(*get)(size_t *bytes);          /* zeroed space, 64-byte aligned; NULL: none, CUPTI drops and counts */
     void (*done)(void *space, size_t used);
 };
 

@@ -14,7 +14,6 @@
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
@@ -331,7 +330,7 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 static void wanted_changed(uint64_t wanted)
 {
     if (!(wanted & PHASE_KINDS)) {
-        lazy_loading_give_up();
+        lazy_loading_cancel();
         phases_forget();
     }
     if (!(wanted & REGISTRY_BIT(launch_name)))

@@ -240,7 +240,7 @@ static void one_less(void)
 }
 
 /* Under the lock. */
-static void give_all_up(void)
+static void cancel_all(void)
 {
     set(&lazy.round, lazy.round + 1);
     set(&lazy.armed, 0);
@@ -295,7 +295,7 @@ bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
      * callback when it returns. */
     pthread_mutex_lock(&lazy.lock);
     if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
-        give_all_up();
+        cancel_all();
     pthread_mutex_unlock(&lazy.lock);
     return false;
 }
@@ -313,10 +313,10 @@ void lazy_loading_ends(void)
     pthread_mutex_unlock(&lazy.lock);
 }
 
-void lazy_loading_give_up(void)
+void lazy_loading_cancel(void)
 {
     pthread_mutex_lock(&lazy.lock);
-    give_all_up();
+    cancel_all();
     pthread_mutex_unlock(&lazy.lock);
 }
 

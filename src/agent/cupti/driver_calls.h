@@ -235,7 +235,7 @@ bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
 void lazy_loading_ends(void);
 
 /* No subscriber wants phases any more: whatever was armed or is loading is forgotten. */
-void lazy_loading_give_up(void);
+void lazy_loading_cancel(void);
 
 /* In a forked child. */
 void lazy_loading_atfork_child(void);

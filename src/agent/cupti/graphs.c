@@ -12,7 +12,6 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
@@ -186,7 +185,7 @@ static bool conditional_are_heard(void)
 }
 
 /* Forgets all expected launches. Under the lock. */
-static void give_up(void)
+static void forget_expected(void)
 {
     map_release(&graphs.expected);
     callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, conditional_are_heard());
@@ -200,7 +199,7 @@ bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t st
     if (expected)
         graphs.budget = GRAPH_LAUNCHES_BUDGET;
     if (any ? !expected && --graphs.budget == 0 : expected || !conditional_are_heard())
-        give_up();
+        forget_expected();
     const uint64_t *number = correlation != 0 && !graphs.suspended ? map_get(&graphs.conditional, key) : NULL;
     uint32_t graph = number ? (uint32_t)*number : 0;
     pthread_mutex_unlock(&graphs.lock);
@@ -222,7 +221,7 @@ void graph_launches_forget(void)
 {
     pthread_mutex_lock(&graphs.lock);
     map_release(&graphs.conditional);
-    give_up();
+    forget_expected();
     pthread_mutex_unlock(&graphs.lock);
 }
 

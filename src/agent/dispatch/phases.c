@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "agent/dispatch/registry.h"
 #include "common/clock.h"
 #include "common/threads.h"
-#include "agent/dispatch/fork_watch.h"
 
 struct phase {
     struct phase *next;               /* the one that began before it */
@@ -33,23 +33,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
 /* --- publishing --- */
-
-static bool has_subscriber(void)
-{
-    return registry_compilation_start_wanted() || registry_compilation_end_wanted() ||
-           registry_compilation_phase_start_wanted() || registry_compilation_phase_end_wanted();
-}
-
-static void publish_start(const struct phase *phase)
-{
-    struct gputrace_call call = phase->call;
-    call.end = call.start;
-    if (phases.pending == 1)
-        registry_compilation_start_publish(
-            &(struct gputrace_compilation_start){call, phase->number, phase->trigger, phases.pending});
-    registry_compilation_phase_start_publish(
-        &(struct gputrace_compilation_phase_start){call, phase->number, phase->trigger, phases.pending});
-}
 
 static void publish_end(const struct phase *phase, const struct gputrace_call *last, enum gputrace_ending ending)
 {
@@ -87,32 +70,20 @@ static void end_phase(struct phase **at, const struct gputrace_call *last, enum 
     free(phase);
 }
 
-static void end_all(bool (*concerns)(const struct phase *phase, const void *object), const void *object,
+/* Ends the phases of a thread (its `owner`), of the capture of a stream, and of a context; NULL: of none. */
+static void end_all(const void *owner, const struct CUstream_st *stream, const struct CUctx_st *context,
                     const struct gputrace_call *last, enum gputrace_ending ending)
 {
     lock();
     for (struct phase **at = &phases.going_on; *at;) {
-        if (concerns(*at, object))
+        const struct phase *phase = *at;
+        if ((owner && phase->owner == owner) || (stream && phase->stream == stream) ||
+            (context && phase->call.context == context))
             end_phase(at, last, ending);
         else
             at = &(*at)->next;
     }
     pthread_mutex_unlock(&phases.lock);
-}
-
-static bool is_of_thread(const struct phase *phase, const void *thread)
-{
-    return phase->owner == thread;
-}
-
-static bool is_of_stream(const struct phase *phase, const void *stream)
-{
-    return phase->stream && phase->stream == stream;
-}
-
-static bool is_of_context(const struct phase *phase, const void *context)
-{
-    return phase->call.context == context;
 }
 
 static void thread_ended(void *unused)
@@ -121,7 +92,7 @@ static void thread_ended(void *unused)
     struct gputrace_call none = {.start = now, .end = now};
     (void)unused;
     if (!fork_unannounced())
-        end_all(is_of_thread, &this_thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
+        end_all(&this_thread, NULL, NULL, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
 static void make_key(void)
@@ -129,10 +100,19 @@ static void make_key(void)
     thread_key_make(&at_thread_end, thread_ended);
 }
 
+/* A client's own CUDA calls are not published, and the client may be in a callback of ours, under the lock. */
+static bool is_clients(void)
+{
+    const struct epoch_reader *reader = epoch_reader();
+    return !reader || reader->in_client;
+}
+
 static void begin(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
                   const struct gputrace_call *call)
 {
-    struct phase *phase = malloc(sizeof(*phase));
+    bool wanted = registry_compilation_start_wanted() || registry_compilation_end_wanted() ||
+                  registry_compilation_phase_start_wanted() || registry_compilation_phase_end_wanted();
+    struct phase *phase = wanted && !is_clients() ? malloc(sizeof(*phase)) : NULL;
     if (!phase)
         return;
     pthread_once(&once, make_key);
@@ -149,23 +129,21 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
     };
     phases.going_on = phase;
     phases.pending++;
-    publish_start(phase);
+    struct gputrace_call start = phase->call;
+    start.end = start.start;
+    if (phases.pending == 1)
+        registry_compilation_start_publish(
+            &(struct gputrace_compilation_start){start, phase->number, trigger, phases.pending});
+    registry_compilation_phase_start_publish(
+        &(struct gputrace_compilation_phase_start){start, phase->number, trigger, phases.pending});
     pthread_mutex_unlock(&phases.lock);
-}
-
-/* A client's own CUDA calls are not published, and the client may be in a callback of ours, under the lock. */
-static bool is_clients(void)
-{
-    const struct epoch_reader *reader = epoch_reader();
-    return !reader || reader->in_client;
 }
 
 /* --- for the collector --- */
 
 void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call)
 {
-    if (!is_clients() && has_subscriber())
-        begin(trigger, NULL, true, call);
+    begin(trigger, NULL, true, call);
 }
 
 void phase_call_returns(const struct gputrace_call *call)
@@ -187,26 +165,25 @@ void phase_call_returns(const struct gputrace_call *call)
 
 void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call)
 {
-    if (!is_clients() && has_subscriber())
-        begin(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream, bound, call);
+    begin(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream, bound, call);
 }
 
 void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call)
 {
     if (!is_clients())
-        end_all(is_of_stream, stream, call, GPUTRACE_ENDING_RETURNED);
+        end_all(NULL, stream, NULL, call, GPUTRACE_ENDING_RETURNED);
 }
 
 void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call)
 {
     if (!is_clients())
-        end_all(is_of_stream, stream, call, GPUTRACE_ENDING_STREAM_DESTROYED);
+        end_all(NULL, stream, NULL, call, GPUTRACE_ENDING_STREAM_DESTROYED);
 }
 
 void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call)
 {
     if (!is_clients())
-        end_all(is_of_context, context, call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
+        end_all(NULL, NULL, context, call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
 }
 
 unsigned phases_pending(void)

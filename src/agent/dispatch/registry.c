@@ -2,6 +2,9 @@
  * The lists of subscribers, how they are replaced while threads walk over them, and how a client's callback is run.
  * Memory of a replaced list is freed when each thread has left the dispatch that it was in: each thread counts its
  * rounds (epochs), and only the writer waits.
+ *
+ * Children that no fork handler announces (`_Fork()`, `clone()`) are noticed by a page that the kernel clears in every
+ * child. Such a child records nothing and is counted.
  */
 #include "agent/dispatch/registry.h"
 
@@ -11,13 +14,79 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "common/clock.h"
+#include "common/memory.h"
 #include "common/threads.h"
+
+/* --- forks --- */
+
+/* The page lies in .bss, whose whole pages are anonymous memory, which madvise() can have cleared in children. */
+__attribute__((aligned(FORK_PAGE_BYTES))) union fork_page fork_page;
+
+static struct {
+    uint32_t generation; /* the last one; the page has it too but for children that were not announced */
+    bool is_cleared;     /* the page, by the kernel */
+    pid_t process;
+    uint64_t *counter; /* NULL: nothing is counted */
+} watch;
+
+void fork_watch_begin(void)
+{
+    uint32_t none = 0;
+    if (__atomic_load_n(&watch.generation, __ATOMIC_ACQUIRE) != 0)
+        return;
+    watch.process = getpid();
+    watch.is_cleared = page_bytes() <= FORK_PAGE_BYTES && (uintptr_t)&fork_page % page_bytes() == 0 &&
+                       madvise(&fork_page, sizeof(fork_page), MADV_WIPEONFORK) == 0;
+    __atomic_compare_exchange_n(&fork_page.generation, &none, 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    none = 0;
+    __atomic_compare_exchange_n(&watch.generation, &none, 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void fork_watch_announced(void)
+{
+    watch.process = getpid();
+    watch.counter = NULL;
+    thread_id_known = 0; /* the child's one thread has another number than the thread that forked */
+    __atomic_store_n(&fork_page.generation, ++watch.generation, __ATOMIC_RELEASE);
+}
+
+void fork_watch_count(uint64_t *counter)
+{
+    watch.counter = counter;
+}
+
+bool fork_unannounced(void)
+{
+    if (fork_generation() == 0)
+        return __atomic_load_n(&watch.generation, __ATOMIC_ACQUIRE) != 0;
+    return !watch.is_cleared && getpid() != watch.process;
+}
+
+bool fork_turned_away(void)
+{
+    if (!fork_unannounced())
+        return false;
+    if (watch.counter)
+        __atomic_add_fetch(watch.counter, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* --- the thread's number --- */
+
+__thread uint32_t thread_id_known;
+
+uint32_t thread_id_ask(void)
+{
+    return thread_id_known = (uint32_t)gettid();
+}
+
+/* --- epochs --- */
 
 static struct epoch_reader *readers; /* grows at its head, never shrinks */
 __thread struct epoch_reader *epoch_reader_known;
@@ -91,36 +160,15 @@ struct epoch_reader *epoch_reader_make(void)
     return epoch_reader_known = mine;
 }
 
-static uint32_t rounds_of(const struct epoch_reader *reader)
-{
-    return __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE);
-}
-
-static bool is_in(uint32_t rounds)
-{
-    return rounds % 2 != 0;
-}
-
-/* Whether no thread but this one is in a dispatch that began before the call. Also false when that cannot be
- * determined. */
-static bool epoch_is_quiescent(void)
-{
-    if (!make_stores_visible())
-        return false;
-    for (const struct epoch_reader *reader = first(); reader; reader = reader->next)
-        if (is_in(rounds_of(reader)))
-            return false;
-    return true;
-}
-
 void registry_synchronize(void)
 {
     if (fork_unannounced())
         return;
     make_stores_visible();
     for (const struct epoch_reader *reader = first(); reader; reader = reader->next) {
-        uint32_t rounds = rounds_of(reader);
-        while (reader != epoch_reader_known && is_in(rounds) && rounds_of(reader) == rounds)
+        uint32_t rounds = __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE);
+        while (reader != epoch_reader_known && rounds % 2 != 0 && /* it is in a dispatch */
+               __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE) == rounds)
             sched_yield();
     }
 }
@@ -137,7 +185,7 @@ void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
 
-/* How many replaced lists may wait to be freed before a removal looks whether they are in use, which can take ten
+/* How many replaced lists may wait to be freed before it is checked whether they are in use, which can take ten
  * milliseconds. */
 #define RETIRED_MOST 64u
 
@@ -158,10 +206,14 @@ static struct {
 
 /* --- registering; all under the lock --- */
 
+/* Frees what was replaced, unless a thread is in a dispatch, or that cannot be determined. */
 static void free_retired(void)
 {
-    if ((!registry.retired_lists && !registry.retired_subscribers) || !epoch_is_quiescent())
+    if ((!registry.retired_lists && !registry.retired_subscribers) || !make_stores_visible())
         return;
+    for (const struct epoch_reader *reader = first(); reader; reader = reader->next)
+        if (__atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE) % 2 != 0)
+            return;
     registry.retired_count = 0;
     while (registry.retired_lists) {
         struct subscribers *list = registry.retired_lists;
@@ -209,15 +261,6 @@ static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
     return list;
 }
 
-/* Must be called before the client can be called. */
-static void client_comes(void)
-{
-    __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
-    for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++)
-        __atomic_store_n(&registry_only[kind], NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&registry_shortcut_open, NULL, __ATOMIC_RELEASE);
-}
-
 void registry_open_shortcut(registry_shortcut_fn *shortcut)
 {
     pthread_mutex_lock(&registry.lock);
@@ -234,8 +277,12 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     if (!subscriber)
         return 0;
     pthread_mutex_lock(&registry.lock);
-    if (client != REGISTRY_LIBRARY)
-        client_comes();
+    if (client != REGISTRY_LIBRARY) { /* before the client can be called */
+        __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
+        for (unsigned i = 0; i < REGISTRY_KIND_COUNT; i++)
+            __atomic_store_n(&registry_only[i], NULL, __ATOMIC_RELEASE);
+        __atomic_store_n(&registry_shortcut_open, NULL, __ATOMIC_RELEASE);
+    }
     uint64_t registration = registry.last + 1;
     *subscriber = (struct subscriber){.call = call, .data = data, .registration = registration, .client = client};
     unsigned count = registry_lists[kind] ? registry_lists[kind]->count : 0;

@@ -13,7 +13,6 @@
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/graphs.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/call_stacks.h"
 #include "agent/spool/recorder.h"
@@ -81,7 +80,7 @@ static void note_refused(void)
     if (capture.open == 0 || capture.in_interval || capture.begun || capture.refused)
         return;
     capture.refused = true;
-    recorder_seen(SPOOL_SEEN_START, (struct gputrace_text){0});
+    recorder_note_unrecorded(SPOOL_SEEN_START, (struct gputrace_text){0});
 }
 
 static void open_by(int change, uint64_t time, const char *reason)
@@ -146,20 +145,14 @@ static void domain_named(void *data, const struct gputrace_nvtx_name *event)
         matching_domains[matching_domain_count++] = event->domain;
 }
 
-static bool domain_matches(uint32_t domain)
-{
-    if (!capture.domain.bytes)
-        return true;
-    for (unsigned i = 0; i < matching_domain_count; i++)
-        if (matching_domains[i] == domain)
-            return true;
-    return false;
-}
-
 static bool range_matches(const struct gputrace_nvtx *event)
 {
-    return event->message.length == capture.name.length && domain_matches(event->domain) &&
-           same(event->message, capture.name);
+    bool matches = !capture.domain.bytes;
+    if (event->message.length != capture.name.length)
+        return false;
+    for (unsigned i = 0; i < matching_domain_count && !matches; i++)
+        matches = matching_domains[i] == event->domain;
+    return matches && same(event->message, capture.name);
 }
 
 static bool note_started(uint64_t range, uint64_t instead_of)
@@ -188,7 +181,7 @@ static int cut(struct gputrace_text text)
 }
 
 /* Whether this HASH is new, and there is space for it. */
-static bool is_first_seen(uint64_t hash)
+static bool is_first(uint64_t hash)
 {
     for (unsigned i = 0; i < SEEN_MAX; i++) {
         uint64_t known = __atomic_load_n(&seen[i], __ATOMIC_RELAXED);
@@ -212,8 +205,8 @@ static void note_other_range(const struct gputrace_nvtx *event)
     int length =
         snprintf(text, sizeof(text), "%.*s%s%.*s", cut(event->message), event->message.bytes, with_domain ? "@" : "",
                  with_domain ? cut(event->domain_name) : 0, with_domain ? event->domain_name.bytes : "");
-    if (length > 0 && is_first_seen(hash_bytes(text, (size_t)length) | 1))
-        recorder_seen(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
+    if (length > 0 && is_first(hash_bytes(text, (size_t)length) | 1))
+        recorder_note_unrecorded(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
 }
 
 /* Called before the recorder, so that the range that switches recording on is recorded. */
@@ -318,11 +311,6 @@ void capture_atfork_child(void)
     memset(seen, 0, sizeof(seen));
 }
 
-void capture_restart(void)
-{
-    capture_follow_clock();
-}
-
 void capture_ask(bool on)
 {
     open_set(on, clock_now(), on ? "gputrace_start" : "gputrace_stop");
@@ -333,17 +321,13 @@ bool capture_is_on(void)
     return __atomic_load_n(&capture.on, __ATOMIC_RELAXED);
 }
 
-/* CLOCK_REALTIME as it would be if it had not been set since the launcher chose the interval. */
-static uint64_t launchers_now(void)
-{
-    int64_t offset = capture.settings->clock_offset;
-    return offset ? clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset : clock_now();
-}
-
 uint64_t capture_follow_clock(void)
 {
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
-    uint64_t now = launchers_now();
+    int64_t offset = capture.settings->clock_offset;
+    uint64_t now = clock_now();
+    if (offset) /* CLOCK_REALTIME as it would be if it had not been set since the launcher chose the interval */
+        now = clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset;
     pthread_mutex_lock(&capture.lock);
     capture.in_interval = now >= start && (stop == 0 || now < stop);
     apply(clock_now(), now < start ? "--delay" : capture.in_interval ? "start" : "--duration");

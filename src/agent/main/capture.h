@@ -27,7 +27,8 @@ void capture_ask(bool on);
 bool capture_is_on(void);
 
 /* Follows the clock: turns recording on or off as the time interval says. Returns the time (ns) until it wants to be
- * called again, UINT64_MAX for never. Called by the service thread. */
+ * called again, UINT64_MAX for never. Called by the service thread, and in a forked child with a spool of its own, into
+ * which it writes whether recording is on. */
 uint64_t capture_follow_clock(void);
 
 /* The spool is no longer read: recording stays off from now on. */
@@ -35,8 +36,6 @@ void capture_end(void);
 
 /* In a forked child: forgets the parent's CUPTI. */
 void capture_atfork_child(void);
-/* In a forked child with a spool of its own: writes into it whether recording is on. */
-void capture_restart(void);
 
 /* CUPTI has been loaded: its kinds are switched as recording is now. */
 void capture_cupti_ready(void);

@@ -1,11 +1,13 @@
 /*
  * The handler of fatal signals: it saves names of kernels, the signal and the stack in the spool, and lets the signal
- * do what it would have done. It also handles SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
+ * do what it would have done. The stack is unwound later, in the tool (symbols/symbols.c), because that is not safe in a
+ * signal handler. It also handles SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
  * seccomp, which takes the processor's clock away. Everything here must be safe in a signal handler.
  */
 #include "agent/main/crash_handler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,8 +22,7 @@
 
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
-#include "agent/dispatch/fork_watch.h"
-#include "agent/main/crash_stack.h"
+#include "agent/dispatch/registry.h"
 #include "agent/python/frames.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
@@ -44,16 +45,6 @@ static struct {
     uint64_t published[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
     unsigned published_count;
 } crash;
-
-static void set_own_process(pid_t process)
-{
-    __atomic_store_n(&crash.process, process, __ATOMIC_RELAXED);
-}
-
-static pid_t own_process(void)
-{
-    return __atomic_load_n(&crash.process, __ATOMIC_RELAXED);
-}
 
 /* --- names --- */
 
@@ -112,12 +103,173 @@ static void publish_names(void)
     let_faults_through(SIG_BLOCK);
 }
 
-/* --- the signal --- */
+/* --- the stack --- */
 
-static uint32_t this_thread(void)
+#ifdef __x86_64__
+
+#define STACK_BYTES_MAX (UINT32_C(48) << 10)
+#define MAPS_BYTES 4096
+#define LINE_MAX_BYTES 1024 /* of maps: longer ones are passed over */
+
+/* /proc/self/maps, line by line. It is too large for the stack of a handler, and one thread alone crashes. */
+static struct maps {
+    int file;
+    size_t next, length; /* of `bytes` */
+    char bytes[MAPS_BYTES];
+    char line[LINE_MAX_BYTES];
+    size_t line_length;
+    uint64_t start, end; /* of the line */
+    bool is_code, is_readable;
+} maps;
+
+static bool maps_open(void)
 {
-    return (uint32_t)syscall(SYS_gettid);
+    maps.next = maps.length = 0;
+    maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    return maps.file >= 0;
 }
+
+/* Reads the next character; -1: there is none. */
+static int next_char(void)
+{
+    if (maps.next == maps.length) {
+        ssize_t got = read(maps.file, maps.bytes, sizeof(maps.bytes));
+        maps.next = 0;
+        maps.length = got > 0 ? (size_t)got : 0;
+    }
+    return maps.next < maps.length ? (unsigned char)maps.bytes[maps.next++] : -1;
+}
+
+static uint64_t read_hex(const char **at)
+{
+    uint64_t value = 0;
+    for (;; (*at)++) {
+        char c = **at;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
+        if (digit == 16)
+            return value;
+        value = value << 4 | digit;
+    }
+}
+
+/* "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234    /lib/libc.so.6" */
+static bool maps_next(void)
+{
+    int c;
+    for (maps.line_length = 0; (c = next_char()) >= 0 && c != '\n';)
+        if (maps.line_length < sizeof(maps.line) - 1)
+            maps.line[maps.line_length++] = (char)c;
+    maps.line[maps.line_length] = '\0';
+    if (maps.line_length == 0)
+        return false;
+    const char *at = maps.line;
+    maps.start = read_hex(&at);
+    at += *at == '-';
+    maps.end = read_hex(&at);
+    maps.is_readable = at[0] == ' ' && at[1] == 'r';
+    maps.is_code = maps.is_readable && at[2] != '\0' && at[3] == 'x' && maps.line_length < sizeof(maps.line) - 1;
+    return true;
+}
+
+/* Bytes that can be read from AT on, in its mapping: what is mapped behind it may be a device's. */
+static uint64_t readable_from(uint64_t at)
+{
+    uint64_t bytes = 0;
+    if (!maps_open())
+        return 0;
+    while (bytes == 0 && maps_next())
+        if (at >= maps.start && at < maps.end && maps.is_readable)
+            bytes = maps.end - at;
+    close(maps.file);
+    return bytes;
+}
+
+/* Frames that are not its own: sanitizers think little of that. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static void copy_words(char *to, uint64_t from,
+                                                                                      uint32_t bytes)
+{
+    for (uint32_t i = 0; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        uint64_t word = *(const volatile uint64_t *)(uintptr_t)(from + i);
+        __builtin_memcpy(to + i, &word, sizeof(word));
+    }
+}
+
+/* Whether a word of the stack, or the instruction pointer, lies in the code of the line. */
+static bool is_referred_to(const struct spool_crash_stack *stack, const char *words)
+{
+    uint64_t word = stack->registers[SPOOL_CRASH_REGISTERS - 1];
+    if (word >= maps.start && word < maps.end)
+        return true;
+    for (uint32_t i = 0; i + sizeof(word) <= stack->length; i += sizeof(word)) {
+        __builtin_memcpy(&word, words + i, sizeof(word));
+        if (word >= maps.start && word < maps.end)
+            return true;
+    }
+    return false;
+}
+
+static void publish_code(const struct spool_crash_stack *stack, const char *words)
+{
+    struct spool_mapping *record;
+    if (!maps_open())
+        return;
+    while (maps_next()) {
+        if (!maps.is_code || !is_referred_to(stack, words))
+            continue;
+        uint32_t length = (uint32_t)maps.line_length;
+        record = crash_chunk_begin(SPOOL_RECORD_MAPPING,
+                                   spool_record_bytes(sizeof(*record), sizeof(record->text), length), clock_now());
+        if (!record)
+            break;
+        record->length = length;
+        __builtin_memcpy(record->text, maps.line, length);
+        crash_chunk_commit(&record->head);
+    }
+    close(maps.file);
+}
+
+void crash_stack_publish(const void *context, uint32_t thread)
+{
+    /* By the numbers that DWARF gives them: x86-64 psABI, figure 3.36. */
+    static const int order[SPOOL_CRASH_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    };
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t from = (uint64_t)registers[REG_RSP] & ~(uint64_t)(sizeof(uint64_t) - 1);
+    uint64_t bytes = readable_from(from);
+    uint32_t length = bytes < STACK_BYTES_MAX ? (uint32_t)bytes : STACK_BYTES_MAX;
+    struct spool_crash_stack *record = NULL;
+    for (; !record && length > 0; length /= 2) { /* names may have taken the space */
+        record = crash_chunk_begin(SPOOL_RECORD_CRASH_STACK,
+                                   spool_record_bytes(sizeof(*record), sizeof(record->text), length), clock_now());
+        if (record)
+            record->length = length & ~(uint32_t)(sizeof(uint64_t) - 1);
+    }
+    if (!record)
+        return;
+    char *words = (char *)record + offsetof(struct spool_crash_stack, text);
+    for (size_t i = 0; i < SPOOL_CRASH_REGISTERS; i++)
+        record->registers[i] = (uint64_t)registers[order[i]];
+    record->stack = from;
+    record->thread = thread;
+    copy_words(words, from, record->length);
+    crash_chunk_commit(&record->head);
+    publish_code(record, words);
+}
+
+#else
+
+void crash_stack_publish(const void *context, uint32_t thread)
+{
+    (void)context, (void)thread;
+}
+
+#endif
+
+/* --- the signal --- */
 
 /* INFO may be garbage: a program that took our handler for one without it may call it so. */
 static bool is_info_of(const siginfo_t *info, int number)
@@ -150,7 +302,6 @@ static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
     crash_chunk_commit(&record->head);
 }
 
-/* CONTEXT is where the kernel puts it. */
 static void publish_stack(const void *context, uint32_t thread)
 {
     let_faults_through(SIG_UNBLOCK);
@@ -160,17 +311,6 @@ static void publish_stack(const void *context, uint32_t thread)
     }
     crash.may_escape = 0;
     let_faults_through(SIG_BLOCK);
-}
-
-/* The system does with the signal what it would have done: the same signal for the same thread, with what it copy, once
- * this handler has returned to where it came. */
-static void hand_on(int number, siginfo_t *info)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigaction(number, &standard, NULL);
-    pid_t process = getpid(), thread = (pid_t)this_thread();
-    if (!info || syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) != 0)
-        syscall(SYS_tgkill, process, thread, number);
 }
 
 /* Another thread has begun to die and is let finish; this one has something to say only when it is the first. */
@@ -190,8 +330,7 @@ static bool is_page_repaired(int number, siginfo_t *info)
 {
     siginfo_t copy; /* INFO may be garbage here too */
     struct iovec from = {info, sizeof(*info)}, to = {&copy, sizeof(copy)};
-    if (number != SIGBUS || !info ||
-        syscall(SYS_process_vm_readv, own_process(), &to, 1, &from, 1, 0) != (long)sizeof(copy))
+    if (number != SIGBUS || !info || syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0) != (long)sizeof(copy))
         return false;
     if (copy.si_signo != SIGBUS || copy.si_code != BUS_ADRERR || spool_file_rescue(copy.si_addr) != 0)
         return false;
@@ -222,23 +361,6 @@ __attribute__((no_sanitize("address"))) static bool is_called_by_us(const uintpt
     return false;
 }
 
-/* Bytes of the instruction at AT; 0: it does not read the processor's clock. */
-static unsigned clock_instruction(const uint8_t *at)
-{
-    if (at[0] == 0x0f && at[1] == 0x31) /* rdtsc */
-        return 2;
-    return at[0] == 0x0f && at[1] == 0x01 && at[2] == 0xf9 ? 3 : 0; /* rdtscp */
-}
-
-/* The time is 0. */
-static void pass_over_clock(greg_t *registers, unsigned bytes)
-{
-    registers[REG_RIP] += bytes;
-    registers[REG_RAX] = registers[REG_RDX] = 0;
-    if (bytes == 3)
-        registers[REG_RCX] = 0;
-}
-
 /*
  * SECCOMP_SET_MODE_STRICT kills for every system call of ours, and takes the processor's clock away as well. So the
  * first thing that a thread needs to record comes here: it goes to sleep. No system call is made, and CONTEXT is
@@ -250,13 +372,19 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
     if (number != SIGSEGV || (const char *)context != frame + 2 * sizeof(void *))
         return false;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    bool refused = registers[REG_TRAPNO] == GENERAL_PROTECTION;
-    unsigned bytes = refused ? clock_instruction((const uint8_t *)(uintptr_t)registers[REG_RIP]) : 0;
-    if (bytes == 0)
+    const uint8_t *at = (const uint8_t *)(uintptr_t)registers[REG_RIP];
+    if (registers[REG_TRAPNO] != GENERAL_PROTECTION || at[0] != 0x0f)
+        return false;
+    bool rdtsc = at[1] == 0x31, rdtscp = at[1] == 0x01 && at[2] == 0xf9;
+    if (!rdtsc && !rdtscp)
         return false;
     if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))
         __builtin_ia32_rdtsc(); /* the program dies of it as without us: the signal is blocked here */
-    pass_over_clock(registers, bytes);
+    /* The instruction is passed over: the time is 0. */
+    registers[REG_RIP] += rdtsc ? 2 : 3;
+    registers[REG_RAX] = registers[REG_RDX] = 0;
+    if (rdtscp)
+        registers[REG_RCX] = 0;
     writer_sleep();
     return true;
 }
@@ -268,20 +396,15 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
 }
 #endif
 
-/* Whether the kernel called the handler, which has FRAME: the program may do so too, with any CONTEXT. */
-static bool is_kernels(const void *context, const char *frame)
-{
-    return (const char *)context == frame + 2 * sizeof(void *);
-}
-
 static void die(int number, siginfo_t *info, void *context)
 {
     const char *frame = __builtin_frame_address(0);
     if (is_clock_taken_away(number, context, frame))
         return;
     int saved = errno;
-    uint32_t thread = this_thread();
-    bool ours = getpid() == own_process() && !fork_unannounced(); /* not a child of vfork or fork */
+    uint32_t thread = (uint32_t)syscall(SYS_gettid);
+    pid_t process = getpid();
+    bool ours = process == __atomic_load_n(&crash.process, __ATOMIC_RELAXED) && !fork_unannounced(); /* not a child */
     if (ours && is_page_repaired(number, info)) {
         errno = saved;
         return;
@@ -298,11 +421,16 @@ static void die(int number, siginfo_t *info, void *context)
         info = is_info_of(info, number) ? info : NULL;
         publish_signal(number, info, thread);
         publish_names();
-        if (is_kernels(context, frame))
+        /* The kernel called the handler, and CONTEXT is what it put there: the program may call it too, with any. */
+        if ((const char *)context == frame + 2 * sizeof(void *))
             publish_stack(context, thread);
         __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
     }
-    hand_on(number, info);
+    /* The system does with the signal what it would have done: the same signal for the same thread, with what came with
+     * it, once this handler has returned to where it came from. */
+    sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    if (!info || syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) != 0)
+        syscall(SYS_tgkill, process, thread, number);
     errno = saved;
 }
 
@@ -316,7 +444,7 @@ static void watch(int number)
 
 void crash_handler_install_for_spool(void)
 {
-    set_own_process(getpid());
+    __atomic_store_n(&crash.process, getpid(), __ATOMIC_RELAXED);
     watch(SIGBUS);
     watch(SIGSEGV); /* for is_clock_taken_away() */
 }
@@ -324,7 +452,7 @@ void crash_handler_install_for_spool(void)
 void crash_handler_remove(void)
 {
     int saved = errno;
-    set_own_process(0);
+    __atomic_store_n(&crash.process, 0, __ATOMIC_RELAXED);
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
         struct sigaction now;
         if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_sigaction == die)
@@ -337,14 +465,14 @@ void crash_handler_install(void)
 {
     if (crash_chunk_open() != 0)
         return;
-    set_own_process(getpid());
+    __atomic_store_n(&crash.process, getpid(), __ATOMIC_RELAXED);
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         watch(fatal[i]);
 }
 
 void crash_handler_atfork_child(void)
 {
-    set_own_process(0);
+    __atomic_store_n(&crash.process, 0, __ATOMIC_RELAXED);
     crash.thread = 0;
     crash.done = crash.repaired = false;
     crash_chunk_atfork_child();

@@ -14,6 +14,8 @@
 #ifndef GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
 #define GPUTRACE_AGENT_MAIN_CRASH_HANDLER_H
 
+#include <stdint.h>
+
 /* Installs the handler that the spool itself needs, for SIGBUS. Called before the spool is opened, whose file anybody
  * may make shorter as soon as it is there. */
 void crash_handler_install_for_spool(void);
@@ -26,5 +28,10 @@ void crash_handler_install(void);
 
 /* In a forked child: the handlers stay, and do nothing but let the signal through. */
 void crash_handler_atfork_child(void);
+
+/* In the handler of THREAD's signal, whose ucontext_t is CONTEXT: saves registers and the stack, and which code its
+ * words may point to. Async-signal-safe, takes no lock. It may fault; what is in the spool by then stays whole. Does
+ * nothing on other processors than x86-64. */
+void crash_stack_publish(const void *context, uint32_t thread);
 
 #endif

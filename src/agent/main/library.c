@@ -1,10 +1,9 @@
 /*
  * Starts the library on the first call of CUDA, NVTX, NCCL, PyTorch or gputrace.h: reads the settings, opens the
  * spool, loads plugins and installs subscribers. Handles forked children and the end of the process, and lends CUPTI
- * chunks of the spool as buffers.
+ * chunks of the spool as buffers. At the end are the exported functions of libgputrace.so, which CUDA's driver, NVTX and
+ * programs call by name: each starts the library if that has not happened, and passes the call on.
  */
-#include "agent/main/library.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -18,7 +17,6 @@
 #include "agent/cupti/calls_memory.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "agent/main/capture.h"
@@ -28,6 +26,7 @@
 #include "agent/nccl/profiler.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"
+#include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/call_stacks.h"
 #include "agent/spool/chunk_pool.h"
@@ -60,10 +59,7 @@ static bool is_static(void)
 
 /* With rights that are not its user's, a program does not do what the environment of its user says: write files, load
  * plugins. */
-static bool has_more_rights(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
+#define HAS_MORE_RIGHTS (getauxval(AT_SECURE) != 0)
 
 /* --- library --- */
 
@@ -123,6 +119,8 @@ static void after_fork_in_child(void)
     library.decided = library.started = library.recording = library.cuda = false;
 }
 
+static bool library_start(void);
+
 /* The first subscriber of NVTX, so that a forked child that uses NVTX gets a spool in time. */
 static void wake(void)
 {
@@ -132,23 +130,15 @@ static void wake(void)
     }
 }
 
-static void wake_by_event(void *data, const struct gputrace_nvtx *event)
-{
-    (void)data, (void)event;
-    wake();
-}
-
-static void wake_by_name(void *data, const struct gputrace_nvtx_name *event)
-{
-    (void)data, (void)event;
-    wake();
-}
-
-static void wake_by_extension(void *data, const struct gputrace_nvtx_extension *what)
-{
-    (void)data, (void)what;
-    wake();
-}
+#define WAKE_BY(what, kind)                                                     \
+    static void wake_by_##what(void *data, const struct gputrace_##kind *event) \
+    {                                                                           \
+        (void)data, (void)event;                                                \
+        wake();                                                                 \
+    }
+WAKE_BY(event, nvtx)
+WAKE_BY(name, nvtx_name)
+WAKE_BY(extension, nvtx_extension)
 
 /* Called at the first operator of PyTorch, or call of NCCL, in a forked child. Returns whether it is recorded. */
 static bool wake_by_operator(void)
@@ -160,7 +150,7 @@ static bool wake_by_operator(void)
 static bool prepare(void)
 {
     if (library.prepared) {
-        capture_restart();
+        capture_follow_clock();
         return true;
     }
     bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
@@ -204,9 +194,9 @@ static bool open_spool(void)
     const char *directory = library.settings.spool_directory;
     if (!is_asked_for(&library.settings))
         return false;
-    const char *reason = has_more_rights() ? "it runs with more rights than its user has (set-user-ID)"
-                         : is_static()     ? "it is statically linked"
-                                           : NULL;
+    const char *reason = HAS_MORE_RIGHTS ? "it runs with more rights than its user has (set-user-ID)"
+                         : is_static()   ? "it is statically linked"
+                                         : NULL;
     if (reason) {
         warning("process %d is not recorded: %s", (int)getpid(), reason);
         return false;
@@ -259,9 +249,9 @@ static void start_loading(bool forked)
 {
     if (library.settings.stacks & STACKS_ALL)
         stacks_prepare();
-    if ((library.settings.stacks & STACKS_PYTHON) && stacks_look_for_python())
+    if ((library.settings.stacks & STACKS_PYTHON) && stacks_find_python())
         capture_python_found();
-    operators_look();
+    operators_find();
     if (forked)
         plugins_after_fork(library.parent);
     else
@@ -278,7 +268,7 @@ static bool is_put_to_sleep(void)
     if (!failure)
         return false;
     bool first = !__atomic_exchange_n(&library.decided, true, __ATOMIC_RELAXED);
-    bool wanted = is_asked_for(&settings) && !has_more_rights();
+    bool wanted = is_asked_for(&settings) && !HAS_MORE_RIGHTS;
     log_set_level(LOG_QUIET); /* messages hold signals back, too */
     spool_place_set_server(settings.spool_server);
     if (first && wanted)
@@ -308,7 +298,8 @@ static bool start_recording(void)
     return recording;
 }
 
-bool library_start(void)
+/* Reads the settings and opens this process's spool, once. False when this process is not to be recorded. */
+static bool library_start(void)
 {
     if (fork_turned_away())
         return false;
@@ -342,7 +333,7 @@ static __thread struct {
 
 /* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
  * after it comes before it. */
-static void *take_buffer(size_t *bytes)
+static void *get_buffer(size_t *bytes)
 {
     if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
         atexit(driver_ends);
@@ -351,23 +342,25 @@ static void *take_buffer(size_t *bytes)
     uint64_t most = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
     thread_buffer.asked = now;
     thread_buffer.bytes = most;
-    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI, most / 4, most);
+    struct spool_chunk *chunk = chunk_get(SPOOL_CUPTI, most / 4, most);
     if (!chunk)
         return NULL;
     *bytes = chunk_space(chunk);
     return chunk_data(chunk);
 }
 
-static void give_back_buffer(void *space, size_t used)
+static void put_buffer(void *space, size_t used)
 {
     chunk_done(chunk_of_data(space), used);
 }
 
 static const struct activity_store store = {
     .header = spool_file_header,
-    .take = take_buffer,
-    .done = give_back_buffer,
+    .get = get_buffer,
+    .done = put_buffer,
 };
+
+#define EXPORTED __attribute__((visibility("default")))
 
 static int start_cupti(char *why, size_t size)
 {
@@ -382,11 +375,13 @@ static int start_cupti(char *why, size_t size)
     return activity_buffers_init(cupti, &store, (uint64_t)library.settings.trace, why, size);
 }
 
-void library_start_cuda(void)
+/* Called by the CUDA driver while it initialises (CUDA_INJECTION64_PATH). */
+EXPORTED int InitializeInjection(void);
+int InitializeInjection(void)
 {
     int saved = errno;
     if (!library_start())
-        return;
+        return 1;
     pthread_mutex_lock(&library.lock);
     bool first = !library.cuda;
     library.cuda = true;
@@ -394,7 +389,7 @@ void library_start_cuda(void)
     if (first) {
         chunk_pool_serve();
         crash_handler_install();
-        operators_look();
+        operators_find();
     }
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {
@@ -405,4 +400,89 @@ void library_start_cuda(void)
         spool_file_header()->cuda_unrecorded = (library.settings.trace & ~(int64_t)TRACE_NVTX) != 0;
     }
     errno = saved;
+    return 1;
+}
+
+/* --- what else is called by name --- */
+
+/* Called by NVTX's header, once for each module of the program that uses it (NVTX_INJECTION64_PATH). */
+EXPORTED int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table)
+{
+    return library_start() ? nvtx_attach(export_table) : 0;
+}
+
+/* Called by the headers of NVTX's extensions, once for each module of the program. */
+EXPORTED int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
+int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
+{
+    return library_start() ? nvtx_extension_attach(module) : 0;
+}
+
+/* Called by gputrace.h. Each returns 1, or 0 if this process is not recorded. */
+EXPORTED int gputrace_start(void);
+int gputrace_start(void)
+{
+    if (!library_start())
+        return 0;
+    capture_ask(true);
+    return 1;
+}
+
+EXPORTED int gputrace_stop(void);
+int gputrace_stop(void)
+{
+    if (!library_start())
+        return 0;
+    capture_ask(false);
+    return 1;
+}
+
+/* Whether this process is being recorded right now. */
+EXPORTED int gputrace_active(void);
+int gputrace_active(void)
+{
+    return library_start() && capture_is_on();
+}
+
+/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says. It is published to the
+ * subscribers of memory_access. Returns 1 if there are any, else 0. */
+EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
+int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
+{
+    if (!library_start() || !registry_memory_access_wanted())
+        return 0;
+    uint64_t now = clock_now();
+    struct gputrace_memory_access access = {
+        .call = {.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()},
+        .address = (uint64_t)(uintptr_t)at,
+        .bytes = bytes,
+        .stream = stream,
+        .mode = (uint32_t)mode,
+    };
+    current_context_find(&access.call); /* a default stream is that of the current context */
+    registry_memory_access_publish(&access);
+    return 1;
+}
+
+/* A range in STREAM, from where the work before the start is done to where that before the end is. Returns its number,
+ * 0 when it is not recorded. */
+EXPORTED uint64_t gputrace_device_range_start(const char *message, void *stream);
+uint64_t gputrace_device_range_start(const char *message, void *stream)
+{
+    return library_start() ? device_range_start(message, stream) : 0;
+}
+
+EXPORTED void gputrace_device_range_end(uint64_t range, void *stream);
+void gputrace_device_range_end(uint64_t range, void *stream)
+{
+    if (range != 0 && library_start())
+        device_range_end(range, stream);
+}
+
+/* Called by callbacks.h: the program's host, or NULL when VERSION is not ours or this process is not recorded. */
+EXPORTED const struct gputrace_host *gputrace_program_host(uint32_t version);
+const struct gputrace_host *gputrace_program_host(uint32_t version)
+{
+    return library_start() ? plugins_program_host(version) : NULL;
 }

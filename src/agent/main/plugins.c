@@ -100,7 +100,7 @@ static uint32_t host_stream_id(const struct gputrace_host *host, struct CUctx_st
 static uint32_t host_stack(const struct gputrace_host *host, uint32_t skip)
 {
     (void)host;
-    return stacks_take(skip);
+    return stacks_record(skip);
 }
 
 static void host_slice(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end,
@@ -134,17 +134,17 @@ static void host_line(const struct gputrace_host *host, uint32_t stack, const ch
     plugin_record_line(client_of(host)->number, stack, text);
 }
 
-static const struct gputrace_cached_event *host_event_take(const struct gputrace_host *host, struct CUctx_st *context,
+static const struct gputrace_cached_event *host_event_get(const struct gputrace_host *host, struct CUctx_st *context,
                                                            uint32_t timing)
 {
     (void)host;
-    return event_cache_take(context, timing != 0);
+    return event_cache_get(context, timing != 0);
 }
 
-static void host_event_give_back(const struct gputrace_host *host, const struct gputrace_cached_event *event)
+static void host_event_return(const struct gputrace_host *host, const struct gputrace_cached_event *event)
 {
     (void)host;
-    event_cache_give_back(event);
+    event_cache_return(event);
 }
 
 static void host_allocation_failed(const struct gputrace_host *host,
@@ -171,8 +171,8 @@ static const struct gputrace_host functions = {
     .instant = host_instant,
     .counter = host_counter,
     .line = host_line,
-    .event_take = host_event_take,
-    .event_give_back = host_event_give_back,
+    .event_take = host_event_get,
+    .event_give_back = host_event_return,
     .allocation_failed = host_allocation_failed,
 };
 

@@ -29,7 +29,7 @@
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
-#define FINISH_STEP_NS (1 * NS_PER_MS)
+#define FINISH_STEP_US 1000
 /* How often names are read out of CUPTI's records: a process can be killed at any time, and they die with it. Soon
  * after code was prepared, for then it is launched; else so often that it is not noticed. */
 #define NAMES_SOON_NS (100 * NS_PER_US)
@@ -48,15 +48,9 @@ static struct {
     sem_t asked_pools; /* … and were */
 } service = {.working = PTHREAD_MUTEX_INITIALIZER};
 
-static void sleep_ns(uint64_t ns)
-{
-    struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-    nanosleep(&time, NULL);
-}
-
 /* A program that closes all descriptors, the driver's too, ends what it does with CUDA. The driver and CUPTI do not
  * know that, and when they are asked for something they write to numbers which may be the program's files by then. */
-static void look_for_driver(void)
+static void detach_from_closed_driver(void)
 {
     if (!__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) || !spool_file_was_closed() ||
         descriptor_any_device(DRIVER_DEVICES))
@@ -81,7 +75,7 @@ static unsigned collect(void)
         spool_file_header()->cuda_unrecorded = 1;
         recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
     }
-    look_for_driver();
+    detach_from_closed_driver();
     activity_buffers_flush();
     return activity_buffers_gather(false);
 }
@@ -91,22 +85,18 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static bool is_ending(void)
-{
-    return __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
-}
-
 /* Whether CUPTI's switches may be used: not when the driver is about to end. */
 static bool may_switch(void)
 {
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* Sleeps NS, but for looking for names meanwhile, and refilling the budget for callbacks of first launches. */
-static void look_for_names(uint64_t ns)
+/* Sleeps NS, but for gathering names meanwhile, and refilling the budget for callbacks of first launches. */
+static void gather_names(uint64_t ns)
 {
     uint64_t begun = clock_monotonic();
-    for (uint64_t passed = 0; passed < ns && !is_ending(); passed = clock_monotonic() - begun) {
+    for (uint64_t passed = 0; passed < ns && !__atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
+         passed = clock_monotonic() - begun) {
         bool due = name_capture_wait(least(service.names_every, ns - passed));
         pthread_mutex_lock(&service.working);
         if (!service.stopped)
@@ -118,23 +108,13 @@ static void look_for_names(uint64_t ns)
     }
 }
 
-/* Outside of `working`: a driver call that blocks must not delay collecting. */
-static bool ask_pools(void)
-{
-    bool last = is_ending();
-    memory_pools_ask(last);
-    if (last)
-        sem_post(&service.asked_pools);
-    return !last;
-}
-
 static void *serve(void *unused)
 {
     (void)unused;
     thread_become_ours("gputrace", spool_file_header());
     for (;;) {
         uint64_t until_due = capture_follow_clock();
-        look_for_names(least(until_due, service.interval));
+        gather_names(least(until_due, service.interval));
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
@@ -151,9 +131,14 @@ static void *serve(void *unused)
             plugins_record_times();
         }
         pthread_mutex_unlock(&service.working);
-        if (stopped || !ask_pools())
+        bool last = __atomic_load_n(&service.ending, __ATOMIC_ACQUIRE);
+        if (!stopped)
+            memory_pools_ask(last); /* without `working`: a driver call that blocks must not delay collecting */
+        if (!stopped && last)
+            sem_post(&service.asked_pools);
+        if (stopped || last)
             thread_park();
-        operators_look();
+        operators_find();
         if (thread_alone()) {
             chunk_pool_end();
             thread_end();
@@ -194,7 +179,7 @@ static bool wait_for_round(void)
     while (pthread_mutex_trylock(&service.working) != 0) {
         if (clock_monotonic() - began > NS_PER_S)
             return false;
-        sleep_ns(FINISH_STEP_NS);
+        usleep(FINISH_STEP_US);
     }
     return true;
 }
@@ -218,5 +203,5 @@ void service_finish(void)
     process_facts_watch_clock(spool_file_header());
     uint64_t began = clock_monotonic();
     while (collect() > 0 && clock_monotonic() - began < FINISH_WAIT_NS)
-        sleep_ns(FINISH_STEP_NS);
+        usleep(FINISH_STEP_US);
 }

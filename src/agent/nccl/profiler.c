@@ -12,13 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/spool_records.h"
-#include "agent/dispatch/fork_watch.h"
-#include "agent/nccl/layouts.h"
+#include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
 #include "common/clock.h"
 #include "common/settings.h"
+#include "common/spool_records.h"
 
 #define EVENTS (UINT64_C(1) << 13) /* that are known at once */
 #define COMMUNICATORS (UINT32_C(1) << 12)
@@ -75,11 +74,6 @@ static bool is_recorded(void)
     uint32_t generation = __atomic_load_n(&nccl.generation, __ATOMIC_ACQUIRE);
     bool is_known = generation != 0 && generation == fork_generation();
     return is_known ? __atomic_load_n(&nccl.recorded, __ATOMIC_RELAXED) : renew();
-}
-
-static bool is_recording(void)
-{
-    return is_recorded() && recorder_is_on();
 }
 
 int nccl_wanted(void)
@@ -159,7 +153,7 @@ static struct event *event_of(const void *handle)
 void *nccl_call(const char *type, uint64_t count)
 {
     uint64_t number;
-    if (!is_recording())
+    if (!is_recorded() || !recorder_is_on())
         return NULL;
     struct event *event = event_new(clock_now(), writer_thread(), &number);
     event->type = type;
@@ -185,19 +179,19 @@ void *nccl_operation(const void *call, const struct nccl_operation *operation)
 {
     char words[128];
     uint64_t number;
-    if (!is_recording())
+    if (!is_recorded() || !recorder_is_on())
         return NULL;
     const struct event *known = event_of(call);
     struct event called = known ? *known : (struct event){0};
-    struct nccl_operation told = *operation;
+    struct nccl_operation whole = *operation;
     if (called.type) {
-        told.type = called.type;
-        told.count = called.count;
+        whole.type = called.type;
+        whole.count = called.count;
     }
     event_new(0, 0, &number);
-    struct gputrace_text text = text_of_bytes(words, put_words(words, sizeof(words), &told));
+    struct gputrace_text text = text_of_bytes(words, put_words(words, sizeof(words), &whole));
     record_write_text(SPOOL_RECORD_NCCL_OPERATION, nccl_operation, clock_now(), text, .number = number,
-                      .communicator = operation->communicator, .sequence = operation->sequence, .count = told.count,
+                      .communicator = operation->communicator, .sequence = operation->sequence, .count = whole.count,
                       .called = called.called, .thread = called.thread, .peer = operation->peer,
                       .channels = operation->channels);
     return (void *)(uintptr_t)number;
@@ -243,12 +237,8 @@ static int init_old(void **context, int *mask)
     return NCCL_SUCCESS;
 }
 
-/* Numbers of version 1. */
-static const char *word_of(const char *const *words, size_t count, size_t number)
-{
-    return number < count ? words[number] : NULL;
-}
-#define WORD(words, number) word_of((words), sizeof(words) / sizeof(*(words)), (number))
+/* The word for a number of version 1. */
+#define WORD(words, number) ((number) < sizeof(words) / sizeof(*(words)) ? (words)[number] : NULL)
 
 static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
                                         "AllReduce", "SendRecv", "Send",      "Recv"};

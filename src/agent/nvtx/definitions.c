@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 #include "common/text.h"

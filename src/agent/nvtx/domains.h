@@ -36,7 +36,7 @@ void nvtx_domains_select(const char *only, const char *without);
 bool nvtx_domains_are_listed(void);
 
 /* The domain of this name, made and published when it is new. NULL: no memory, or a child that was not announced
- * (fork_watch.h). */
+ * (registry.h). */
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
 
 /* The program used the default domain, which is off: publishes that once. */

@@ -2,7 +2,6 @@
  * Ranges, marks and deferred events. Every push and pop of the program comes through here, so what all have in common
  * is inline, and a domain that is off returns at once.
  */
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/definitions.h"
 #include "agent/nvtx/domains.h"

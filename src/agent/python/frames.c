@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/python/interpreter.h"
 #include "common/map.h"
 #include "common/threads.h"
@@ -160,7 +160,7 @@ bool python_is_found(void)
     return state() == STATE_FOUND || state() == STATE_PROVED;
 }
 
-bool python_look(uint64_t changes)
+bool python_find(uint64_t changes)
 {
     if (state() != STATE_NONE)
         return python_is_found();
@@ -245,7 +245,7 @@ static uint64_t number_of(struct reader *reader, const struct place *place)
 }
 
 /* The number of a place that this thread does not remember; another may. */
-static uint64_t learn(struct reader *reader, const struct place *place)
+static uint64_t shared_number_of(struct reader *reader, const struct place *place)
 {
     uint64_t hash = hash_bytes(place, offsetof(struct place, word));
     let_escape(reader, false);
@@ -294,7 +294,7 @@ static uint64_t word_of(struct reader *reader, struct memory *memory, uint64_t c
     for (unsigned i = 0; set && i < WAYS; i++)
         if (set[i].code == code && set[i].instruction == instruction && set[i].print == place.print)
             return set[i].word;
-    uint64_t number = learn(reader, &place);
+    uint64_t number = shared_number_of(reader, &place);
     place.word |= number;
     if (set && number != 0) {
         set[1] = set[0];

@@ -45,9 +45,9 @@ void python_begin(bool (*record)(const struct python_frame *frame), void (*refus
 
 /* Looks for the interpreter, unless it was found or was looked for with the same CHANGES of what is loaded. Takes the
  * loader's lock. Returns whether there is one. */
-bool python_look(uint64_t changes);
+bool python_find(uint64_t changes);
 
-/* Whether python_look() would return true without looking. */
+/* Whether python_find() would return true without looking. */
 bool python_is_found(void);
 
 /* The frames of this thread; none when it runs no Python. Returns their number. */

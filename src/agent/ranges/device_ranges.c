@@ -17,7 +17,6 @@
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
 #include "common/threads.h"
@@ -102,13 +101,13 @@ static enum refusal put_marker(const struct driver *driver, CUstream stream, uin
         return REFUSED_CAPTURED;
     if (result != CUDA_SUCCESS || driver->cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || !context)
         return REFUSED_NO_CONTEXT;
-    const struct gputrace_cached_event *event = event_cache_take(context, false);
+    const struct gputrace_cached_event *event = event_cache_get(context, false);
     if (!event)
         return REFUSED_NO_EVENT;
     event_watch_begin();
     result = driver->cuEventRecord(event->event, stream);
     *correlation = event_watch_end(); /* that CUPTI's record of it has */
-    event_cache_give_back(event);     /* the records stay in the stream */
+    event_cache_return(event);     /* the records stay in the stream */
     if (result != CUDA_SUCCESS)
         return REFUSED_NOT_RECORDED;
     return *correlation ? ACCEPTED : REFUSED_UNSEEN;
@@ -343,7 +342,7 @@ static CUevent create(CUcontext context, bool timing)
 
 /* --- events --- */
 
-static struct cached_event *take_kept(struct event_cache *cache, bool timing)
+static struct cached_event *pop_kept(struct event_cache *cache, bool timing)
 {
     pthread_mutex_lock(&cache->lock);
     struct cached_event *event = cache->kept[timing];
@@ -367,7 +366,7 @@ static struct cached_event *make_event(struct event_cache *cache, bool timing)
     return event;
 }
 
-const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, bool timing)
+const struct gputrace_cached_event *event_cache_get(struct CUctx_st *context, bool timing)
 {
     if (fork_unannounced())
         return NULL;
@@ -376,7 +375,7 @@ const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, b
     struct event_cache *cache = context ? cache_of_thread(context) : NULL;
     if (!cache)
         return NULL;
-    struct cached_event *event = take_kept(cache, timing);
+    struct cached_event *event = pop_kept(cache, timing);
     if (!event)
         event = make_event(cache, timing);
     if (!event)
@@ -385,7 +384,7 @@ const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, b
     return &event->given;
 }
 
-void event_cache_give_back(const struct gputrace_cached_event *given)
+void event_cache_return(const struct gputrace_cached_event *given)
 {
     struct cached_event *event = (struct cached_event *)(uintptr_t)given;
     if (!event || fork_unannounced() ||

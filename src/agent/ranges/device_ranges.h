@@ -42,11 +42,11 @@ void device_ranges_atfork_child(void);
 
 /* An event of CONTEXT (NULL: the thread's current one), with or without timing; may be recorded in streams of that
  * context. NULL: CUDA has none, there is no CUDA, or no memory. The struct is valid until it is given back. */
-const struct gputrace_cached_event *event_cache_take(struct CUctx_st *context, bool timing);
+const struct gputrace_cached_event *event_cache_get(struct CUctx_st *context, bool timing);
 
 /* The event may no longer be used, except that waits for its last record in a stream may go on. NULL is allowed;
  * what came home already stays there. */
-void event_cache_give_back(const struct gputrace_cached_event *event);
+void event_cache_return(const struct gputrace_cached_event *event);
 
 /* In a forked child: the parent's events are not its own. */
 void event_cache_atfork_child(void);

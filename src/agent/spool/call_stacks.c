@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
@@ -106,16 +105,16 @@ static uint64_t of_python(void)
     return __atomic_load_n(&stacks.python, __ATOMIC_RELAXED);
 }
 
-uint32_t call_stack_take(enum stacks_bits what)
+uint32_t call_stack_record(enum stacks_bits what)
 {
     if (stacks.whole & what)
-        return stacks_take(0);
-    return of_python() & what ? stacks_take_python() : 0;
+        return stacks_record(0);
+    return of_python() & what ? stacks_record_python() : 0;
 }
 
 static void record_stack(uint64_t start, uint32_t correlation, enum stacks_bits what)
 {
-    write_stack(start, correlation, correlation ? call_stack_take(what) : 0);
+    write_stack(start, correlation, correlation ? call_stack_record(what) : 0);
 }
 
 /* --- nodes of graphs --- */
@@ -132,12 +131,12 @@ static bool is_node_call(uint32_t correlation)
 
 /* A thread of Python's captures many nodes, each by another way through C and few lines of Python: the lines will do.
  */
-static uint32_t take_of_node(uint32_t correlation)
+static uint32_t record_of_node(uint32_t correlation)
 {
     if (is_node_call(correlation))
         return node_call.stack;
-    uint32_t stack = stacks_take_python();
-    node_call.stack = stack == 0 && (stacks.whole & STACKS_LAUNCH) ? stacks_take(0) : stack;
+    uint32_t stack = stacks_record_python();
+    node_call.stack = stack == 0 && (stacks.whole & STACKS_LAUNCH) ? stacks_record(0) : stack;
     node_call.correlation = correlation;
     node_call.generation = fork_generation();
     return node_call.stack;
@@ -146,7 +145,7 @@ static uint32_t take_of_node(uint32_t correlation)
 static void made_node(void *data, const struct gputrace_graph_node *node)
 {
     (void)data;
-    uint32_t stack = node->made ? take_of_node(node->correlation) : 0;
+    uint32_t stack = node->made ? record_of_node(node->correlation) : 0;
     if (stack != 0)
         record_write(SPOOL_RECORD_GRAPH_NODE_STACK, graph_node_stack, clock_now(), .node = node->node, .stack = stack);
 }

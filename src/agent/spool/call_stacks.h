@@ -21,7 +21,7 @@ void call_stacks_add_python(void);
 
 /* This thread's stack, whole or of Python's functions alone, as it is wanted of WHAT; 0: neither is, or none could be
  * had. */
-uint32_t call_stack_take(enum stacks_bits what);
+uint32_t call_stack_record(enum stacks_bits what);
 
 /* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
 void call_stacks_switch(bool on);

@@ -94,7 +94,7 @@ static bool is_whole(const struct spool_chunk *chunk)
 }
 
 /* Takes the chunk at PLACE, a link of a list, off it. NULL: the file was made shorter, and it is gone. */
-static struct spool_chunk *take_off(unsigned *place)
+static struct spool_chunk *pop_place(unsigned *place)
 {
     unsigned taken = *place;
     struct spool_chunk *chunk = places[taken].chunk;
@@ -160,7 +160,7 @@ static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint
     const enum spool_chunk_type purposes[] = {type, SPOOL_FREE, type == SPOOL_CUPTI ? SPOOL_RECORDS : SPOOL_CUPTI};
     for (size_t i = 0; !chunk && i < (any ? 3 : 2); i++)
         for (unsigned *shelf; !chunk && (shelf = shelf_with(purposes[i], least));)
-            chunk = take_off(shelf);
+            chunk = pop_place(shelf);
     if (chunk && segment_purpose(chunk) == SPOOL_FREE)
         segment_set_purpose(chunk, type);
     if (chunk)
@@ -175,7 +175,7 @@ static void forget_segment(const char *segment)
     for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++)
         for (unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES]; *place;)
             if ((uintptr_t)places[*place].chunk - (uintptr_t)segment < SPOOL_SEGMENT_BYTES)
-                take_off(place);
+                pop_place(place);
             else
                 place = &places[*place].next;
 }
@@ -266,7 +266,7 @@ void chunk_pool_serve(void)
     pthread_cond_signal(&pool.low);
 }
 
-static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
+static struct spool_chunk *get_ready(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     lock_pool();
     unsigned before = pool.fresh;
@@ -283,7 +283,7 @@ static struct spool_chunk *take_ready(enum spool_chunk_type type, uint64_t least
 }
 
 /* Makes the file grow, unless another thread is at it: then this one waits. */
-static struct spool_chunk *take_grown(enum spool_chunk_type type, uint64_t least, uint64_t most)
+static struct spool_chunk *get_grown(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct spool_chunk *chunk;
     bool grows = true;
@@ -318,12 +318,12 @@ static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint
     return chunk;
 }
 
-struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
+struct spool_chunk *chunk_pool_get(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     uint64_t good = least > most / 4 ? least : most / 4;
-    struct spool_chunk *chunk = take_ready(type, good, most);
+    struct spool_chunk *chunk = get_ready(type, good, most);
     if (!chunk)
-        chunk = take_grown(type, good, most);
+        chunk = get_grown(type, good, most);
     if (!chunk && chunk_pool_failure() == EBADF)
         chunk = wait_for_pool_thread(type, good, most);
     if (chunk)
@@ -388,7 +388,7 @@ void chunk_pool_close(void)
     for (unsigned i = 0; i < (SPOOL_RECORDS + 1) * SHELVES; i++) {
         unsigned *place = &pool.shelves[i / SHELVES][i % SHELVES];
         while (*place) {
-            struct spool_chunk *chunk = take_off(place);
+            struct spool_chunk *chunk = pop_place(place);
             if (chunk)
                 segment_drop(chunk);
         }

@@ -35,7 +35,7 @@ struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes);
 
 /* Returns a ready chunk, held, of LEAST to MOST bytes, if possible from a segment for TYPE; remainders before fresh
  * segments. NULL: there is no space, and chunk_pool_failure() returns the errno of that. */
-struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
+struct spool_chunk *chunk_pool_get(enum spool_chunk_type type, uint64_t least, uint64_t most);
 int chunk_pool_failure(void);
 
 /* The thread of the pool returns: the program's threads have ended. */

@@ -99,7 +99,7 @@ static uint64_t pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-static void look_at_clocks(uint64_t *monotonic, int64_t *offset)
+static void read_clocks(uint64_t *monotonic, int64_t *offset)
 {
     uint64_t shortest = UINT64_MAX;
     for (int i = 0; i < 3; i++) { /* a thread may lose the processor between two looks */
@@ -121,7 +121,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     header->parent_pid = (uint32_t)getppid();
     header->state = SPOOL_OPEN;
     int64_t offset = 0;
-    look_at_clocks(&header->started_monotonic, &offset);
+    read_clocks(&header->started_monotonic, &offset);
     header->started = header->started_monotonic + (uint64_t)offset;
     header->clock_looked = header->started_monotonic;
     header->trace_bits = trace_bits;
@@ -144,7 +144,7 @@ void process_facts_watch_clock(struct spool_header *header)
 {
     uint64_t monotonic = 0;
     int64_t offset = 0;
-    look_at_clocks(&monotonic, &offset);
+    read_clocks(&monotonic, &offset);
     uint32_t count = header->clock_count;
     int64_t known =
         count > 0 ? header->clocks[count - 1].offset : (int64_t)(header->started - header->started_monotonic);

@@ -10,13 +10,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "agent/dispatch/fork_watch.h"
-#include "common/map.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/call_stacks.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
 #include "common/clock.h"
+#include "common/map.h"
 #include "common/settings.h"
 
 /* The spool has the public numbers. */
@@ -38,7 +37,7 @@ static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRA
 static void record_allocation(void *data, const struct gputrace_memory_allocation *memory)
 {
     (void)data;
-    uint32_t stack = call_stack_take(STACKS_ALLOC); /* before the record is begun: a new stack is one of its own */
+    uint32_t stack = call_stack_record(STACKS_ALLOC); /* before the record is begun: a new stack is one of its own */
     record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .address = memory->address,
                  .size = memory->bytes, .pool = memory->pool, .stack = stack);
 }
@@ -46,7 +45,7 @@ static void record_allocation(void *data, const struct gputrace_memory_allocatio
 static void record_failure(void *data, const struct gputrace_memory_allocation_failure *memory)
 {
     (void)data;
-    uint32_t stack = call_stack_take(STACKS_ALLOC);
+    uint32_t stack = call_stack_record(STACKS_ALLOC);
     record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .size = memory->bytes,
                  .pool = memory->pool, .stack = stack);
 }
@@ -414,7 +413,7 @@ static void record_name(void *data, const struct gputrace_nvtx_name *name)
                           .resource = name->resource.number, .identifier = name->object, .type = name->resource.type,
                           .domain = name->domain);
         break;
-    case NVTX_NAMED_LEFT_OUT: recorder_seen(SPOOL_SEEN_DOMAIN, name->text); break;
+    case NVTX_NAMED_LEFT_OUT: recorder_note_unrecorded(SPOOL_SEEN_DOMAIN, name->text); break;
     }
 }
 

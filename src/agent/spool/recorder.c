@@ -24,7 +24,7 @@ void recorder_switch(bool on, uint64_t time, const char *reason)
     record_write_text(SPOOL_RECORD_CAPTURE, capture, time, text_of(reason), .head.flags = on);
 }
 
-void recorder_seen(uint16_t what, struct gputrace_text text)
+void recorder_note_unrecorded(uint16_t what, struct gputrace_text text)
 {
     record_write_text(SPOOL_RECORD_SEEN, seen, clock_now(), text, .head.flags = what);
 }
@@ -107,7 +107,7 @@ int crash_chunk_open(void)
 {
     if (last.chunk)
         return 0;
-    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
+    struct spool_chunk *chunk = chunk_get(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
     if (!chunk)
         return -1;
     struct spool_open_call *calls = (struct spool_open_call *)chunk_data(chunk);
@@ -123,7 +123,7 @@ int crash_chunk_open(void)
 
 /* --- open calls --- */
 
-static inline struct spool_open_call *take_call(struct last_call *mine, struct spool_open_call *calls)
+static inline struct spool_open_call *claim_call(struct last_call *mine, struct spool_open_call *calls)
 {
     for (unsigned tried = 0; tried < CRASH_CHUNK_CALLS; tried++) {
         unsigned index = (mine->index + tried) % CRASH_CHUNK_CALLS;
@@ -156,7 +156,7 @@ static inline void call_begins(struct last_call *mine, const struct gputrace_ope
         return;
     if (mine->index == 0)
         mine->index = what->thread; /* threads begin to look in different places */
-    struct spool_open_call *call = take_call(mine, calls);
+    struct spool_open_call *call = claim_call(mine, calls);
     if (!call)
         return;
     call->head.time = what->start;

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/chunk_pool.h"
 #include "agent/spool/writer.h"
@@ -27,7 +26,7 @@
 void recorder_switch(bool on, uint64_t time, const char *reason);
 
 /* Notes what the process did while recording waits for something else: WHAT is SPOOL_SEEN_RANGE … */
-void recorder_seen(uint16_t what, struct gputrace_text text);
+void recorder_note_unrecorded(uint16_t what, struct gputrace_text text);
 
 extern bool recorder_on;
 /* Whether recording is on. */

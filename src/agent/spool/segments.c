@@ -225,7 +225,7 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
     return NULL;
 }
 
-void segments_give_back(void)
+void segments_release(void)
 {
     __atomic_store_n(&segments.removed, true, __ATOMIC_RELAXED);
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);

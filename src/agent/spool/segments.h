@@ -46,7 +46,7 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper);
 
 /* The file was removed: nothing is kept mapped for later, and what is unmapped from now on is given back to the disk.
  */
-void segments_give_back(void);
+void segments_release(void);
 
 /* Whether the segment at OFFSET of the file is mapped. */
 bool segments_any_at(uint64_t offset);

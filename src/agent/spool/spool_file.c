@@ -221,7 +221,7 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
     return header;
 }
 
-void spool_file_give_up(const char *directory)
+void spool_file_abandon(const char *directory)
 {
     int failure = errno;
     spool_place_remove(&file.descriptor);
@@ -293,7 +293,7 @@ struct spool_chunk *spool_file_grow(void)
     return chunk;
 }
 
-void spool_file_give_back(void)
+void spool_file_release(void)
 {
     pthread_mutex_lock(&file.growing); /* so that no segment is added */
     int fd = file.open ? use_file() : -1;

@@ -24,7 +24,7 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
 /* Removes the file, which has no segments because space for the first was missing: errno says why. A note takes its
  * place.
  */
-void spool_file_give_up(const char *directory);
+void spool_file_abandon(const char *directory);
 
 /* The header of the open file, or a private one when there is none, so that counters can always be written. */
 struct spool_header *spool_file_header(void);
@@ -52,7 +52,7 @@ bool spool_file_is_removed(void);
 
 /* For a removed file: gives back the disk space of all that is not mapped. Segments that are unmapped later follow by
  * themselves. */
-void spool_file_give_back(void);
+void spool_file_release(void);
 
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary

@@ -79,7 +79,7 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
     return fd < 0 ? -1 : descriptor_adopt(descriptor, fd, path);
 }
 
-static bool look_at(const struct descriptor *descriptor, int fd, struct stat *status)
+static bool reads_status(const struct descriptor *descriptor, int fd, struct stat *status)
 {
     return fd >= 0 && fstat(fd, status) == 0 && status->st_dev == descriptor->device &&
            status->st_ino == descriptor->inode;
@@ -88,7 +88,7 @@ static bool look_at(const struct descriptor *descriptor, int fd, struct stat *st
 static bool is_ours(const struct descriptor *descriptor, int fd)
 {
     struct stat status;
-    return look_at(descriptor, fd, &status);
+    return reads_status(descriptor, fd, &status);
 }
 
 bool descriptor_is_ours(const struct descriptor *descriptor)
@@ -99,7 +99,7 @@ bool descriptor_is_ours(const struct descriptor *descriptor)
 bool descriptor_is_removed(const struct descriptor *descriptor)
 {
     struct stat status;
-    return look_at(descriptor, descriptor->fd, &status) && status.st_nlink == 0;
+    return reads_status(descriptor, descriptor->fd, &status) && status.st_nlink == 0;
 }
 
 int descriptor_use(struct descriptor *descriptor)

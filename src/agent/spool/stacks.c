@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/python/frames.h"
 #include "agent/spool/recorder.h"
@@ -81,7 +80,7 @@ static bool starts_with(const char *text, const char *start)
 
 static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
 {
-    uint64_t here = (uint64_t)(uintptr_t)&stacks_take;
+    uint64_t here = (uint64_t)(uintptr_t)&stacks_record;
     const char *slash = strrchr(path, '/');
     if (here >= start && here < end)
         return OWNER_GPUTRACE;
@@ -357,19 +356,19 @@ void stacks_prepare(void)
     prepare_python();
 }
 
-bool stacks_look_for_python(void)
+bool stacks_find_python(void)
 {
     prepare_python();
-    return python_is_found() || python_look(count_loaded());
+    return python_is_found() || python_find(count_loaded());
 }
 
-/* The arguments of stacks_take(), and its result. */
+/* The arguments of stacks_record(), and its result. */
 struct wanted {
-    const void *here; /* the frame of stacks_take() */
+    const void *here; /* the frame of stacks_record() */
     uint32_t skip, number;
 };
 
-static void take(void *context)
+static void record_here(void *context)
 {
     struct wanted *wanted = context;
     const void *here = wanted->here;
@@ -382,7 +381,7 @@ static void take(void *context)
     /* This, looking for Python and unwinding take the loader's lock, so they come before ours: a program may be inside
      * the loader when it calls CUDA. */
     uint64_t changes = count_loaded();
-    if (python_look(changes))
+    if (python_find(changes))
         python_frames(&python);
     uint32_t generation = __atomic_load_n(&stacks.generation, __ATOMIC_RELAXED);
     /* What the number of a stack depends on, besides its addresses. */
@@ -400,23 +399,23 @@ static void take(void *context)
     wanted->number = number;
 }
 
-uint32_t stacks_take(uint32_t skip)
+uint32_t stacks_record(uint32_t skip)
 {
     int saved = errno;
     struct wanted wanted = {.here = __builtin_frame_address(0), .skip = skip};
     if (!fork_unannounced())
-        unwind_with_space(take, &wanted);
+        unwind_with_space(record_here, &wanted);
     errno = saved;
     return wanted.number;
 }
 
-uint32_t stacks_take_python(void)
+uint32_t stacks_record_python(void)
 {
     int saved = errno;
     struct python_stack python = {.count = 0};
     if (fork_unannounced())
         return 0;
-    if (stacks_look_for_python())
+    if (stacks_find_python())
         python_frames(&python);
     uint32_t number = 0;
     if (python.count > 0) {

@@ -24,14 +24,14 @@ void stacks_prepare(void);
 
 /* The number of this thread's stack without SKIP more of the innermost frames; 0: none could be had or written. From
  * any thread; takes a microsecond or several, a new stack more. */
-uint32_t stacks_take(uint32_t skip);
+uint32_t stacks_record(uint32_t skip);
 
 /* Whether this process runs Python whose functions can be read. Takes the loader's lock. */
-bool stacks_look_for_python(void);
+bool stacks_find_python(void);
 
 /* The number of this thread's stack of Python's functions alone; 0: it runs none. From any thread; takes a fraction of
  * a microsecond where they were seen before. */
-uint32_t stacks_take_python(void);
+uint32_t stacks_record_python(void);
 
 /* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
 void stacks_atfork_child(void);

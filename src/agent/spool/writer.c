@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/spool/chunk_pool.h"
 #include "agent/spool/process.h"
 #include "agent/spool/segments.h"
@@ -47,11 +47,11 @@ static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
     __atomic_store_n(&chunk->state, SPOOL_IN_USE, __ATOMIC_RELEASE);
 }
 
-static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint64_t most)
+static struct spool_chunk *get_from_pool(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     if (!chunks.open || __atomic_load_n(&chunks.over, __ATOMIC_RELAXED))
         return NULL;
-    struct spool_chunk *chunk = chunk_pool_take(type, least, most);
+    struct spool_chunk *chunk = chunk_pool_get(type, least, most);
     if (!chunk) {
         if (spool_file_is_removed() || __atomic_exchange_n(&chunks.warned, true, __ATOMIC_RELAXED))
             return NULL;
@@ -67,13 +67,13 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
     return chunk;
 }
 
-struct spool_chunk *chunk_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
+struct spool_chunk *chunk_get(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct signal_guard before;
     if (fork_unannounced())
         return NULL;
     signal_guard_begin(&before);
-    struct spool_chunk *chunk = take(type, least, most);
+    struct spool_chunk *chunk = get_from_pool(type, least, most);
     signal_guard_end(&before);
     return chunk;
 }
@@ -101,7 +101,7 @@ int chunks_open(const char *directory, uint64_t trace_bits)
         return -1;
     struct spool_chunk *first = spool_file_begin();
     if (!first) {
-        spool_file_give_up(directory);
+        spool_file_abandon(directory);
         return -1;
     }
     chunks.open = true;
@@ -115,8 +115,8 @@ bool chunks_end_if_removed(void)
         return false;
     __atomic_store_n(&chunks.over, true, __ATOMIC_RELAXED);
     chunk_pool_close();
-    segments_give_back();
-    spool_file_give_back();
+    segments_release();
+    spool_file_release();
     return true;
 }
 
@@ -200,7 +200,7 @@ static void count_loss(uint64_t *counter)
 }
 
 /* Takes a chunk with space for BYTES. In a forked child, it leaves the parent's chunk first. */
-static bool take_chunk(struct writer *mine, uint32_t bytes)
+static bool get_chunk(struct writer *mine, uint32_t bytes)
 {
     uint32_t generation = fork_generation();
     if (mine->generation != generation) {
@@ -219,7 +219,7 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
     while (most < least)
         most *= 4;
     mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
-    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS, least, most);
+    struct spool_chunk *chunk = chunk_get(SPOOL_RECORDS, least, most);
     if (!chunk)
         return false;
     mine->chunk = chunk;
@@ -230,7 +230,7 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
 
 static bool renew(struct writer *mine, uint32_t bytes)
 {
-    if (!take_chunk(mine, bytes)) {
+    if (!get_chunk(mine, bytes)) {
         count_loss(&spool_file_header()->losses.no_space);
         return false;
     }

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/spool_file.h"
 #include "common/spool.h"
@@ -37,8 +36,8 @@
 int chunks_open(const char *directory, uint64_t trace_bits);
 
 /* Returns a chunk for this thread, in use and empty, of LEAST to MOST bytes with its header. Returns NULL if the spool
- * is full, or the child was not announced (fork_watch.h). */
-struct spool_chunk *chunk_take(enum spool_chunk_type type, uint64_t least, uint64_t most);
+ * is full, or the child was not announced (registry.h). */
+struct spool_chunk *chunk_get(enum spool_chunk_type type, uint64_t least, uint64_t most);
 
 /* The chunk holds USED bytes of data and is finished with; the rest of its space is handed out again. */
 void chunk_done(struct spool_chunk *chunk, uint64_t used);
@@ -94,7 +93,7 @@ static inline uint64_t writer_used(const struct writer *mine)
 }
 
 /* A fresh chunk for this thread, with space for a record of BYTES; the one before is full, or the parent's. False:
- * there spool is full, or the child was not announced (fork_watch.h), and it is counted. */
+ * there spool is full, or the child was not announced (registry.h), and it is counted. */
 bool writer_renew(struct writer *mine, uint32_t bytes) __attribute__((cold));
 /* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
  * before was abandoned; else the caller's is turned away. */

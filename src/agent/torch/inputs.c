@@ -128,13 +128,7 @@ static const char *shown_type(const char *type, enum input_kind kind)
     return type;
 }
 
-/* The text of the string at AT, which ends with a NUL. */
-static const char *string_at(const char *at)
-{
-    return LOAD(const char *, at);
-}
-
-/* --- freeing --- */
+/* --- an operator's inputs --- */
 
 static void free_vector(const struct torch_library *library, const struct torch_vector *vector)
 {
@@ -149,29 +143,11 @@ static void free_sizes(const struct torch_library *library, const struct torch_v
     free_vector(library, sizes);
 }
 
-/* Long texts of the old strings are shared and counted, which costs less to leave than to know. */
-static void free_types(const struct torch_library *library, const struct torch_vector *types, size_t string_bytes)
-{
-    for (size_t i = 0; i < count_of(types, string_bytes) && library->short_strings; i++) {
-        char *at = types->begin + i * string_bytes;
-        if (string_at(at) != at + 2 * sizeof(uint64_t))
-            library->delete((void *)(uintptr_t)string_at(at));
-    }
-    free_vector(library, types);
-}
-
-/* --- an operator's inputs --- */
-
-static size_t string_bytes_of(const struct torch_library *library)
-{
-    return library->short_strings ? LONG_STRING_BYTES : sizeof(char *);
-}
-
 /* A text that is too long is left out. False: the vectors are not as expected. */
-static bool record(const struct torch_library *library, uint32_t self, const struct torch_vector *sizes,
-                   const struct torch_vector *types, const struct input_lists *lists)
+static bool record(uint32_t self, const struct torch_vector *sizes, const struct torch_vector *types,
+                   size_t string_bytes, const struct input_lists *lists)
 {
-    size_t string_bytes = string_bytes_of(library), count = count_of(types, string_bytes);
+    size_t count = count_of(types, string_bytes);
     struct text text;
     text.length = 0;
     text.cut = false;
@@ -182,7 +158,7 @@ static bool record(const struct torch_library *library, uint32_t self, const str
     put(&text, "", 1);
     for (size_t i = 0; i < count; i++) { /* each with its NUL */
         enum input_kind kind = lists->known ? (enum input_kind)lists->items[i].kind : INPUT_ALONE;
-        const char *type = shown_type(string_at(types->begin + i * string_bytes), kind);
+        const char *type = shown_type(LOAD(const char *, types->begin + i * string_bytes), kind);
         put(&text, type, strlen(type) + 1);
     }
     if (!text.cut && count > 0)
@@ -208,7 +184,7 @@ void operator_inputs_record(const struct torch_library *library, const struct to
 {
     struct torch_vector sizes = {0}, types = {0};
     struct input_lists lists;
-    size_t string_bytes = string_bytes_of(library);
+    size_t string_bytes = library->short_strings ? LONG_STRING_BYTES : sizeof(char *);
     if (inside)
         stop("PyTorch could not give them");
     inside = false;
@@ -222,12 +198,18 @@ void operator_inputs_record(const struct torch_library *library, const struct to
         read_sizes(library, function, &sizes, &lists);
     }
     inside = false;
-    if (!known || !record(library, self, &sizes, &types, &lists)) {
+    if (!known || !record(self, &sizes, &types, string_bytes, &lists)) {
         stop("its vectors are not as expected");
         return;
     }
     free_sizes(library, &sizes);
-    free_types(library, &types, string_bytes);
+    /* Long texts of the old strings are shared and counted, which costs less to leave than to know. */
+    for (size_t i = 0; i < count_of(&types, string_bytes) && library->short_strings; i++) {
+        char *at = types.begin + i * string_bytes, *text = LOAD(char *, at);
+        if (text != at + 2 * sizeof(uint64_t))
+            library->delete(text);
+    }
+    free_vector(library, &types);
 }
 
 /* --- lists among inputs --- */
@@ -241,9 +223,9 @@ void operator_inputs_record(const struct torch_library *library, const struct to
  *     2.2      "TensorList", the dimensions of     "ScalarList", []                "", []
  *              each, [] of more than 30
  *
- * inputTypes() has the word "GenericList" for all of these, so the values themselves are looked at: an at::IValue is 16
+ * inputTypes() has the word "GenericList" for all of these, so the values themselves are read: an at::IValue is 16
  * bytes, a payload and a tag, and that of a list points to a count of references and a std::vector of such values. Of
- * every operator the tags must agree with what inputTypes() says of the same inputs, or lists are not looked at again.
+ * every operator the tags must agree with what inputTypes() says of the same inputs, or lists are not read again.
  */
 
 #define VALUE_BYTES 16
@@ -258,22 +240,15 @@ enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 static bool refused;      /* for good */
 static uint32_t list_tag; /* 0: none was met */
 
-static uint32_t tag_of(const char *value)
-{
-    return LOAD(uint32_t, value + TAG_AT);
-}
+#define TAG_OF(value) LOAD(uint32_t, (value) + TAG_AT)
+#define LIST "GenericList"
 
-static bool is_list(const char *type)
-{
-    return strcmp(type, "GenericList") == 0;
-}
-
-/* The tag that inputs of this TYPE have. 0: any. */
-static uint32_t tag_of_type(const char *type)
+/* Whether inputs of this TYPE may have this TAG. */
+static bool tag_fits(const char *type, uint32_t tag)
 {
     static const struct {
         const char *type;
-        uint32_t tag;
+        uint32_t tag; /* 0: any */
     } tags[] = {{"", 0},
                 {"Double", TAG_DOUBLE},
                 {"ComplexDouble", TAG_COMPLEX},
@@ -283,20 +258,16 @@ static uint32_t tag_of_type(const char *type)
                 {"SymFloat", 0},
                 {"SymBool", 0},
                 {"UInt", 0}};
+    if (strcmp(type, LIST) == 0) {
+        uint32_t known = __atomic_load_n(&list_tag, __ATOMIC_RELAXED);
+        if (known == 0 && tag > TAG_INT)
+            __atomic_store_n(&list_tag, tag, __ATOMIC_RELAXED);
+        return known ? tag == known : tag > TAG_INT;
+    }
     for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
         if (strcmp(type, tags[i].type) == 0)
-            return tags[i].tag;
-    return TAG_TENSOR;
-}
-
-static bool tag_fits(const char *type, uint32_t tag)
-{
-    uint32_t wanted = is_list(type) ? __atomic_load_n(&list_tag, __ATOMIC_RELAXED) : tag_of_type(type);
-    if (wanted != 0)
-        return tag == wanted;
-    if (is_list(type) && tag > TAG_INT)
-        __atomic_store_n(&list_tag, tag, __ATOMIC_RELAXED);
-    return !is_list(type) || tag > TAG_INT;
+            return tags[i].tag == 0 || tag == tags[i].tag;
+    return tag == TAG_TENSOR;
 }
 
 /* The values of the list: *COUNT of them; NULL of an empty one. False: this is not a list. */
@@ -318,13 +289,6 @@ static bool open_list(const char *value, const char **items, uint64_t *count)
     return false;
 }
 
-static bool are_numbers(const struct torch_library *library, const char *value, const char *items, uint64_t count)
-{
-    if (!library->concrete_inputs || !library->concrete_inputs() || count > SHOWN_MOST)
-        return false;
-    return count == 0 || (tag_of(items) >= TAG_DOUBLE && tag_of(items) <= TAG_INT) || library->is_bool_list(value);
-}
-
 static bool read_list(struct input_list *list, const struct torch_library *library, const char *value)
 {
     const char *items;
@@ -333,11 +297,14 @@ static bool read_list(struct input_list *list, const struct torch_library *libra
         return false;
     uint32_t tensors = 0;
     for (uint64_t i = 0; i < count; i++)
-        tensors += tag_of(items + i * VALUE_BYTES) == TAG_TENSOR;
+        tensors += TAG_OF(items + i * VALUE_BYTES) == TAG_TENSOR;
     bool of_tensors = library->is_tensor_list(value);
     if (of_tensors && tensors != count)
         return false;
-    list->kind = of_tensors ? INPUT_TENSORS : are_numbers(library, value, items, count) ? INPUT_NUMBERS : INPUT_OTHERS;
+    list->kind = of_tensors ? INPUT_TENSORS : INPUT_OTHERS;
+    if (!of_tensors && library->concrete_inputs && library->concrete_inputs() && count <= SHOWN_MOST &&
+        (count == 0 || (TAG_OF(items) >= TAG_DOUBLE && TAG_OF(items) <= TAG_INT) || library->is_bool_list(value)))
+        list->kind = INPUT_NUMBERS;
     list->sizes = tensors > 0 ? tensors : 1;
     list->shown = of_tensors && library->shows_list_sizes && tensors > 0 && tensors <= SHOWN_MOST;
     return true;
@@ -351,7 +318,7 @@ static bool read_all(struct input_lists *lists, const struct torch_library *libr
                    *value = values + i * VALUE_BYTES;
         struct input_list *list = &lists->items[i];
         *list = (struct input_list){.kind = INPUT_ALONE, .sizes = 1};
-        if (!tag_fits(type, tag_of(value)) || (is_list(type) && !read_list(list, library, value)))
+        if (!tag_fits(type, TAG_OF(value)) || (strcmp(type, LIST) == 0 && !read_list(list, library, value)))
             return false;
         lists->flatten |= list->shown;
         lists->sizes += list->sizes;

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
 #include "common/settings.h"
@@ -169,11 +168,6 @@ static struct {
     bool reported;
 } chosen;
 
-static uint8_t byte_at(const struct torch_function *function, unsigned at)
-{
-    return *((const uint8_t *)function + at);
-}
-
 static bool keywords_fit(const struct torch_function *function, unsigned at)
 {
     float load_factor;
@@ -182,18 +176,11 @@ static bool keywords_fit(const struct torch_function *function, unsigned at)
     return buckets != 0 && count > 0 && count < UINT32_MAX && !(load_factor < 1 || load_factor > 1);
 }
 
-static bool scope_fits(uint8_t scope, enum torch_scope wanted)
-{
-    if (wanted == TORCH_SCOPE_FUNCTION)
-        return scope < TORCH_SCOPE_COUNT && scope != TORCH_SCOPE_BACKWARD && scope != TORCH_SCOPE_USER;
-    return scope == wanted;
-}
-
-/* Later members are looked at only where those before them fit: the record may be shorter than others are. */
+/* Later members are read only where those before them fit: the record may be shorter than others are. */
 static bool fits(const struct layout *layout, const struct torch_function *function, enum torch_scope scope,
                  const char *name)
 {
-    uint8_t variant = byte_at(function, layout->variant);
+    uint8_t variant = *((const uint8_t *)function + layout->variant);
     if (variant != 1 && (variant != 0 || torch_word_at(function, WHAT) != (uint64_t)(uintptr_t)name))
         return false;
     int64_t sequence = (int64_t)torch_word_at(function, layout->sequence);
@@ -217,7 +204,11 @@ static bool is_passed(struct torch_library *library, const struct torch_function
                       const char *name)
 {
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED), *none = NULL;
-    if (torch_word_at(function, THREAD) != library->current_thread() || !scope_fits(byte_at(function, SCOPE), scope))
+    uint8_t its = *((const uint8_t *)function + SCOPE);
+    bool scope_fits = scope != TORCH_SCOPE_FUNCTION
+                          ? its == scope
+                          : its < TORCH_SCOPE_COUNT && its != TORCH_SCOPE_BACKWARD && its != TORCH_SCOPE_USER;
+    if (torch_word_at(function, THREAD) != library->current_thread() || !scope_fits)
         return refuse(library);
     if (!layout) {
         for (size_t i = 0; i < LAYOUTS && !layout; i++)
@@ -272,15 +263,15 @@ typedef bool enabled_fn(void);
 
 static struct {
     enabled_fn *enabled; /* NULL: PyTorch is not loaded, or lacks it */
-    uint64_t seen;       /* libraries that had come when it was looked for last */
+    uint64_t libraries;  /* that had come when it was searched for last */
     uint32_t noticed;    /* generation of the process that it ran in; 0: none */
 } profiler;
 
-void torch_profiler_look(void)
+void torch_profiler_find(void)
 {
     uint64_t libraries = torch_libraries_count();
     if (__atomic_load_n(&profiler.enabled, __ATOMIC_RELAXED) ||
-        __atomic_exchange_n(&profiler.seen, libraries, __ATOMIC_RELAXED) == libraries)
+        __atomic_exchange_n(&profiler.libraries, libraries, __ATOMIC_RELAXED) == libraries)
         return;
     void *handle = torch_library_open(NULL);
     if (handle)
@@ -302,7 +293,7 @@ void torch_profiler_ask(void)
 static void waited(void *data, const struct gputrace_device_synchronization *wait)
 {
     (void)data, (void)wait;
-    torch_profiler_look();
+    torch_profiler_find();
     torch_profiler_ask();
 }
 

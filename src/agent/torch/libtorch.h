@@ -137,8 +137,8 @@ bool torch_layout_was_refused(void);
 /* Listens to waits as TRACE_BITS say. Returns 0, or -1 with errno set. Once for a process and its forks. */
 int torch_profiler_init(uint64_t trace_bits);
 
-/* Looks whether PyTorch is loaded, when libraries came since the last call. Takes the dynamic loader's lock. */
-void torch_profiler_look(void);
+/* Finds PyTorch's profiler, when libraries came since the last call. Takes the dynamic loader's lock. */
+void torch_profiler_find(void);
 
 /* Asks PyTorch whether its profiler runs on this thread, as long as none was noticed; some nanoseconds. */
 void torch_profiler_ask(void);

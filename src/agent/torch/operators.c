@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
 #include "agent/torch/libtorch.h"
@@ -41,13 +41,6 @@ static uint64_t known_texts[PAGES * PAGE_TEXTS] __attribute__((aligned(4096))); 
 
 static uint32_t last_number;
 
-/* The mark of a text that stands in the table beside its number. */
-static uint64_t mark_of(uint64_t hash)
-{
-    uint64_t mark = hash & ~NUMBER_MOST;
-    return mark ? mark : NUMBER_MOST + 1;
-}
-
 static uint32_t write_text(uint16_t what, const char *text, size_t length)
 {
     uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
@@ -64,7 +57,8 @@ static uint64_t *first_place_of(uint64_t hash)
 
 static uint32_t number_of(uint64_t hash, uint16_t what, const char *text, size_t length)
 {
-    uint64_t mark = mark_of(hash), *place = first_place_of(hash);
+    uint64_t mark = hash & ~NUMBER_MOST ?: NUMBER_MOST + 1; /* stands in the table beside the text's number */
+    uint64_t *place = first_place_of(hash);
     for (unsigned page = 0; page < PAGES; page++, place += PAGE_TEXTS) {
         uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
         if (known == 0 && __atomic_compare_exchange_n(place, &known, mark, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -118,7 +112,7 @@ INLINE uint64_t hash_of_name(const char *name)
     return hash_bytes(name, strlen(name));
 }
 
-SELDOM static uint32_t look_up_name(uint64_t hash, const char *name)
+SELDOM static uint32_t find_name(uint64_t hash, const char *name)
 {
     return number_of(hash, SPOOL_OPERATOR_NAME, name, strlen(name));
 }
@@ -127,7 +121,7 @@ INLINE uint32_t number_of_name(uint64_t hash, const char *name)
 {
     uint64_t known = __atomic_load_n(first_place_of(hash), __ATOMIC_RELAXED);
     uint32_t number = (uint32_t)(known & NUMBER_MOST);
-    return number && ((known ^ hash) & ~NUMBER_MOST) == 0 ? number : look_up_name(hash, name);
+    return number && ((known ^ hash) & ~NUMBER_MOST) == 0 ? number : find_name(hash, name);
 }
 
 /* What every operator needs comes first, in one line of the caches. */
@@ -137,9 +131,9 @@ static struct {
     uint32_t generation; /* of the process that operators are recorded in … */
     bool recorded;       /* … where it is recorded */
     bool (*wake)(void);
-    uint64_t seen;  /* libraries that came and went, when it was looked for last */
-    bool settled;   /* registered, or not usable */
-    uint32_t taken; /* a thread is looking */
+    uint64_t libraries; /* that had come when it was searched for last */
+    bool settled;       /* registered, or not usable */
+    uint32_t taken;     /* a thread is searching */
 } torch __attribute__((aligned(64)));
 
 /* Identifies an open operator by the address of its record, which no other one has as long as it is open. */
@@ -149,6 +143,17 @@ INLINE uint32_t self_of(const struct torch_function *function)
 }
 
 #define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
+
+#define LEAST_MEASURED (100 * NS_PER_MS)
+#define READ_TOGETHER 500 /* counts: a clock that took longer was interrupted */
+
+static struct {
+    uint32_t taken;       /* a thread measures */
+    bool usable;          /* the kernel keeps its time by the counter */
+    uint64_t rate;        /* trusted, as of two measurements in a row; 0: not yet, or not any more */
+    uint64_t measured;    /* the last measurement */
+    uint64_t count, time; /* where the next begins */
+} counter;
 
 static __thread struct operators_thread {
     struct writer *writer; /* of this thread */
@@ -250,20 +255,14 @@ static LINES void ended(const struct torch_function *function, void *observer)
 }
 
 /* A callback for each kind, so that the kind need not be found out. */
-static void **function_started(void **observer, const struct torch_function *function)
-{
-    return started(observer, function, TORCH_SCOPE_FUNCTION, SPOOL_OPERATOR_FUNCTION);
-}
-
-static void **backward_started(void **observer, const struct torch_function *function)
-{
-    return started(observer, function, TORCH_SCOPE_BACKWARD, SPOOL_OPERATOR_BACKWARD);
-}
-
-static void **user_started(void **observer, const struct torch_function *function)
-{
-    return started(observer, function, TORCH_SCOPE_USER, SPOOL_OPERATOR_USER);
-}
+#define STARTED(kind, KIND)                                                              \
+    static void **kind##_started(void **observer, const struct torch_function *function) \
+    {                                                                                    \
+        return started(observer, function, TORCH_SCOPE_##KIND, SPOOL_OPERATOR_##KIND);   \
+    }
+STARTED(function, FUNCTION)
+STARTED(backward, BACKWARD)
+STARTED(user, USER)
 
 /* --- registering --- */
 
@@ -275,13 +274,13 @@ static void add(torch_start_fn *start, const bool scopes[TORCH_SCOPE_COUNT])
     torch.library.add_callback(callback);
 }
 
-static void look(void)
+static void find_and_register(void)
 {
     char why[1024];
     uint64_t libraries = torch_libraries_count();
-    if (libraries == torch.seen)
+    if (libraries == torch.libraries)
         return;
-    torch.seen = libraries;
+    torch.libraries = libraries;
     int found = torch_library_find(&torch.library, why, sizeof(why));
     __atomic_store_n(&torch.settled, found != 0, __ATOMIC_RELAXED);
     if (found < 0)
@@ -293,7 +292,7 @@ static void look(void)
         recorder_note(SPOOL_NOTE_WARNING, "PyTorch's operators are recorded without their inputs: its library has no "
                                           "functions that give these");
     }
-    torch_profiler_look();
+    torch_profiler_find();
     bool rest[TORCH_SCOPE_COUNT];
     memset(rest, true, sizeof(rest));
     rest[TORCH_SCOPE_BACKWARD] = rest[TORCH_SCOPE_USER] = false;
@@ -302,14 +301,14 @@ static void look(void)
     add(function_started, rest);
 }
 
-void operators_look(void)
+void operators_find(void)
 {
     int saved = errno;
     if (!torch.wanted || __atomic_load_n(&torch.settled, __ATOMIC_RELAXED) ||
         __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     if (!torch.settled)
-        look();
+        find_and_register();
     __atomic_store_n(&torch.taken, 0, __ATOMIC_RELEASE);
     errno = saved;
 }
@@ -326,23 +325,12 @@ void operators_init(uint64_t trace_bits, bool (*wake)(void))
 void operators_atfork_child(void)
 {
     torch.taken = 0;
-    ticks_atfork_child();
+    counter.taken = 0; /* another thread may have been measuring */
     memset(known_texts, 0, last_number ? sizeof(known_texts) : 0);
     last_number = 0;
 }
 
 /* --- the time of operators --- */
-
-#define LEAST_MEASURED (100 * NS_PER_MS)
-#define READ_TOGETHER 500 /* counts: a clock that took longer was interrupted */
-
-static struct {
-    uint32_t taken;       /* a thread measures */
-    bool usable;          /* the kernel keeps its time by the counter */
-    uint64_t rate;        /* trusted, as of two measurements in a row; 0: not yet, or not any more */
-    uint64_t measured;    /* the last measurement */
-    uint64_t count, time; /* where the next begins */
-} counter;
 
 /* The kernel's clocks that are the counter, in steps that are the same on all processors. */
 static bool kernel_uses_counter(void)
@@ -369,16 +357,6 @@ void ticks_init(void)
     counter.count = ticks_count();
 }
 
-void ticks_atfork_child(void)
-{
-    counter.taken = 0;
-}
-
-static bool differ(uint64_t rate, uint64_t other)
-{
-    return (rate > other ? rate - other : other - rate) > other / 1000;
-}
-
 /* The counter says COUNT at TIME. The system's clock is set, now and then: then two measurements differ. */
 static void measure(uint64_t count, uint64_t time)
 {
@@ -387,7 +365,8 @@ static void measure(uint64_t count, uint64_t time)
     if (time - counter.time >= LEAST_MEASURED) {
         double ns = (double)(int64_t)(time - counter.time), counts = (double)(count - counter.count);
         uint64_t rate = ns > 0 && ns < counts * 16 ? (uint64_t)(ns / counts * 0x1p32) : 0;
-        __atomic_store_n(&counter.rate, rate && !differ(rate, counter.measured) ? rate : 0, __ATOMIC_RELAXED);
+        uint64_t before = counter.measured, difference = rate > before ? rate - before : before - rate;
+        __atomic_store_n(&counter.rate, difference <= before / 1000 ? rate : 0, __ATOMIC_RELAXED);
         counter.measured = rate;
         counter.count = count;
         __atomic_store_n(&counter.time, time, __ATOMIC_RELAXED);

@@ -19,9 +19,9 @@
  * the child is recorded. Once for a process and its forks. */
 void operators_init(uint64_t trace_bits, bool (*wake)(void));
 
-/* Looks whether PyTorch is loaded, when libraries came since the last call, and registers the callbacks. Called now and
- * then, without locks: it takes the dynamic loader's. */
-void operators_look(void);
+/* Finds PyTorch, when libraries came since the last call, and registers the callbacks. Called now and then, without
+ * locks: it takes the dynamic loader's. */
+void operators_find(void);
 
 /* In a forked child: texts are written again. */
 void operators_atfork_child(void);
@@ -47,7 +47,7 @@ struct input_lists {
     uint64_t sizes; /* of all */
 };
 
-/* Looks what the COUNT inputs (at most INPUTS_MOST) of FUNCTION are, whose types by inputTypes() are TYPES, in
+/* Reads what the COUNT inputs (at most INPUTS_MOST) of FUNCTION are, whose types by inputTypes() are TYPES, in
  * std::strings of STRING_BYTES. */
 void input_lists_read(struct input_lists *lists, const struct torch_library *library,
                       const struct torch_function *function, const char *types, size_t string_bytes, size_t count);
@@ -61,8 +61,7 @@ void operator_inputs_record(const struct torch_library *library, const struct to
 /* --- the time of operators --- */
 
 /*
- * That is clock_now(), worked out from the processor's time stamp counter, which is read in half the
- * time.
+ * That is clock_now(), worked out from the processor's time stamp counter, which is read in half the time.
  *
  * Once a millisecond a thread reads clock_now(), and adds to it what the counter says since. A thread's times never run
  * backwards, unless the system's clock does. Where the kernel does not keep its time by the counter, and until the
@@ -78,9 +77,6 @@ struct ticks {
 
 /* Begins to measure the counter's rate, if it can be used. Once for a process and its forks. */
 void ticks_init(void);
-
-/* In a forked child: another thread may have been measuring. */
-void ticks_atfork_child(void);
 
 static inline uint64_t ticks_count(void)
 {

@@ -1,4 +1,4 @@
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>

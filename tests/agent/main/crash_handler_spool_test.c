@@ -26,14 +26,14 @@ static void shorten_spool(off_t size)
 /* So that nobody makes the file longer again. There is space for chunks of both sorts in it. */
 static void let_nothing_grow(void)
 {
-    chunk_done(chunk_take(SPOOL_CUPTI, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES), 0);
+    chunk_done(chunk_get(SPOOL_CUPTI, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES), 0);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
     usleep(50000); /* what is growing now */
 }
 
 static void write_beyond_the_end_of_the_spool(void)
 {
-    struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
+    struct spool_chunk *chunk = chunk_get(SPOOL_CUPTI, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
     volatile char *data = chunk_data(chunk);
     uint64_t space = chunk_space(chunk);
     shorten_spool(SPOOL_HEADER_BYTES);
@@ -58,7 +58,7 @@ static void record_apart(void)
 {
     for (unsigned i = 0; i < RECORDS; i++) {
         if (i == RECORDS / 2 &&
-            (spool_file_rescue(chunk_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES)) != 0 ||
+            (spool_file_rescue(chunk_get(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES)) != 0 ||
              spool_file_rescue(spool_file_header()) != 0))
             _exit(8);
         recorder_note(0, "%u", i);

@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "agent/main/crash_stack.h"
+#include "agent/main/crash_handler.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "agent/nccl/layouts.h"
 #include "agent/nccl/profiler.h"
 #include "common/settings.h"
 #include "tests/agent/spool/test_spool.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/python/frames.h"
 #include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
@@ -41,7 +41,7 @@ EXPORT int frames_begin(void)
 {
     fork_watch_begin();
     python_begin(record, refused);
-    return python_look(1);
+    return python_find(1);
 }
 
 /* Of the first stack of the process, too: that proves the layout. Returns the frames, or -1: they do not fit. */
@@ -106,13 +106,13 @@ EXPORT int frames_open(const char *directory)
 EXPORT unsigned frames_stack(void);
 EXPORT unsigned frames_stack(void)
 {
-    return stacks_take_python();
+    return stacks_record_python();
 }
 
 EXPORT unsigned frames_whole_stack(void);
 EXPORT unsigned frames_whole_stack(void)
 {
-    return stacks_take(0);
+    return stacks_record(0);
 }
 
 /* The same as frames_measure(), of a stack with its number. */
@@ -121,7 +121,7 @@ EXPORT long frames_measure_stack(unsigned count)
 {
     uint64_t start = clock_now();
     for (unsigned i = 0; i < count; i++)
-        stacks_take_python();
+        stacks_record_python();
     return (long)((clock_now() - start) * 100 / count);
 }
 
@@ -131,7 +131,7 @@ EXPORT long frames_measure_whole_stack(unsigned count)
 {
     uint64_t start = clock_now();
     for (unsigned i = 0; i < count; i++)
-        stacks_take(0);
+        stacks_record(0);
     return (long)((clock_now() - start) * 100 / count);
 }
 

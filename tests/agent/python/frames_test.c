@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/main/crash_handler.h"
 #include "agent/python/frames.h"
 #include "tests/agent/main/made_plugin.h"
@@ -149,7 +149,7 @@ UNIT_FIXTURE(begin)
     *own = thread_state;
     make_stack();
     python_begin(record, refuse);
-    return python_look(1) ? 0 : -1;
+    return python_find(1) ? 0 : -1;
 }
 
 static unsigned number(const struct python_stack *stack, unsigned i)

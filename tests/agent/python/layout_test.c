@@ -113,7 +113,7 @@ UNIT_TEST(without_an_interpreter_nothing_is_read)
 {
     struct python_stack stack;
     python_begin(record, refuse);
-    assert_false(python_look(1));
+    assert_false(python_find(1));
     assert_int_equal(python_frames(&stack), 0);
     assert_int_equal(refusals, 0);
 }
@@ -124,8 +124,8 @@ UNIT_TEST(an_interpreter_with_other_memory_is_refused_once_and_without_harm)
     struct python_stack stack;
     void *library = dlopen(make_library(directory, "libpython3.11", interpreter), RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    assert_false(python_look(1)); /* nothing was loaded since, as far as it is known */
-    assert_true(python_look(2));
+    assert_false(python_find(1)); /* nothing was loaded since, as far as it is known */
+    assert_true(python_find(2));
     uint64_t *thread = find(library, "state");
     void *gone = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(gone, 4096);
@@ -141,7 +141,7 @@ UNIT_TEST(an_interpreter_with_other_memory_is_refused_once_and_without_harm)
     assert_int_equal(refusals, 1);
     assert_string_equal(refused_version, "3.11.2");
     assert_int_equal(python_frames(&stack), 0);
-    assert_false(python_look(3));
+    assert_false(python_find(3));
     assert_int_equal(refusals, 1);
     unit_remove(directory);
 }

@@ -15,7 +15,7 @@ static event out_now[OUT_MAX]; /* of this thread's */
 
 static event take(CUcontext context, bool timing)
 {
-    event taken = event_cache_take(context, timing);
+    event taken = event_cache_get(context, timing);
     unsigned i = 0;
     assert_non_null(taken);
     while (out_now[i])
@@ -28,7 +28,7 @@ static void give_back(event taken)
     for (unsigned i = 0; i < OUT_MAX; i++)
         if (out_now[i] == taken)
             out_now[i] = NULL;
-    event_cache_give_back(taken);
+    event_cache_return(taken);
 }
 
 static void context_goes(CUcontext context)
@@ -71,12 +71,12 @@ static void *on_a_thread(void *(*run)(void *), void *data)
 static void *take_one(void *context)
 {
     fake_driver_enter(FAKE_CONTEXT_A);
-    return (void *)(uintptr_t)event_cache_take(context, false);
+    return (void *)(uintptr_t)event_cache_get(context, false);
 }
 
 static void *give_one_back(void *taken)
 {
-    event_cache_give_back(taken);
+    event_cache_return(taken);
     return NULL;
 }
 
@@ -84,7 +84,7 @@ static void *take_and_give_back(void *context)
 {
     event taken = take_one(context);
     CUevent made = taken->event;
-    event_cache_give_back(taken);
+    event_cache_return(taken);
     return made;
 }
 
@@ -147,7 +147,7 @@ UNIT_TEST_WITH(no_context_means_the_current_one, start, end)
     fake_driver_enter(FAKE_CONTEXT_B);
     assert_ptr_equal(fake_event_context(take(NULL, false)->event), FAKE_CONTEXT_B);
     fake_driver_enter(NULL);
-    assert_null(event_cache_take(NULL, false));
+    assert_null(event_cache_get(NULL, false));
 }
 
 UNIT_TEST_WITH(every_thread_has_its_own, start, end)
@@ -223,12 +223,12 @@ UNIT_TEST_WITH(an_event_given_back_twice_is_at_home_once, start, end)
 UNIT_TEST_WITH(what_cuda_refuses_is_not_given, start, end)
 {
     fake_driver_says.create = CUDA_ERROR_OUT_OF_MEMORY;
-    assert_null(event_cache_take(FAKE_CONTEXT_A, false));
+    assert_null(event_cache_get(FAKE_CONTEXT_A, false));
     fake_driver_says.create = CUDA_SUCCESS;
     assert_non_null(take(FAKE_CONTEXT_A, false));
     driver_replace(NULL); /* this process has no CUDA */
-    assert_null(event_cache_take(FAKE_CONTEXT_A, true));
-    assert_null(event_cache_take(NULL, true));
+    assert_null(event_cache_get(FAKE_CONTEXT_A, true));
+    assert_null(event_cache_get(NULL, true));
 }
 
 /* A capture that goes on meanwhile is not broken, and the thread's mode is as before. */
@@ -315,12 +315,12 @@ static void *pass_on(void *number)
     fake_driver_enter(FAKE_CONTEXT_A);
     for (int i = 0; i < ROUNDS; i++) {
         bool b = rand_r(&seed) % 4 == 0;
-        event taken = event_cache_take(b ? FAKE_CONTEXT_B : FAKE_CONTEXT_A, rand_r(&seed) % 2);
+        event taken = event_cache_get(b ? FAKE_CONTEXT_B : FAKE_CONTEXT_A, rand_r(&seed) % 2);
         if (!taken)
             return (void *)1;
         fake_driver.cuEventRecord(taken->event, fake_stream(b ? FAKE_CONTEXT_B : FAKE_CONTEXT_A, 1));
         event found = __atomic_exchange_n(&slots[(unsigned)rand_r(&seed) % SLOTS], taken, __ATOMIC_ACQ_REL);
-        event_cache_give_back(found);
+        event_cache_return(found);
     }
     return NULL;
 }
@@ -349,7 +349,7 @@ UNIT_TEST_WITH(many_threads_pass_events_on, start, end)
     __atomic_store_n(&done, true, __ATOMIC_RELEASE);
     pthread_join(other, NULL);
     for (unsigned i = 0; i < SLOTS; i++) {
-        event_cache_give_back(slots[i]);
+        event_cache_return(slots[i]);
         slots[i] = NULL;
     }
     assert_int_equal(fake_driver_asked.wrong, 0);

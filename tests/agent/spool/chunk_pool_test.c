@@ -27,7 +27,7 @@ UNIT_FIXTURE(remove_spool)
 /* A chunk that is not cut, as large as a thread with many records gets it at least. */
 static struct spool_chunk *take(enum spool_chunk_type type)
 {
-    return chunk_pool_take(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES,
+    return chunk_pool_get(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES,
                            SPOOL_SEGMENT_BYTES);
 }
 
@@ -69,7 +69,7 @@ UNIT_TEST(what_is_too_small_for_cupti_is_left_to_records)
     chunk_pool_add(rest);
     struct spool_chunk *cupti = take(SPOOL_CUPTI);
     assert_ptr_not_equal(cupti, rest);
-    assert_ptr_equal(chunk_pool_take(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES), rest);
+    assert_ptr_equal(chunk_pool_get(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES), rest);
     segment_drop(records);
     segment_drop(rest);
     chunk_pool_add(cupti);
@@ -91,8 +91,8 @@ UNIT_TEST(a_segment_for_others_is_left_alone)
 
 UNIT_TEST(what_is_taken_is_cut_and_the_rest_is_ready_at_once)
 {
-    struct spool_chunk *first = chunk_pool_take(SPOOL_RECORDS, 1024, 4096),
-                       *second = chunk_pool_take(SPOOL_RECORDS, 1024, 4096);
+    struct spool_chunk *first = chunk_pool_get(SPOOL_RECORDS, 1024, 4096),
+                       *second = chunk_pool_get(SPOOL_RECORDS, 1024, 4096);
     assert_int_equal(first->bytes, 4096);
     assert_ptr_equal(second, (char *)first + 4096);
     struct spool_chunk *rest = chunk_pool_cut(second, 1024);
@@ -100,7 +100,7 @@ UNIT_TEST(what_is_taken_is_cut_and_the_rest_is_ready_at_once)
     assert_null(chunk_pool_cut(second, 64)); /* 960 bytes serve nobody */
     chunk_pool_add(rest);
     assert_true(take(SPOOL_RECORDS)->bytes >= RECORDS_CHUNK_BYTES);
-    assert_ptr_equal(chunk_pool_take(SPOOL_RECORDS, 1024, 4096), rest);
+    assert_ptr_equal(chunk_pool_get(SPOOL_RECORDS, 1024, 4096), rest);
     segment_drop(first);
     segment_drop(second);
     segment_drop(rest);
@@ -113,7 +113,7 @@ UNIT_TEST(many_small_rests_are_kept)
     static struct spool_chunk *chunks[COUNT];
     unsigned again = 0;
     for (unsigned i = 0; i < COUNT; i++)
-        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_RECORDS, 4096, 4096));
+        assert_non_null(chunks[i] = chunk_pool_get(SPOOL_RECORDS, 4096, 4096));
     for (unsigned i = 0; i < COUNT; i++) {
         struct spool_chunk *rest = chunk_pool_cut(chunks[i], 2048);
         *(uint64_t *)(rest + 1) = MARK;
@@ -121,7 +121,7 @@ UNIT_TEST(many_small_rests_are_kept)
         segment_drop(chunks[i]);
     }
     for (unsigned i = 0; i < COUNT; i++) {
-        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_RECORDS, 2048, 2048));
+        assert_non_null(chunks[i] = chunk_pool_get(SPOOL_RECORDS, 2048, 2048));
         again += *(uint64_t *)(chunks[i] + 1) == MARK;
     }
     assert_int_equal(again, COUNT);
@@ -136,7 +136,7 @@ UNIT_TEST(small_rests_of_many_segments_are_let_go)
     static struct spool_chunk *chunks[COUNT];
     unsigned kept = 0;
     for (unsigned i = 0; i < COUNT; i++)
-        assert_non_null(chunks[i] = chunk_pool_take(SPOOL_CUPTI, SPOOL_SEGMENT_BYTES, SPOOL_SEGMENT_BYTES));
+        assert_non_null(chunks[i] = chunk_pool_get(SPOOL_CUPTI, SPOOL_SEGMENT_BYTES, SPOOL_SEGMENT_BYTES));
     for (unsigned i = 0; i < COUNT; i++)
         chunk_pool_add(chunk_pool_cut(chunks[i], SPOOL_SEGMENT_BYTES - 16384));
     for (unsigned i = 0; i < COUNT; i++)
@@ -156,7 +156,7 @@ static void *ask(void *context)
 {
     struct asking *mine = context;
     pthread_barrier_wait(mine->begin);
-    mine->chunk = chunk_pool_take(SPOOL_RECORDS, 4096, 4096);
+    mine->chunk = chunk_pool_get(SPOOL_RECORDS, 4096, 4096);
     return NULL;
 }
 

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
 #include "agent/spool/chunk_pool.h"
 #include "agent/spool/writer.h"
 #include "tests/agent/spool/test_spool.h"

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/stacks.h"
 #include "agent/spool/writer.h"
@@ -76,12 +75,12 @@ UNIT_FIXTURE(tidy)
 
 static uint32_t take(void)
 {
-    return stacks_take(0);
+    return stacks_record(0);
 }
 
 static uint32_t take_without_one(void)
 {
-    return stacks_take(1);
+    return stacks_record(1);
 }
 
 /* The record of stack NUMBER, the last of that number. */
@@ -148,7 +147,7 @@ UNIT_TEST(the_same_stack_has_the_same_number)
 UNIT_TEST(frames_can_be_skipped)
 {
     assert_frame(outer(take_without_one), 0, "outer");
-    assert_int_equal(stacks_take(10000), 0);
+    assert_int_equal(stacks_record(10000), 0);
 }
 
 /* What a callback does, and how it was reached, is left out: gputrace, the plugin, gputrace, the program. */

@@ -23,8 +23,8 @@ static inline int open_test_spool(uint64_t trace_bits)
 static inline struct spool_chunk *take_chunk(enum spool_chunk_type type)
 {
     if (type == SPOOL_CUPTI)
-        return chunk_take(type, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
-    return chunk_take(type, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES);
+        return chunk_get(type, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES);
+    return chunk_get(type, RECORDS_CHUNK_BYTES, RECORDS_CHUNK_BYTES);
 }
 
 /* For cmocka, when all tests are done. */

@@ -79,7 +79,7 @@ UNIT_TEST(a_forked_child_goes_on)
 {
     pid_t child = fork();
     if (child == 0) {
-        ticks_atfork_child();
+        operators_atfork_child();
         _exit(read_for(NS_PER_S / 2) == kernel_counts() ? 0 : 1);
     }
     int status;
