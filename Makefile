@@ -79,22 +79,22 @@ include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests
 $(B)/gputrace: $(TOOL_OBJ) $(COMMON_OBJ)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)
 
-$(B)/$(SONAME): $(AGENT_OBJ) $(COMMON_OBJ) src/agent/main/exports.map
+$(B)/$(SONAME): $(AGENT_OBJ) $(COMMON_OBJ) src/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(SONAME) \
-	    -Wl,--version-script=src/agent/main/exports.map -Wl,-z,nodelete -o $@ $(AGENT_OBJ) $(COMMON_OBJ) -ldl
+	    -Wl,--version-script=src/exports.map -Wl,-z,nodelete -o $@ $(AGENT_OBJ) $(COMMON_OBJ) -ldl
 
-$(B)/$(ALLOCATOR_SONAME): $(ALLOCATOR_OBJ) $(COMMON_OBJ) src/allocator/exports.map
+$(B)/$(ALLOCATOR_SONAME): $(ALLOCATOR_OBJ) $(COMMON_OBJ) src/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(ALLOCATOR_SONAME) \
-	    -Wl,--version-script=src/allocator/exports.map -Wl,-z,nodelete -o $@ $(ALLOCATOR_OBJ) $(COMMON_OBJ) -ldl
+	    -Wl,--version-script=src/exports.map -Wl,-z,nodelete -o $@ $(ALLOCATOR_OBJ) $(COMMON_OBJ) -ldl
 
-$(B)/$(MPI_SONAME): $(MPI_OBJ) $(COMMON_OBJ) src/mpi/exports.map
+# It exports what calls.c makes of the rows of functions.h, without a version, as MPI has none.
+$(B)/$(MPI_SONAME): $(MPI_OBJ) $(COMMON_OBJ)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(MPI_SONAME) \
-	    -Wl,--version-script=src/mpi/exports.map -Wl,-z,nodelete -o $@ $(MPI_OBJ) $(COMMON_OBJ) -ldl
+	    -Wl,-z,nodelete -o $@ $(MPI_OBJ) $(COMMON_OBJ) -ldl
 
-# In programs that are not sanitized, too.
-$(B)/$(TORCH_SONAME): $(TORCH_OBJ) src/preload/exports.map
-	$(call say,LD,$@)$(CC) -shared $(LINK_FLAGS) -Wl,-soname,$(TORCH_SONAME) \
-	    -Wl,--version-script=src/preload/exports.map -Wl,-z,nodelete -o $@ $(TORCH_OBJ)
+# In programs that are not sanitized, too. It exports nothing: it has a constructor.
+$(B)/$(TORCH_SONAME): $(TORCH_OBJ)
+	$(call say,LD,$@)$(CC) -shared $(LINK_FLAGS) -Wl,-soname,$(TORCH_SONAME) -Wl,-z,nodelete -o $@ $(TORCH_OBJ)
 
 $(TORCH_OBJ): SANITIZE :=
 
