@@ -22,11 +22,6 @@ static struct {
     bool warned;
 } libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const struct cuda_calls *known(void)
-{
-    return __atomic_load_n(&libcuda.calls, __ATOMIC_ACQUIRE);
-}
-
 /* Returns the name of the first function that the driver lacks; NULL: it has all. */
 static const char *resolve(void *library, struct cuda_calls *calls)
 {
@@ -53,8 +48,9 @@ static const struct cuda_calls *fail(const char *why)
 
 const struct cuda_calls *cuda_calls(void)
 {
-    if (known())
-        return known();
+    const struct cuda_calls *known = __atomic_load_n(&libcuda.calls, __ATOMIC_ACQUIRE);
+    if (known)
+        return known;
     /* Without the lock: the dynamic loader and the driver have locks of their own, and may call the allocator. */
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     struct cuda_calls calls;
@@ -69,8 +65,9 @@ const struct cuda_calls *cuda_calls(void)
         libcuda.found = calls;
         __atomic_store_n(&libcuda.calls, &libcuda.found, __ATOMIC_RELEASE);
     }
+    known = libcuda.calls;
     pthread_mutex_unlock(&libcuda.lock);
-    return known();
+    return known;
 }
 
 void cuda_calls_replace(const struct cuda_calls *calls)

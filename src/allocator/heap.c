@@ -1,6 +1,6 @@
 /*
- * Heaps by device and their private pools: they are made at first use, found by pointer, and a pool is destroyed with
- * its last block.
+ * Heaps by device, the tables of their blocks, and their private pools: heaps are made at first use, found by pointer, and
+ * a pool is destroyed with its last block.
  */
 #include "allocator/heap.h"
 
@@ -29,6 +29,71 @@ uint32_t heap_thread(void)
 {
     static __thread uint32_t thread;
     return thread ? thread : (thread = (uint32_t)gettid());
+}
+
+/* --- blocks by address --- */
+
+#define TABLE_CAPACITY_FIRST 1024
+
+/* Addresses are multiples of 512 or more, so their lowest bits say little. */
+static struct block **chain_of(const struct block_table *table, uint64_t address)
+{
+    return &table->chains[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (table->capacity - 1)];
+}
+
+static int grow(struct block_table *table)
+{
+    struct block_table grown = {.capacity = table->capacity ? table->capacity * 2 : TABLE_CAPACITY_FIRST};
+    grown.count = table->count;
+    grown.chains = calloc(grown.capacity, sizeof(*grown.chains));
+    if (!grown.chains)
+        return -1;
+    for (size_t i = 0; i < table->capacity; i++) {
+        struct block *block;
+        while ((block = block_pop(&table->chains[i])))
+            block_push(chain_of(&grown, block->address), block);
+    }
+    free(table->chains);
+    *table = grown;
+    return 0;
+}
+
+bool block_table_put(struct block_table *table, struct block *block)
+{
+    if (table->count == table->capacity && grow(table) != 0)
+        return false;
+    block_push(chain_of(table, block->address), block);
+    table->count++;
+    return true;
+}
+
+void block_table_remove(struct block_table *table, struct block *block)
+{
+    struct block **at = chain_of(table, block->address);
+    while (*at != block)
+        at = &(*at)->next;
+    *at = block->next;
+    table->count--;
+}
+
+struct block *block_table_get(const struct block_table *table, uint64_t address)
+{
+    struct block *block = table->count ? *chain_of(table, address) : NULL;
+    while (block && block->address != address)
+        block = block->next;
+    return block;
+}
+
+int block_table_each(const struct block_table *table, int (*each)(void *data, const struct block *block), void *data)
+{
+    for (size_t i = 0; i < table->capacity; i++) {
+        for (const struct block *block = table->chains[i]; block; block = block->next) {
+            int result = each(data, block);
+            if (result)
+                return result;
+        }
+    }
+    return 0;
 }
 
 /* --- heaps --- */
@@ -250,19 +315,6 @@ void gputrace_allocator_release_pool(int device, struct gputrace_pool_id id)
     destroy_pool(heap, gone);
 }
 
-/* Whether POOL is for an allocation of THREAD in CAPTURE. 2: certainly; 1: if there is no better one; 0: no. */
-static unsigned suits(const struct private_pool *pool, uint64_t capture, uint32_t thread)
-{
-    bool own = pool->thread == thread;
-    if (pool->active == 0)
-        return 0;
-    if (capture == 0)
-        return own ? 2 : 0;
-    if (pool->capture != 0)
-        return pool->capture == capture ? 2 : 0;
-    return own ? 2 : 1; /* another thread's part of the capture, as in PyTorch's backward pass */
-}
-
 struct private_pool *heap_choose_pool(struct heap *heap, uint64_t capture)
 {
     if (!heap->pools)
@@ -271,9 +323,13 @@ struct private_pool *heap_choose_pool(struct heap *heap, uint64_t capture)
     unsigned most = 0;
     uint32_t thread = heap_thread();
     for (struct private_pool *pool = heap->pools; pool; pool = pool->next) {
-        unsigned how = suits(pool, capture, thread);
-        if (how > most) {
-            most = how;
+        /* 2: certainly; 1: if there is no better one: another thread's part of the capture, as in PyTorch's backward
+         * pass; 0: no. */
+        unsigned suits = pool->thread == thread ? 2 : capture != 0 ? 1 : 0;
+        if (capture != 0 && pool->capture != 0)
+            suits = pool->capture == capture ? 2 : 0;
+        if (pool->active > 0 && suits > most) {
+            most = suits;
             best = pool;
         }
     }

@@ -67,9 +67,6 @@ static inline struct block *block_pop(struct block **list)
     return first;
 }
 
-/* Records that STREAM uses it too. Returns 0, or -1: no memory. */
-int block_add_stream(struct block *block, CUstream stream);
-
 /* Blocks by address. Chains, because blocks come and go all the time and must leave nothing behind. All zero is an
  * empty table. */
 struct block_table {
@@ -77,6 +74,11 @@ struct block_table {
     size_t capacity; /* a power of two, or 0 */
     size_t count;
 };
+
+/* Adds BLOCK, by its address. False: no memory. */
+bool block_table_put(struct block_table *table, struct block *block);
+/* Removes BLOCK, which is there. */
+void block_table_remove(struct block_table *table, struct block *block);
 
 /* The block of ADDRESS; NULL: there is none. */
 struct block *block_table_get(const struct block_table *table, uint64_t address);
@@ -178,64 +180,5 @@ CUmemoryPool heap_leave_pool(struct heap *heap, struct private_pool *pool);
 
 /* Calls EACH for the heap's pool and the private ones, which stay meanwhile. Without the lock. */
 void heap_each_pool(struct heap *heap, void (*each)(struct heap *heap, CUmemoryPool memory, void *data), void *data);
-
-/*
- * The account of a heap: blocks are created and recycled here, and what happens to them is counted and kept in the
- * history. With the heap's lock held, except account_request() and account_cancel().
- *
- *     account_request()     the driver is about to be asked for the block's memory …
- *     account_cancel()      … and gave none
- *     account_held()        … or gave it
- *     account_allocated()   the program has the block …
- *     account_freed()       … and has freed it
- *     account_released()    the driver is about to get the memory back, and the block is recycled
- *     account_lost()        the driver did not take it back
- */
-
-#define ACCOUNT_LIMIT ((CUresult)(-1)) /* beside CUDA's errors: the allocation would exceed the heap's limit */
-
-/* A block for BYTES in STREAM, whose capture is CAPTURE (0: none), with stream, pool and bytes filled in. NULL: *RESULT
- * is ACCOUNT_LIMIT, or CUDA_ERROR_OUT_OF_MEMORY if the host has no memory. */
-struct block *account_request(struct heap *heap, size_t bytes, CUstream stream, uint64_t capture, CUresult *result);
-void account_cancel(struct heap *heap, struct block *block);
-
-void account_held(struct heap *heap, size_t bytes);
-
-/* Notes that the block is allocated, from TIME on. False: the host has no memory, and nothing was done. */
-bool account_allocated(struct heap *heap, struct block *block, uint64_t time);
-void account_freed(struct heap *heap, struct block *block, CUstream stream);
-
-/* Returns the private pool's memory that is to be destroyed with its last block, or NULL. */
-CUmemoryPool account_released(struct heap *heap, struct block *block);
-void account_lost(struct heap *heap, size_t bytes);
-
-/* BYTES for STREAM could not be allocated. */
-void account_failed(struct heap *heap, size_t bytes, CUstream stream);
-
-/*
- * Memory for streams that are being captured, and the release of all memory to the driver: when nobody uses it any
- * more, and when no capture is in the way. Without the heap's lock.
- *
- * In a captured stream an allocation would become a node of the graph: made anew at each launch, and gone, or in the
- * way of the next launch, after it. Programs that capture want memory that stays where it is. So the memory is
- * allocated from the pool in a stream of the allocator's own and is there when the call returns. The graph that is
- * being made holds the memory by a user object of CUDA's, which all graphs that are instantiated or cloned of it hold
- * as well. When the last one is gone and no launch runs, CUDA calls graph_gone() on a thread on which CUDA must not be
- * called; the next allocation or free releases the memory.
- */
-
-/* A block of BYTES for STREAM, which CAPTURE is of: held by the graph, and not in use yet. NULL: *RESULT says why. */
-struct block *memory_allocate_captured(struct heap *heap, size_t bytes, CUstream stream, const struct capture *capture,
-                                       CUresult *result);
-
-/* The program frees POINTER in STREAM, which CAPTURE is of. False: HEAP does not have POINTER in use. */
-bool memory_free(struct heap *heap, const void *pointer, CUstream stream, const struct capture *capture);
-
-/* Releases BLOCK, which the program has freed in `freed_in`: at once; when the graphs that hold it are gone; or, while
- * one of its streams is being captured, when the capture is over. */
-void memory_release(struct heap *heap, struct block *block);
-
-/* Releases blocks that had to wait and need not any longer. Cheap when there are none. */
-void memory_release_pending(struct heap *heap);
 
 #endif

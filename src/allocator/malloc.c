@@ -16,6 +16,7 @@
 #include <gputrace/callbacks.h>
 
 #include "allocator/heap.h"
+#include "allocator/memory.h"
 #include "common/clock.h"
 
 #define RETRIES_MAX 8

@@ -1,10 +1,192 @@
 /*
- * Allocates and frees blocks. Within a capture a freed block is used again for the same graph, and returns to its pool
- * when the last graph that refers to it is gone.
+ * Blocks of memory: the accounts of a heap, and how blocks are allocated and freed. Every
+ * change of a block updates the counters of the heap and its stream and, if wanted, records an event. Within a capture a
+ * freed block is used again for the same graph, and returns to its pool when the last graph that refers to it is gone.
  */
-#include "allocator/heap.h"
+#include "allocator/memory.h"
 
 #include <stdlib.h>
+
+#include "common/clock.h"
+
+#define BLOCKS_AT_ONCE 128
+
+int block_add_stream(struct block *block, CUstream stream)
+{
+    if (stream == block->stream)
+        return 0;
+    for (unsigned i = 0; i < block->other_count; i++)
+        if (block->others[i] == stream)
+            return 0;
+    if (block->other_count == block->other_capacity) {
+        unsigned capacity = block->other_capacity ? block->other_capacity * 2 : 4;
+        CUstream *grown = realloc(block->others, capacity * sizeof(*grown));
+        if (!grown)
+            return -1;
+        block->others = grown;
+        block->other_capacity = capacity;
+    }
+    block->others[block->other_count++] = stream;
+    return 0;
+}
+
+typedef struct gputrace_allocator_figure figure;
+
+static void add(figure *of, uint64_t amount)
+{
+    of->current += amount;
+    of->total += amount;
+    if (of->current > of->peak)
+        of->peak = of->current;
+}
+
+static void subtract(figure *of, uint64_t amount)
+{
+    of->current -= amount;
+    of->freed += amount;
+}
+
+/* Reading the clock costs as much as all the rest, so it is read only if the event is kept. */
+static void record(struct heap *heap, struct gputrace_allocator_event event)
+{
+    struct history *history = &heap->history;
+    event.sequence = ++heap->sequence;
+    if (history->capacity == 0)
+        return;
+    if (event.time == 0)
+        event.time = clock_now();
+    event.held = heap->stats.held_bytes.current;
+    event.thread = heap_thread();
+    history->events[history->added++ % history->capacity] = event;
+}
+
+/* The statistics of STREAM; NULL: no memory. */
+static struct gputrace_allocator_stream_stats *stats_of_stream(struct heap *heap, CUstream stream)
+{
+    static __thread struct { /* that the thread asked for last */
+        const struct heap *heap;
+        struct gputrace_allocator_stream_stats *stats;
+    } last;
+    if (last.heap == heap && last.stats->stream == stream)
+        return last.stats;
+    uint64_t *place = map_put(&heap->streams, (uintptr_t)stream, NULL);
+    if (!place)
+        return NULL;
+    struct gputrace_allocator_stream_stats *stats = (void *)(uintptr_t)*place;
+    if (!stats) {
+        stats = calloc(1, sizeof(*stats));
+        *place = (uintptr_t)stats;
+        if (stats)
+            stats->stream = stream;
+    }
+    if (stats) {
+        last.heap = heap;
+        last.stats = stats;
+    }
+    return stats;
+}
+
+struct block *account_request(struct heap *heap, size_t bytes, CUstream stream, uint64_t capture, CUresult *result)
+{
+    heap_lock(heap);
+    struct gputrace_allocator_stream_stats *of_stream = stats_of_stream(heap, stream);
+    bool within = bytes <= heap->stats.limit && heap->requested <= heap->stats.limit - bytes;
+    /* Spare blocks are all zero but the list of other streams, which is empty. They come by many at once. */
+    struct block *blocks = of_stream && within && !heap->spare ? calloc(BLOCKS_AT_ONCE, sizeof(*blocks)) : NULL;
+    for (unsigned i = 0; blocks && i < BLOCKS_AT_ONCE; i++)
+        block_push(&heap->spare, &blocks[i]);
+    struct block *block = of_stream && within ? block_pop(&heap->spare) : NULL;
+    *result = within ? CUDA_ERROR_OUT_OF_MEMORY : ACCOUNT_LIMIT;
+    if (block) {
+        heap->requested += bytes;
+        block->bytes = block->capacity = bytes;
+        block->stream = stream;
+        block->of_stream = of_stream;
+        block->pool = heap_choose_pool(heap, capture);
+        if (block->pool)
+            block->pool->blocks++;
+    }
+    heap_unlock(heap);
+    return block;
+}
+
+static CUmemoryPool recycle(struct heap *heap, struct block *block)
+{
+    heap->requested -= block->capacity;
+    CUmemoryPool gone = heap_leave_pool(heap, block->pool);
+    *block = (struct block){.others = block->others, .other_capacity = block->other_capacity};
+    block_push(&heap->spare, block);
+    return gone;
+}
+
+void account_cancel(struct heap *heap, struct block *block)
+{
+    heap_lock(heap);
+    CUmemoryPool gone = recycle(heap, block);
+    heap_unlock(heap);
+    if (gone)
+        heap->gpu.cuda->cuMemPoolDestroy(gone);
+}
+
+void account_held(struct heap *heap, size_t bytes)
+{
+    add(&heap->stats.held_bytes, bytes);
+}
+
+bool account_allocated(struct heap *heap, struct block *block, uint64_t time)
+{
+    if (!block_table_put(&heap->blocks, block))
+        return false;
+    block->time = time;
+    block->thread = heap_thread();
+    block->sequence = heap->sequence + 1;
+    add(&heap->stats.allocations, 1);
+    add(&heap->stats.allocated_bytes, block->bytes);
+    add(&block->of_stream->allocations, 1);
+    add(&block->of_stream->allocated_bytes, block->bytes);
+    record(heap, (struct gputrace_allocator_event){.time = time,
+                                                   .pointer = (void *)(uintptr_t)block->address,
+                                                   .bytes = block->bytes,
+                                                   .stream = block->stream,
+                                                   .what = GPUTRACE_ALLOCATED});
+    return true;
+}
+
+void account_freed(struct heap *heap, struct block *block, CUstream stream)
+{
+    block_table_remove(&heap->blocks, block);
+    subtract(&heap->stats.allocations, 1);
+    subtract(&heap->stats.allocated_bytes, block->bytes);
+    subtract(&block->of_stream->allocations, 1);
+    subtract(&block->of_stream->allocated_bytes, block->bytes);
+    record(heap, (struct gputrace_allocator_event){.pointer = (void *)(uintptr_t)block->address,
+                                                   .bytes = block->bytes,
+                                                   .stream = stream,
+                                                   .what = GPUTRACE_FREED});
+}
+
+CUmemoryPool account_released(struct heap *heap, struct block *block)
+{
+    subtract(&heap->stats.held_bytes, block->capacity);
+    return recycle(heap, block);
+}
+
+void account_lost(struct heap *heap, size_t bytes)
+{
+    heap->stats.failed_frees++;
+    heap->stats.held_bytes.current += bytes;
+    heap->stats.held_bytes.freed -= bytes;
+    heap->requested += bytes;
+}
+
+void account_failed(struct heap *heap, size_t bytes, CUstream stream)
+{
+    struct gputrace_allocator_stream_stats *of_stream = stats_of_stream(heap, stream);
+    heap->stats.failures++;
+    if (of_stream)
+        of_stream->failures++;
+    record(heap, (struct gputrace_allocator_event){.bytes = bytes, .stream = stream, .what = GPUTRACE_FAILED});
+}
 
 /* A block that is used again may be so many times as large as what is asked for. */
 #define WASTE 2
@@ -53,17 +235,12 @@ static void end_release(struct heap *heap, const struct release *release, CUstre
         heap->gpu.cuda->cuMemPoolDestroy(release->pool);
 }
 
-static bool is_being_captured(const struct heap *heap, const struct block *block)
-{
-    bool is = gpu_capture(&heap->gpu, block->freed_in).active;
-    for (unsigned i = 0; i < block->other_count && !is; i++)
-        is = gpu_capture(&heap->gpu, block->others[i]).active;
-    return is;
-}
-
 void memory_release(struct heap *heap, struct block *block)
 {
-    if (is_being_captured(heap, block)) {
+    bool captured = gpu_capture(&heap->gpu, block->freed_in).active;
+    for (unsigned i = 0; i < block->other_count && !captured; i++)
+        captured = gpu_capture(&heap->gpu, block->others[i]).active;
+    if (captured) {
         heap_lock(heap);
         block_push(&heap->deferred, block);
         __atomic_add_fetch(&heap->pending, 1, __ATOMIC_RELAXED);
@@ -176,22 +353,18 @@ bool memory_free(struct heap *heap, const void *pointer, CUstream stream, const 
 
 /* --- allocation --- */
 
-/* Work on the block in this graph, or in earlier ones of its pool, comes before what STREAM captures from now on. */
-static bool suits(const struct block *block, size_t bytes, CUstream stream, const struct private_pool *pool,
-                  uint64_t capture)
-{
-    bool reachable = pool ? block->pool == pool : !block->pool && block->capture == capture;
-    return reachable && block->stream == stream && block->capacity >= bytes && block->capacity / WASTE <= bytes;
-}
-
 static struct block *use_again(struct heap *heap, size_t bytes, CUstream stream, uint64_t capture)
 {
     struct block *best = NULL;
     heap_lock(heap);
     const struct private_pool *pool = heap_choose_pool(heap, capture);
-    for (struct block *block = heap->reusable; block; block = block->next)
-        if (suits(block, bytes, stream, pool, capture) && (!best || block->capacity < best->capacity))
+    for (struct block *block = heap->reusable; block; block = block->next) {
+        /* Work on it in this graph, or in earlier ones of its pool, comes before what STREAM captures from now on. */
+        bool reachable = pool ? block->pool == pool : !block->pool && block->capture == capture;
+        if (reachable && block->stream == stream && block->capacity >= bytes && block->capacity / WASTE <= bytes &&
+            (!best || block->capacity < best->capacity))
             best = block;
+    }
     if (best) {
         make_unusable(heap, best);
         best->settled = false;

@@ -9,6 +9,7 @@
 #include <gputrace/allocator.h>
 
 #include "allocator/heap.h"
+#include "allocator/memory.h"
 #include "common/array.h"
 #include "common/map.h"
 
