@@ -135,7 +135,7 @@ static void host_line(const struct gputrace_host *host, uint32_t stack, const ch
 }
 
 static const struct gputrace_cached_event *host_event_get(const struct gputrace_host *host, struct CUctx_st *context,
-                                                           uint32_t timing)
+                                                          uint32_t timing)
 {
     (void)host;
     return event_cache_get(context, timing != 0);

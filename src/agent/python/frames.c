@@ -1,6 +1,11 @@
 /*
  * Walks the Python frames of the calling thread and turns each place (code object and instruction) into a number, with
  * a cache for each thread. A fault while memory is read leaves by siglongjmp() and counts as no frames.
+ *
+ * perf/python_reader walks over frames of other processes, and shares the layouts, strings and lines with this walk
+ * (common/python_layout.h), but not the walk itself: it copies each frame by a system call, trusts nothing that it
+ * reads while the process runs on, and skips what has not changed since its last look. Here a frame costs a few
+ * nanoseconds of plain loads from memory that cannot change, at every launch, and a signal handler may end the walk.
  */
 #include "agent/python/frames.h"
 
@@ -107,14 +112,6 @@ static struct reader *reader_begin(uint32_t thread)
     return NULL;
 }
 
-/* Ends the reading, whether it was completed or left by a fault. */
-static void reader_end(struct reader *reader)
-{
-    if (reader->locked)
-        pthread_mutex_unlock(&python.lock);
-    __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
-}
-
 static void let_escape(struct reader *reader, bool may)
 {
     reader->may_escape = may;
@@ -143,16 +140,12 @@ static enum state state(void)
     return __atomic_load_n(&python.state, __ATOMIC_ACQUIRE);
 }
 
+/* Under the lock. */
 static void set_state(enum state state)
 {
     __atomic_store_n(&python.state, state, __ATOMIC_RELEASE);
-}
-
-/* Under the lock. */
-static void refuse(void)
-{
-    set_state(STATE_REFUSED);
-    python.refused(python.interpreter.version);
+    if (state == STATE_REFUSED)
+        python.refused(python.interpreter.version);
 }
 
 bool python_is_found(void)
@@ -171,10 +164,7 @@ bool python_find(uint64_t changes)
     pthread_mutex_lock(&python.lock);
     if (state() == STATE_NONE && how != INTERPRETER_NONE) {
         python.interpreter = found;
-        if (how == INTERPRETER_FOUND)
-            set_state(STATE_FOUND);
-        else
-            refuse();
+        set_state(how == INTERPRETER_FOUND ? STATE_FOUND : STATE_REFUSED);
     }
     __atomic_store_n(&python.changes, changes + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&python.lock);
@@ -188,10 +178,8 @@ static bool prove(const char *thread)
         return state() == STATE_PROVED;
     enum interpreter_proof proof = interpreter_prove(&python.interpreter, thread);
     pthread_mutex_lock(&python.lock);
-    if (state() == STATE_FOUND && proof == PROOF_GOOD)
-        set_state(STATE_PROVED);
-    else if (state() == STATE_FOUND && proof == PROOF_BAD)
-        refuse();
+    if (state() == STATE_FOUND && proof != PROOF_NO_FRAMES)
+        set_state(proof == PROOF_GOOD ? STATE_PROVED : STATE_REFUSED);
     pthread_mutex_unlock(&python.lock);
     return state() == STATE_PROVED;
 }
@@ -236,8 +224,9 @@ static uint64_t number_of(struct reader *reader, const struct place *place)
 {
     const struct interpreter *interpreter = &python.interpreter;
     let_escape(reader, true);
-    size_t function = code_function(interpreter, place->code, python.function, sizeof(python.function));
-    size_t file = code_file(interpreter, place->code, python.file, sizeof(python.file));
+    uint64_t name_at = interpreter->layout.code.name, file_at = interpreter->layout.code.file;
+    size_t function = code_text(interpreter, place->code, name_at, python.function, sizeof(python.function));
+    size_t file = code_text(interpreter, place->code, file_at, python.file, sizeof(python.file));
     uint32_t line = code_line(interpreter, place->code, place->instruction);
     let_escape(reader, false);
     uint64_t parts[] = {hash_bytes(python.function, function), hash_bytes(python.file, file), line};
@@ -280,17 +269,12 @@ static struct memory *memory_of_thread(void)
     return mine;
 }
 
-static struct place *set_of(struct memory *memory, uint64_t code, uint64_t instruction)
-{
-    uint64_t hash = (code ^ instruction << 7) * UINT64_C(0x9e3779b97f4a7c15);
-    return memory->sets[hash >> 54];
-}
-static_assert(SETS == 1 << (64 - 54), "ten bits choose a set");
-
 static uint64_t word_of(struct reader *reader, struct memory *memory, uint64_t code, uint64_t instruction)
 {
     struct place place = {code, instruction, code_print(&python.interpreter, code), PYTHON_WORD};
-    struct place *set = memory ? set_of(memory, code, instruction) : NULL;
+    uint64_t hash = (code ^ instruction << 7) * UINT64_C(0x9e3779b97f4a7c15);
+    static_assert(SETS == 1 << (64 - 54), "ten bits choose a set");
+    struct place *set = memory ? memory->sets[hash >> 54] : NULL;
     for (unsigned i = 0; set && i < WAYS; i++)
         if (set[i].code == code && set[i].instruction == instruction && set[i].print == place.print)
             return set[i].word;
@@ -314,16 +298,13 @@ struct walk {
     unsigned placed; /* frames whose place is known */
 };
 
-/* Frames of functions have one; of what else a frame may be made, nothing is read. */
-static bool is_code(uint64_t object)
-{
-    return object != 0 && python_word(object, PYTHON_TYPE) == python.interpreter.code;
-}
+/* Frames of functions have a code object; of what else a frame may be made, nothing is read. */
+#define IS_CODE(object) ((object) != 0 && python_word((object), PYTHON_TYPE) == python.interpreter.code)
 
 static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
 {
     walk->stack->words[walk->stack->count] =
-        is_code(code) ? word_of(walk->reader, walk->memory, code, instruction) : PYTHON_WORD;
+        IS_CODE(code) ? word_of(walk->reader, walk->memory, code, instruction) : PYTHON_WORD;
     walk->stack->places[walk->stack->count++] = 0;
 }
 
@@ -362,7 +343,7 @@ static void walk_frames(struct walk *walk, uint64_t frame)
         uint64_t code = python_word(frame, layout->frame.code) & ~UINT64_C(3); /* 3.14 has marks there */
         uint64_t instruction = python_word(frame, layout->frame.instruction);
         uint64_t bytecode = code + layout->code.bytecode;
-        bool begun = !is_code(code) || owner == PYTHON_OWNED_BY_GENERATOR ||
+        bool begun = !IS_CODE(code) || owner == PYTHON_OWNED_BY_GENERATOR ||
                      (int64_t)(instruction - bytecode) >=
                          2 * (int64_t)(int32_t)python_half(bytecode, -(uint64_t)PYTHON_TRACEABLE);
         if (begun)
@@ -412,7 +393,9 @@ unsigned python_frames(struct python_stack *stack)
     if (!reader)
         return 0;
     stack->count = sigsetjmp(reader->escape, 0) == 0 ? try_read(reader, stack) : 0;
-    reader_end(reader);
+    if (reader->locked) /* a fault came while it had that */
+        pthread_mutex_unlock(&python.lock);
+    __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
     return stack->count;
 }
 

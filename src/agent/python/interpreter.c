@@ -35,17 +35,6 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* The handle of what exports _PyRuntime; a program may have loaded its library for itself alone. */
-static bool find_object(void **object)
-{
-    struct library_name name;
-    *object = RTLD_DEFAULT;
-    if (dlsym(RTLD_DEFAULT, "_PyRuntime"))
-        return true;
-    *object = dl_iterate_phdr(find_library, &name) ? dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    return *object && dlsym(*object, "_PyRuntime");
-}
-
 static bool find_functions(struct interpreter *python, void *object)
 {
     *(void **)&python->own_state = dlsym(object, "PyGILState_GetThisThreadState");
@@ -94,10 +83,15 @@ static void find_loop(struct interpreter *python, void *object)
 enum interpreter_found interpreter_find(struct interpreter *python)
 {
     memset(python, 0, sizeof(*python));
-    void *object;
-    if (!find_object(&object))
-        return INTERPRETER_NONE;
+    struct library_name name;
+    void *object = RTLD_DEFAULT;
     const uint64_t *runtime = dlsym(object, "_PyRuntime");
+    if (!runtime && dl_iterate_phdr(find_library, &name)) { /* a program may have loaded its library for itself alone */
+        object = dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD);
+        runtime = object ? dlsym(object, "_PyRuntime") : NULL;
+    }
+    if (!runtime)
+        return INTERPRETER_NONE;
     unsigned version = read_version(python, object);
     find_loop(python, object);
     bool known = version != 0 && find_functions(python, object) && python_layout(&python->layout, version, runtime);
@@ -117,27 +111,6 @@ static bool memory_copy(void *to, uint64_t from, uint64_t size)
     return copied;
 }
 
-static bool is_this_thread(uint64_t thread)
-{
-    return thread == (uint64_t)pthread_self();
-}
-
-/*
- * A thread has the state of the interpreter that it entered first in a variable of its own. To 3.11, a thread that
- * runs a subinterpreter's code has another one then, which can only be had from the variable that all threads share:
- * another thread may free the state that is read from there, if it is its own.
- */
-static const char *state_of_subinterpreter(const struct interpreter *python, const char *own)
-{
-    const char *shared = python->attached_state();
-    uint64_t thread;
-    if (!shared || shared == own || python->newest_interpreter() == python->main_interpreter())
-        return own;
-    uint64_t place = (uint64_t)(uintptr_t)shared + python->layout.state.thread;
-    bool is_ours = memory_copy(&thread, place, sizeof(thread)) && is_this_thread(thread);
-    return is_ours ? shared : own;
-}
-
 /* Another thread may end the interpreter meanwhile, which frees the state: see agent/python/frames.h. */
 __attribute__((no_sanitize("thread"))) static uint64_t thread_of(const char *state, uint64_t offset)
 {
@@ -151,9 +124,15 @@ const char *interpreter_thread(const struct interpreter *python)
         return NULL;
     if (!python->is_initialized()) /* the thread that ends it is the last, and holds the GIL */
         return python->attached_state() == own ? own : NULL;
-    if (python->layout.version < PYTHON_VERSION(3, 12))
-        own = state_of_subinterpreter(python, own);
-    return is_this_thread(thread_of(own, python->layout.state.thread)) ? own : NULL;
+    /* A thread has the state of the interpreter that it entered first in a variable of its own. To 3.11, a thread that
+     * runs a subinterpreter's code has another one then, which can only be had from the variable that all threads share:
+     * another thread may free the state that is read from there, if it is its own. */
+    uint64_t thread, this_thread = (uint64_t)pthread_self(), offset = python->layout.state.thread;
+    const char *shared = python->layout.version < PYTHON_VERSION(3, 12) ? python->attached_state() : NULL;
+    if (shared && shared != own && python->newest_interpreter() != python->main_interpreter() &&
+        memory_copy(&thread, (uint64_t)(uintptr_t)shared + offset, sizeof(thread)) && thread == this_thread)
+        own = shared;
+    return thread_of(own, offset) == this_thread ? own : NULL;
 }
 
 /* --- the proof --- */
@@ -188,21 +167,13 @@ static bool is_within(const struct interpreter *python, uint64_t code, uint64_t 
            instruction < code + bytes + size * 2;
 }
 
-static bool is_good_code(const struct interpreter *python, uint64_t code)
-{
-    uint64_t size;
-    return is_of_type(code, python->code) && copy_word(&size, python->code + PYTHON_TYPE_BASICSIZE) &&
-           size == python->layout.code.size && has(code, python->layout.code.file, python->text) &&
-           has(code, python->layout.code.name, python->text) && has(code, python->layout.code.line_table, python->data);
-}
-
 #define FRAMES_PROVED 16
 
 /* Whether FRAME is good, as frames that belong to no function are. *PREVIOUS becomes the next one. */
 static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint64_t *previous, unsigned *functions)
 {
     const struct python_layout *layout = &python->layout;
-    uint64_t code, instruction;
+    uint64_t code, instruction, size;
     unsigned char owner = 0;
     bool read = copy_word(previous, frame + layout->frame.previous) && copy_word(&code, frame + layout->frame.code) &&
                 copy_word(&instruction, frame + layout->frame.instruction) &&
@@ -211,7 +182,10 @@ static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint
         return read && owner < 8;
     ++*functions;
     code &= ~UINT64_C(3); /* 3.14 has marks there */
-    return is_good_code(python, code) && is_within(python, code, instruction);
+    return is_of_type(code, python->code) && copy_word(&size, python->code + PYTHON_TYPE_BASICSIZE) &&
+           size == layout->code.size && has(code, layout->code.file, python->text) &&
+           has(code, layout->code.name, python->text) && has(code, layout->code.line_table, python->data) &&
+           is_within(python, code, instruction);
 }
 
 enum interpreter_proof interpreter_prove(const struct interpreter *python, const char *thread)
@@ -232,8 +206,9 @@ enum interpreter_proof interpreter_prove(const struct interpreter *python, const
 
 /* --- code: its strings --- */
 
-static size_t copy_string(const struct interpreter *python, uint64_t object, char *out, size_t space)
+size_t code_text(const struct interpreter *python, uint64_t code, uint64_t offset, char *out, size_t space)
 {
+    uint64_t object = python_word(code, offset);
     if (python_word(object, PYTHON_TYPE) != python->text)
         return 0;
     struct python_text text = python_text_of(python_half(object, PYTHON_TEXT_STATE));
@@ -242,16 +217,6 @@ static size_t copy_string(const struct interpreter *python, uint64_t object, cha
         return 0;
     return python_text_utf8(out, space, (const void *)(uintptr_t)characters, python_word(object, PYTHON_SIZE),
                             text.width);
-}
-
-size_t code_function(const struct interpreter *python, uint64_t code, char *out, size_t space)
-{
-    return copy_string(python, python_word(code, python->layout.code.name), out, space);
-}
-
-size_t code_file(const struct interpreter *python, uint64_t code, char *out, size_t space)
-{
-    return copy_string(python, python_word(code, python->layout.code.file), out, space);
 }
 
 /* --- which code it is --- */

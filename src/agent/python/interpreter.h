@@ -63,9 +63,9 @@ PYTHON_MEMORY unsigned char python_byte(uint64_t object, uint64_t offset)
  * names and begin of the table, at the same addresses. */
 uint64_t code_print(const struct interpreter *python, uint64_t code);
 
-/* Writes the name of its function (or file), as UTF-8, cut to SPACE bytes. Returns the bytes; 0: it has none. */
-size_t code_function(const struct interpreter *python, uint64_t code, char *out, size_t space);
-size_t code_file(const struct interpreter *python, uint64_t code, char *out, size_t space);
+/* Writes the text at OFFSET of a code object, the name of its function or of its file, as UTF-8, cut to SPACE bytes.
+ * Returns the bytes; 0: it has none. */
+size_t code_text(const struct interpreter *python, uint64_t code, uint64_t offset, char *out, size_t space);
 
 /* INSTRUCTION as frames have it. 0: it has no line. */
 uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t instruction);

@@ -107,7 +107,7 @@ static enum refusal put_marker(const struct driver *driver, CUstream stream, uin
     event_watch_begin();
     result = driver->cuEventRecord(event->event, stream);
     *correlation = event_watch_end(); /* that CUPTI's record of it has */
-    event_cache_return(event);     /* the records stay in the stream */
+    event_cache_return(event);        /* the records stay in the stream */
     if (result != CUDA_SUCCESS)
         return REFUSED_NOT_RECORDED;
     return *correlation ? ACCEPTED : REFUSED_UNSEEN;

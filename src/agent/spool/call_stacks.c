@@ -100,16 +100,11 @@ static void write_stack(uint64_t start, uint32_t correlation, uint32_t stack)
     record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
 }
 
-static uint64_t of_python(void)
-{
-    return __atomic_load_n(&stacks.python, __ATOMIC_RELAXED);
-}
-
 uint32_t call_stack_record(enum stacks_bits what)
 {
     if (stacks.whole & what)
         return stacks_record(0);
-    return of_python() & what ? stacks_record_python() : 0;
+    return __atomic_load_n(&stacks.python, __ATOMIC_RELAXED) & what ? stacks_record_python() : 0;
 }
 
 static void record_stack(uint64_t start, uint32_t correlation, enum stacks_bits what)
@@ -131,23 +126,20 @@ static bool is_node_call(uint32_t correlation)
 
 /* A thread of Python's captures many nodes, each by another way through C and few lines of Python: the lines will do.
  */
-static uint32_t record_of_node(uint32_t correlation)
-{
-    if (is_node_call(correlation))
-        return node_call.stack;
-    uint32_t stack = stacks_record_python();
-    node_call.stack = stack == 0 && (stacks.whole & STACKS_LAUNCH) ? stacks_record(0) : stack;
-    node_call.correlation = correlation;
-    node_call.generation = fork_generation();
-    return node_call.stack;
-}
-
 static void made_node(void *data, const struct gputrace_graph_node *node)
 {
     (void)data;
-    uint32_t stack = node->made ? record_of_node(node->correlation) : 0;
-    if (stack != 0)
-        record_write(SPOOL_RECORD_GRAPH_NODE_STACK, graph_node_stack, clock_now(), .node = node->node, .stack = stack);
+    if (!node->made)
+        return;
+    if (!is_node_call(node->correlation)) {
+        uint32_t stack = stacks_record_python();
+        node_call.stack = stack == 0 && (stacks.whole & STACKS_LAUNCH) ? stacks_record(0) : stack;
+        node_call.correlation = node->correlation;
+        node_call.generation = fork_generation();
+    }
+    if (node_call.stack != 0)
+        record_write(SPOOL_RECORD_GRAPH_NODE_STACK, graph_node_stack, clock_now(), .node = node->node,
+                     .stack = node_call.stack);
 }
 
 /* --- calls --- */
@@ -187,7 +179,7 @@ static void launched_set(void *data, const struct gputrace_memset *set)
 static void copied(void *data, const struct gputrace_memcpy *copy)
 {
     (void)data;
-    uint64_t wanted = stacks.whole | of_python();
+    uint64_t wanted = stacks.whole | __atomic_load_n(&stacks.python, __ATOMIC_RELAXED);
     bool waited = !copy->stream_given && (wanted & STACKS_SYNC);
     const uint64_t what[] = {(uint64_t)(uintptr_t)copy->call.function, copy->bytes, UINT64_MAX};
     if (copy->index > 0)
@@ -234,7 +226,7 @@ void call_stacks_switch(bool on)
         {REGISTRY_open_call, STACKS_SYNC, (gputrace_any_fn *)opened_call},
         {REGISTRY_graph_node, STACKS_LAUNCH, (gputrace_any_fn *)made_node},
     };
-    uint64_t bits = stacks.whole | of_python();
+    uint64_t bits = stacks.whole | __atomic_load_n(&stacks.python, __ATOMIC_RELAXED);
     for (size_t i = 0; i < KINDS; i++) {
         uint64_t *registration = &stacks.registrations[i];
         bool wanted = on && (bits & kinds[i].bits) && (stacks.nodes || kinds[i].kind != REGISTRY_graph_node);

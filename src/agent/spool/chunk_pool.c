@@ -119,18 +119,14 @@ static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
     return NULL;
 }
 
-/* Whether a chunk that is no fresh segment can be kept. */
-static bool is_worth_keeping(const struct spool_chunk *chunk)
-{
-    uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
-    bool alone = *segment_kept(chunk) == 0;
-    return pool.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || pool.segments < POOL_SEGMENTS);
-}
-
 /* Keeps CHUNK for later; else the caller drops it. */
 static bool keep(struct spool_chunk *chunk)
 {
-    if (pool.closed || pool.count == POOL_MAX || (!is_whole(chunk) && !is_worth_keeping(chunk)))
+    uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
+    bool alone = *segment_kept(chunk) == 0;
+    bool good = is_whole(chunk) ||
+                (pool.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || pool.segments < POOL_SEGMENTS));
+    if (pool.closed || pool.count == POOL_MAX || !good)
         return false;
     unsigned place = pool.free_places;
     if (place)
@@ -193,17 +189,6 @@ void chunk_pool_add(struct spool_chunk *chunk)
 
 /* --- the file grows --- */
 
-/* Delays the next attempt: a full disk is slow to say so, and every record of every thread would ask. */
-static void delay_retry(void)
-{
-    lock_pool();
-    uint64_t last = __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED);
-    uint64_t delay = last == 0 ? RETRY_DELAY_MIN : last * 2 < RETRY_DELAY_MAX ? last * 2 : RETRY_DELAY_MAX;
-    __atomic_store_n(&pool.retry_at, clock_monotonic() + delay, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool.retry_delay, delay, __ATOMIC_RELAXED);
-    unlock_pool();
-}
-
 static struct spool_chunk *grow(void)
 {
     struct spool_chunk *chunk = spool_file_grow();
@@ -212,8 +197,15 @@ static struct spool_chunk *grow(void)
         return chunk;
     }
     __atomic_store_n(&pool.failure, errno, __ATOMIC_RELAXED);
-    if (errno != EBADF)
-        delay_retry();
+    if (errno == EBADF)
+        return NULL;
+    /* The next attempt is delayed: a full disk is slow to report that, and every record of every thread would ask. */
+    lock_pool();
+    uint64_t last = __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED);
+    uint64_t delay = last == 0 ? RETRY_DELAY_MIN : last * 2 < RETRY_DELAY_MAX ? last * 2 : RETRY_DELAY_MAX;
+    __atomic_store_n(&pool.retry_at, clock_monotonic() + delay, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.retry_delay, delay, __ATOMIC_RELAXED);
+    unlock_pool();
     return NULL;
 }
 
@@ -246,22 +238,19 @@ static bool get_fresh(void)
 
 /* --- chunks are taken --- */
 
-static void want_more(void)
+/* Under the lock: fresh segments are needed, or MORE of them. */
+static void want_fresh(bool more)
 {
-    if (pool.fresh_wanted < POOL_FRESH_LIMIT)
+    if (more && pool.fresh_wanted < POOL_FRESH_LIMIT)
         pool.fresh_wanted *= 2;
-}
-
-static void want_any(void)
-{
-    if (pool.fresh_wanted == 0)
+    else if (!more && pool.fresh_wanted == 0)
         pool.fresh_wanted = POOL_FRESH_START;
 }
 
 void chunk_pool_serve(void)
 {
     lock_pool();
-    want_any();
+    want_fresh(false);
     unlock_pool();
     pthread_cond_signal(&pool.low);
 }
@@ -272,9 +261,9 @@ static struct spool_chunk *get_ready(enum spool_chunk_type type, uint64_t least,
     unsigned before = pool.fresh;
     struct spool_chunk *chunk = pick(type, least, most, false);
     if (!chunk || most > CHUNK_POOL_SMALL_BYTES)
-        want_any();
+        want_fresh(false);
     if (before > 0 && pool.fresh == 0)
-        want_more();
+        want_fresh(true);
     bool low = pool.fresh < pool.fresh_wanted;
     unlock_pool();
     if (low)
@@ -293,7 +282,7 @@ static struct spool_chunk *get_grown(enum spool_chunk_type type, uint64_t least,
             pthread_cond_wait(&pool.filled, &pool.lock);
             continue;
         }
-        want_more();
+        want_fresh(true);
         grows = get_fresh();
     }
     unlock_pool();

@@ -56,23 +56,16 @@ static void record_release(void *data, const struct gputrace_memory_deallocation
     record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, RELEASE), .address = memory->address);
 }
 
-static void record_context(const struct gputrace_call *call, uint16_t flags)
-{
-    record_write(SPOOL_RECORD_CONTEXT, context, call->end, .head.flags = flags, .handle = (uintptr_t)call->context,
-                 .context = call->context_id, .device = call->device);
-}
-
-static void record_new_context(void *data, const struct gputrace_context_creation *context)
-{
-    (void)data;
-    record_context(&context->call, SPOOL_CREATED);
-}
-
-static void record_gone_context(void *data, const struct gputrace_context_deletion *context)
-{
-    (void)data;
-    record_context(&context->call, SPOOL_DESTROYED);
-}
+#define RECORD_CONTEXT(name, kind, happened)                                                          \
+    static void name(void *data, const struct gputrace_##kind *context)                               \
+    {                                                                                                 \
+        (void)data;                                                                                   \
+        record_write(SPOOL_RECORD_CONTEXT, context, context->call.end, .head.flags = (happened),      \
+                     .handle = (uintptr_t)context->call.context, .context = context->call.context_id, \
+                     .device = context->call.device);                                                 \
+    }
+RECORD_CONTEXT(record_new_context, context_creation, SPOOL_CREATED)
+RECORD_CONTEXT(record_gone_context, context_deletion, SPOOL_DESTROYED)
 
 static void record_new_stream(void *data, const struct gputrace_stream_creation *stream)
 {
@@ -261,12 +254,7 @@ int record_cuda_subscribe(uint64_t trace_bits)
 
 /* --- NVTX --- */
 
-/* Whether the event fits the smaller record, as most do. */
-static inline bool is_plain(const struct gputrace_nvtx *event)
-{
-    return event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0;
-}
-
+/* Writes the smaller record, which most events fit. */
 static inline void record_plain(enum spool_nvtx_what what, uint64_t time, uint32_t domain, uint32_t string,
                                 struct gputrace_text message)
 {
@@ -292,22 +280,19 @@ void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t st
         record_plain(what, clock_now(), domain, string, message);
 }
 
-static void record_whole(enum spool_nvtx_what what, const struct gputrace_nvtx *event, struct gputrace_text message)
-{
-    record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, event->call.end, message, .head.flags = (uint16_t)what,
-                      .range = event->range, .payload = event->payload, .domain = event->domain,
-                      .category = event->category, .color = event->color, .color_type = event->color_type,
-                      .payload_type = event->payload_type, .string = event->string);
-}
-
 static inline void record_event(enum spool_nvtx_what what, const struct gputrace_nvtx *event)
 {
     if (!recorder_is_on())
         return;
-    if (is_plain(event))
+    if (event->range == 0 && event->category == 0 && event->color_type == 0 && event->payload_type == 0) {
         record_plain(what, event->call.end, event->domain, event->string, event->message);
-    else
-        record_whole(what, event, event->string ? (struct gputrace_text){0} : event->message);
+        return;
+    }
+    struct gputrace_text message = event->string ? (struct gputrace_text){0} : event->message;
+    record_write_text(SPOOL_RECORD_NVTX_EVENT, nvtx_event, event->call.end, message, .head.flags = (uint16_t)what,
+                      .range = event->range, .payload = event->payload, .domain = event->domain,
+                      .category = event->category, .color = event->color, .color_type = event->color_type,
+                      .payload_type = event->payload_type, .string = event->string);
 }
 
 #define RECORD(kind, what)                                                   \

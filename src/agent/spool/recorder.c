@@ -31,11 +31,6 @@ void recorder_note_unrecorded(uint16_t what, struct gputrace_text text)
 
 #define NOTE_BYTES 1024
 
-static void write_note(uint16_t flags, const char *words)
-{
-    record_write_text(SPOOL_RECORD_NOTE, note, clock_now(), text_of(words), .head.flags = flags);
-}
-
 void recorder_note(uint16_t flags, const char *format, ...)
 {
     char words[NOTE_BYTES];
@@ -43,7 +38,7 @@ void recorder_note(uint16_t flags, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    write_note(flags, words);
+    record_write_text(SPOOL_RECORD_NOTE, note, clock_now(), text_of(words), .head.flags = flags);
 }
 
 void recorder_warn(const char *format, ...)
@@ -53,7 +48,8 @@ void recorder_warn(const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    write_note(warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING, words);
+    uint16_t flags = warning("%s", words) ? SPOOL_NOTE_WARNED : SPOOL_NOTE_WARNING;
+    record_write_text(SPOOL_RECORD_NOTE, note, clock_now(), text_of(words), .head.flags = flags);
 }
 
 /* --- records of plugins --- */

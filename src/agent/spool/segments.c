@@ -44,16 +44,6 @@ static struct segment *free_slot(void)
     return NULL;
 }
 
-static enum spool_chunk_type purpose_of(const struct segment *segment)
-{
-    return (enum spool_chunk_type)__atomic_load_n(&segment->purpose, __ATOMIC_RELAXED);
-}
-
-static void set_purpose(struct segment *segment, enum spool_chunk_type type)
-{
-    __atomic_store_n(&segment->purpose, (uint16_t)type, __ATOMIC_RELAXED);
-}
-
 bool segments_have_space(void)
 {
     return free_slot() != NULL;
@@ -66,7 +56,7 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
     struct spool_chunk *chunk = (struct spool_chunk *)(void *)base;
     segment->offset = offset;
     segment->kept = 0;
-    set_purpose(segment, SPOOL_FREE);
+    __atomic_store_n(&segment->purpose, SPOOL_FREE, __ATOMIC_RELAXED);
     /* The handler of SIGBUS finds the segment before anything is written into it, and nobody else does before the end. */
     __atomic_store_n(&segment->holders, UNMAPPED, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
@@ -82,18 +72,12 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
 
 enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk)
 {
-    return purpose_of(segment_of(chunk));
+    return (enum spool_chunk_type)__atomic_load_n(&segment_of(chunk)->purpose, __ATOMIC_RELAXED);
 }
 
 void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type)
 {
-    set_purpose(segment_of(chunk), type);
-}
-
-/* The user of a chunk of it, or the keeper of a ready one, holds it. */
-static void segment_hold(const struct spool_chunk *chunk)
-{
-    __atomic_add_fetch(&segment_of(chunk)->holders, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&segment_of(chunk)->purpose, (uint16_t)type, __ATOMIC_RELAXED);
 }
 
 /* The new header stands before the old one is shortened. */
@@ -101,7 +85,7 @@ struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes)
 {
     struct spool_chunk *rest = (struct spool_chunk *)(void *)((char *)chunk + bytes);
     *rest = (struct spool_chunk){.magic = SPOOL_CHUNK_MAGIC, .bytes = chunk->bytes - bytes, .segment = chunk->segment};
-    segment_hold(rest);
+    __atomic_add_fetch(&segment_of(rest)->holders, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&chunk->bytes, bytes, __ATOMIC_RELEASE);
     return rest;
 }
@@ -207,7 +191,7 @@ static struct spool_chunk *make_one(struct segment *segment)
     memset(chunk + 1, 0, SPOOL_SEGMENT_BYTES - sizeof(*chunk));
     chunk->type = SPOOL_FREE;
     chunk->used = 0;
-    set_purpose(segment, SPOOL_FREE);
+    __atomic_store_n(&segment->purpose, SPOOL_FREE, __ATOMIC_RELAXED);
     return chunk;
 }
 
@@ -216,7 +200,7 @@ struct spool_chunk *segments_reclaim(const struct segment_keeper *keeper)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++) {
         struct segment *segment = &segments.slots[i];
-        if (purpose_of(segment) == SPOOL_FREE || !try_hold(segment))
+        if (__atomic_load_n(&segment->purpose, __ATOMIC_RELAXED) == SPOOL_FREE || !try_hold(segment))
             continue;
         if (is_drained(segment->base) && claim(segment, keeper))
             return make_one(segment);

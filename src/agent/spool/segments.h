@@ -28,7 +28,8 @@ enum spool_chunk_type segment_purpose(const struct spool_chunk *chunk);
 /* Sets that. Only the holder of the segment's one chunk may call it. */
 void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type type);
 
-/* Cuts CHUNK after BYTES (aligned) and returns the rest, ready and held. Readers find a whole chain at any moment. */
+/* Cuts CHUNK after BYTES (aligned) and returns the rest, ready and held: the user of a chunk, or the keeper of a ready
+ * one, holds its segment. Readers find a whole chain at any moment. */
 struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes);
 /* How many ready chunks of it are kept; read and written under the lock of the kept chunks. */
 unsigned *segment_kept(const struct spool_chunk *chunk);

@@ -94,23 +94,9 @@ static int use_file(void)
     return descriptor_is_ours(&file.descriptor) ? file.descriptor.fd : -1;
 }
 
-static struct descriptor *known_descriptor(void)
-{
-    return has_own_descriptors ? &file.own : &file.descriptor;
-}
-
 static bool is_file(void)
 {
-    return descriptor_is_ours(known_descriptor());
-}
-
-/* Returns 0, or errno of the first page that has no space. */
-static int write_pages(int fd, uint64_t offset, uint64_t bytes)
-{
-    for (uint64_t at = 0; at < bytes; at += page_bytes())
-        if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
-            return errno;
-    return 0;
+    return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
 }
 
 /* Pages that a write finds ready; it may need space for what the file system writes of it besides. Returns 0, or errno.
@@ -120,8 +106,10 @@ static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
     if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; system calls say why */
-        int failure = write_pages(fd, offset, bytes);
-        return failure || madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? failure : ENOSPC;
+        for (uint64_t at = 0; at < bytes; at += page_bytes())
+            if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
+                return errno;
+        return madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? 0 : ENOSPC;
     }
     for (uint64_t at = 0; at < bytes; at += page_bytes()) /* Linux before 5.14, and sandboxes, do not know it */
         *(volatile char *)(base + at) = 0;
@@ -173,21 +161,15 @@ static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
     return NULL;
 }
 
-/* Locks the new file, by an open file that only the header's mapping will keep: a forked child has copies of the other
- * one. Returns its descriptor; -1: the path leads nowhere from here, and the other one must do. */
-static int lock_file(void)
-{
-    int fd = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (spool_lock_take(fd >= 0 ? fd : file.descriptor.fd) != 0)
-        verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
-    return fd;
-}
-
 static struct spool_header *map_header(const char *directory)
 {
     if (spool_place_make(directory, &file.descriptor) != 0)
         return NULL;
-    int lock = lock_file();
+    /* The file is locked by an open file that only the header's mapping will keep: a forked child has copies of the
+     * other one, which must do where the path leads nowhere from here. */
+    int lock = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (spool_lock_take(lock >= 0 ? lock : file.descriptor.fd) != 0)
+        verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
     struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
     int failure = errno;
     /* By the open file that is locked, so that the lock stays as long as the header does. */
@@ -238,7 +220,7 @@ struct spool_header *spool_file_header(void)
 
 bool spool_file_is_removed(void)
 {
-    if (file.open && descriptor_is_removed(known_descriptor()))
+    if (file.open && descriptor_is_removed(has_own_descriptors ? &file.own : &file.descriptor))
         __atomic_store_n(&file.removed, true, __ATOMIC_RELAXED);
     return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
 }
@@ -308,33 +290,25 @@ bool spool_file_was_closed(void)
     return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
-/* What can be read of it: a page whose part of the file is gone raises SIGBUS in a read, but not here. */
-static void copy_pages(char *copy, char *base, uint64_t bytes)
+/* Puts a copy in ordinary memory in the place of the mapping at BASE. WHOLE: all of the file is there. Else what can be
+ * read of it is copied by a system call: a page whose part of the file is gone raises SIGBUS in a read, but not there. */
+static int copy_private(char *base, uint64_t bytes, bool whole)
 {
     pid_t process = getpid();
     size_t page = page_bytes();
-    for (uint64_t at = 0; at < bytes; at += page) {
-        struct iovec from = {base + at, page}, to = {copy + at, page};
-        syscall(SYS_process_vm_readv, process, &to, 1, &from, 1, 0);
-    }
-}
-
-/* Puts a copy in ordinary memory in the place of the mapping at BASE. */
-static int copy_private(char *base, uint64_t bytes, void (*take)(char *copy, char *base, uint64_t bytes))
-{
     char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return -1;
-    take(copy, base, bytes);
+    if (whole)
+        memcpy(copy, base, bytes);
+    for (uint64_t at = 0; at < bytes && !whole; at += page) {
+        struct iovec from = {base + at, page}, to = {copy + at, page};
+        syscall(SYS_process_vm_readv, process, &to, 1, &from, 1, 0);
+    }
     if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) != MAP_FAILED)
         return 0;
     munmap(copy, bytes);
     return -1;
-}
-
-static void copy_at_once(char *copy, char *base, uint64_t bytes)
-{
-    memcpy(copy, base, bytes);
 }
 
 /* What came into a segment since it was rescued, for which one record was counted. */
@@ -360,10 +334,10 @@ int spool_file_rescue(const void *address)
         return -1;
     if ((uintptr_t)address - (uintptr_t)header < SPOOL_HEADER_BYTES) {
         file.header_orphaned = true;
-        return copy_private(header, SPOOL_HEADER_BYTES, copy_pages);
+        return copy_private(header, SPOOL_HEADER_BYTES, false);
     }
     char *base = segments_find(address);
-    if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, copy_pages) != 0)
+    if (!base || copy_private(base, SPOOL_SEGMENT_BYTES, false) != 0)
         return -1;
     segment_set_orphaned(base, save_orphaned);
     return 0;
@@ -396,7 +370,7 @@ static void make_private(void *base, uint64_t bytes, uint64_t offset)
 {
     if (!descriptor_is_ours(&file.descriptor) || mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
                                                       file.descriptor.fd, (off_t)offset) != (void *)base)
-        copy_private(base, bytes, copy_at_once);
+        copy_private(base, bytes, true);
 }
 
 void spool_file_atfork_child(void)

@@ -79,21 +79,17 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
     return fd < 0 ? -1 : descriptor_adopt(descriptor, fd, path);
 }
 
+/* Whether FD is a descriptor of the file, whose status is read. */
 static bool reads_status(const struct descriptor *descriptor, int fd, struct stat *status)
 {
     return fd >= 0 && fstat(fd, status) == 0 && status->st_dev == descriptor->device &&
            status->st_ino == descriptor->inode;
 }
 
-static bool is_ours(const struct descriptor *descriptor, int fd)
-{
-    struct stat status;
-    return reads_status(descriptor, fd, &status);
-}
-
 bool descriptor_is_ours(const struct descriptor *descriptor)
 {
-    return is_ours(descriptor, descriptor->fd);
+    struct stat status;
+    return reads_status(descriptor, descriptor->fd, &status);
 }
 
 bool descriptor_is_removed(const struct descriptor *descriptor)
@@ -110,7 +106,8 @@ int descriptor_use(struct descriptor *descriptor)
     int fd = open(descriptor->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (!is_ours(descriptor, fd)) {
+    struct stat status;
+    if (!reads_status(descriptor, fd, &status)) {
         close(fd);
         errno = ESTALE;
         return -1;
@@ -138,23 +135,19 @@ int descriptor_own_table(void)
     return 0;
 }
 
-static bool is_device(int fd, const char *prefix)
+bool descriptor_any_device(const char *prefix)
 {
     struct stat status;
     char name[32], path[PATH_MAX];
-    if (fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode))
-        return false;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(name, path, sizeof(path));
-    return length >= (ssize_t)strlen(prefix) && memcmp(path, prefix, strlen(prefix)) == 0;
-}
-
-bool descriptor_any_device(const char *prefix)
-{
-    bool any = false;
-    for (int fd = 0; fd < DEVICES_BELOW && !any; fd++)
-        any = is_device(fd, prefix);
-    return any;
+    for (int fd = 0; fd < DEVICES_BELOW; fd++) {
+        if (fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode))
+            continue;
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(name, path, sizeof(path));
+        if (length >= (ssize_t)strlen(prefix) && memcmp(path, prefix, strlen(prefix)) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* --- the launcher --- */
@@ -201,16 +194,6 @@ static int connect_server(struct spool_request *request)
     return -1;
 }
 
-/* The descriptor that came with MESSAGE; -1: none did. */
-static int descriptor_of(struct msghdr *message)
-{
-    int fd = -1;
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
-        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-            memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    return fd;
-}
-
 /* Sends REQUEST and takes the reply. Returns 0 and the descriptor in FD, -1 there when none came; or -1 with errno set.
  */
 static int ask(struct spool_request *request, struct spool_reply *reply, int *fd)
@@ -229,7 +212,10 @@ static int ask(struct spool_request *request, struct spool_reply *reply, int *fd
         send(server, request, sizeof(*request), MSG_NOSIGNAL) < 0 ? -1 : recvmsg(server, &message, MSG_CMSG_CLOEXEC);
     int failure = got < 0 ? errno : EPROTO;
     close(server);
-    *fd = got < 0 ? -1 : descriptor_of(&message);
+    *fd = -1;
+    for (struct cmsghdr *head = got < 0 ? NULL : CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head))
+        if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
+            memcpy(fd, CMSG_DATA(head), sizeof(*fd));
     if (got == (ssize_t)sizeof(*reply))
         return 0;
     if (*fd >= 0)
@@ -289,9 +275,8 @@ int spool_place_make(const char *directory, struct descriptor *descriptor)
 void spool_place_remove(struct descriptor *descriptor)
 {
     int saved = errno;
-    unlink(
-        descriptor
-            ->path); /* a file that the launcher made is removed by it, when the process is reported as not recorded */
+    /* A file that the launcher made is removed by it, when the process is reported as not recorded. */
+    unlink(descriptor->path);
     descriptor_close(descriptor);
     errno = saved;
 }

@@ -66,13 +66,6 @@ static bool record_python_frame(const struct python_frame *frame)
 
 /* --- what lies where; under the lock --- */
 
-/* "python", "python3.12": the program, where the interpreter is in a library. */
-static bool is_python_program(const char *name)
-{
-    size_t length = strlen("python");
-    return strncmp(name, "python", length) == 0 && strspn(name + length, "0123456789.") == strlen(name + length);
-}
-
 static bool starts_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
@@ -81,15 +74,16 @@ static bool starts_with(const char *text, const char *start)
 static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
 {
     uint64_t here = (uint64_t)(uintptr_t)&stacks_record;
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : "";
     if (here >= start && here < end)
         return OWNER_GPUTRACE;
-    if (python_has_image(start, end) || (slash && is_python_program(slash + 1)))
+    /* "python", "python3.12": the program, where the interpreter is in a library. */
+    bool is_python = starts_with(name, "python") && name[6 + strspn(name + 6, "0123456789.")] == '\0';
+    if (python_has_image(start, end) || is_python)
         return OWNER_PYTHON;
-    if (slash && starts_with(slash + 1, "libcupti"))
+    if (starts_with(name, "libcupti"))
         return OWNER_CUPTI;
-    return slash && (starts_with(slash + 1, "libc.so") || starts_with(slash + 1, "libpthread")) ? OWNER_LIBC
-                                                                                                : OWNER_PROGRAM;
+    return starts_with(name, "libc.so") || starts_with(name, "libpthread") ? OWNER_LIBC : OWNER_PROGRAM;
 }
 
 static void note_line(const char *line, size_t length)
@@ -223,11 +217,6 @@ static void put_word(struct merging *merging, uint64_t word)
         merging->words[merging->count++] = word;
 }
 
-static void put_python_frame(struct merging *merging)
-{
-    put_word(merging, merging->python->words[merging->next++]);
-}
-
 /* Puts the frames of Python that the native frame I runs. */
 static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
 {
@@ -238,7 +227,7 @@ static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
         uint64_t place = python->places[merging->next];
         if (is_placed ? place == 0 || place >= end : !is_loop)
             return;
-        put_python_frame(merging);
+        put_word(merging, python->words[merging->next++]);
         if (!is_placed && one_to_one)
             return;
     }
@@ -270,7 +259,7 @@ static unsigned merge(const struct unwound *frames, unsigned first, const struct
     if (!merging.is_called)
         merging.count = merging.kept;
     while (merging.next < python->count)
-        put_python_frame(&merging);
+        put_word(&merging, python->words[merging.next++]);
     return merging.count;
 }
 
@@ -345,20 +334,15 @@ static void begin_python(void)
 
 static pthread_once_t python_begun = PTHREAD_ONCE_INIT;
 
-static void prepare_python(void)
-{
-    pthread_once(&python_begun, begin_python);
-}
-
 void stacks_prepare(void)
 {
     unwind_prepare();
-    prepare_python();
+    pthread_once(&python_begun, begin_python);
 }
 
 bool stacks_find_python(void)
 {
-    prepare_python();
+    pthread_once(&python_begun, begin_python);
     return python_is_found() || python_find(count_loaded());
 }
 

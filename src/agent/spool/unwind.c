@@ -197,42 +197,37 @@ static unsigned set_of(const void *frame, uint64_t key)
     return (unsigned)((place ^ place >> 4 ^ place >> 8) % SETS);
 }
 
-static bool is_same(const struct remembered *stack, const void *frame)
-{
-    for (uint32_t i = 0; i < stack->count; i++)
-        if (!holds((uint64_t)(uintptr_t)frame + stack->returns[i].offset, stack->returns[i].at))
-            return false;
-    return true;
-}
-
 uint32_t unwind_recall(const void *frame, uint64_t key)
 {
     if (!mine)
         return 0;
     struct remembered *const *ways = mine->sets[set_of(frame, key)].ways;
-    for (unsigned i = 0; i < WAYS; i++)
-        if (ways[i] && ways[i]->frame == frame && ways[i]->key == key && is_same(ways[i], frame))
-            return ways[i]->number;
+    for (unsigned i = 0; i < WAYS; i++) {
+        const struct remembered *stack = ways[i];
+        if (!stack || stack->frame != frame || stack->key != key)
+            continue;
+        uint32_t same = 0;
+        while (same < stack->count &&
+               holds((uint64_t)(uintptr_t)frame + stack->returns[same].offset, stack->returns[same].at))
+            same++;
+        if (same == stack->count)
+            return stack->number;
+    }
     return 0;
 }
 
 #ifdef __x86_64__
-
-/* Whether from FIRST on all lie further and further out on one stack, where they are said to be. */
-static bool is_plain(const struct unwound *unwound, unsigned first)
-{
-    for (unsigned i = first; i < unwound->count; i++)
-        if (!(i == first || unwound->place[i] > unwound->place[i - 1]) || !holds(unwound->place[i], unwound->at[i]))
-            return false;
-    return first < unwound->count;
-}
 
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
 {
     unsigned first = 0; /* whose return address lies where that of the function with FRAME does */
     while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
         first++;
-    if (!is_plain(unwound, first))
+    unsigned plain = first; /* frames lie further and further out on one stack, where they are said to be */
+    while (plain < unwound->count && (plain == first || unwound->place[plain] > unwound->place[plain - 1]) &&
+           holds(unwound->place[plain], unwound->at[plain]))
+        plain++;
+    if (plain < unwound->count || first == unwound->count)
         return;
     if (!mine && unwinder.at_thread_end.made && (mine = calloc(1, sizeof(*mine))))
         thread_key_set(&unwinder.at_thread_end);

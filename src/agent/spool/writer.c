@@ -194,10 +194,7 @@ static void make_key(void)
     thread_key_make(&at_thread_end, thread_ended);
 }
 
-static void count_loss(uint64_t *counter)
-{
-    __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-}
+#define COUNT_LOSS(counter) __atomic_add_fetch(&spool_file_header()->losses.counter, 1, __ATOMIC_RELAXED)
 
 /* Takes a chunk with space for BYTES. In a forked child, it leaves the parent's chunk first. */
 static bool get_chunk(struct writer *mine, uint32_t bytes)
@@ -228,25 +225,20 @@ static bool get_chunk(struct writer *mine, uint32_t bytes)
     return true;
 }
 
-static bool renew(struct writer *mine, uint32_t bytes)
-{
-    if (!get_chunk(mine, bytes)) {
-        count_loss(&spool_file_header()->losses.no_space);
-        return false;
-    }
-    pthread_once(&once, make_key);
-    thread_key_set(&at_thread_end);
-    name_thread(mine);
-    return true;
-}
-
 bool writer_renew(struct writer *mine, uint32_t bytes)
 {
     struct signal_guard before; /* a handler that leaves by siglongjmp() would leave it half done */
     if (fork_turned_away())
         return false;
     signal_guard_begin(&before);
-    bool renewed = renew(mine, bytes);
+    bool renewed = get_chunk(mine, bytes);
+    if (renewed) {
+        pthread_once(&once, make_key);
+        thread_key_set(&at_thread_end);
+        name_thread(mine);
+    } else {
+        COUNT_LOSS(no_space);
+    }
     signal_guard_end(&before);
     return renewed;
 }
@@ -254,15 +246,6 @@ bool writer_renew(struct writer *mine, uint32_t bytes)
 /* The kernel puts at least so much on the stack before a handler runs: a function that is less deep than that was not
  * called by one that interrupted the other. */
 #define SIGNAL_FRAME_LEAST 1024u
-
-static bool is_on_alternate_stack(void)
-{
-    stack_t stack;
-    int saved = errno;
-    bool is = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
-    errno = saved;
-    return is;
-}
 
 #define ASLEEP UINTPTR_MAX
 
@@ -274,11 +257,16 @@ void writer_sleep(void)
 bool writer_abandon(struct writer *mine)
 {
     if (mine->begun == ASLEEP) {
-        count_loss(&spool_file_header()->losses.no_space);
+        COUNT_LOSS(no_space);
         return false;
     }
-    bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun && !is_on_alternate_stack();
-    count_loss(&spool_file_header()->losses.nested);
+    stack_t stack;
+    int saved = errno;
+    bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun;
+    if (gone && sigaltstack(NULL, &stack) == 0)
+        gone = (stack.ss_flags & SS_ONSTACK) == 0;
+    errno = saved;
+    COUNT_LOSS(nested);
     if (!gone && ++mine->turned_away < WRITER_BUDGET)
         return false;
     if (!gone)

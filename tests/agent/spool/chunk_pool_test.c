@@ -27,8 +27,7 @@ UNIT_FIXTURE(remove_spool)
 /* A chunk that is not cut, as large as a thread with many records gets it at least. */
 static struct spool_chunk *take(enum spool_chunk_type type)
 {
-    return chunk_pool_get(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES,
-                           SPOOL_SEGMENT_BYTES);
+    return chunk_pool_get(type, type == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES, SPOOL_SEGMENT_BYTES);
 }
 
 static uint64_t file_bytes(void)
