@@ -38,7 +38,7 @@ static struct pftrace_tables *pftrace_sequence(struct pftrace_reader *reader, ui
     if (!tables && reader->tables.count == SEQUENCES_MOST)
         error("the trace has more packet sequences than can be held");
     else if (!tables)
-        pftrace_no_memory();
+        error_no_memory("the trace's names");
     reader->recent[place].number = number;
     reader->recent[place].tables = tables;
     return tables;
@@ -146,58 +146,7 @@ uint64_t pftrace_left_out(const struct pftrace_reader *reader)
     return reader->left_out;
 }
 
-int pftrace_no_memory(void)
-{
-    return error_no_memory("the trace's names");
-}
-
 /* --- the event at hand --- */
-
-const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text)
-{
-    return text == PFTRACE_UNKNOWN ? "" : interned(reader->interning.strings, text);
-}
-
-void pftrace_set_row(struct pftrace_event *to, uint64_t uuid)
-{
-    to->pid = pftrace_uuid_pid(uuid);
-    to->tid = pftrace_uuid_tid(uuid);
-}
-
-void pftrace_set_name(struct pftrace_reader *reader, uint32_t name)
-{
-    reader->event.name = pftrace_text(reader, name);
-    reader->event.name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
-}
-
-void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_entry *category)
-{
-    reader->event.category = category->category;
-    reader->event.other_category = category->category == CATEGORY_OTHER ? pftrace_text(reader, category->text) : NULL;
-}
-
-int pftrace_clean_arg(struct pftrace_reader *reader, struct arg *arg)
-{
-    struct buffer scratch, *kept;
-    buffer_init_memory(&scratch);
-    pftrace_check_raw(arg, &scratch);
-    if (!scratch.data)
-        return scratch.failure ? pftrace_no_memory() : 0;
-    if (scratch.failure || !(kept = array_push(&reader->cleaned))) {
-        buffer_release(&scratch);
-        return pftrace_no_memory();
-    }
-    *kept = scratch;
-    return 0;
-}
-
-void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
-{
-    if (none || reader->flows.count == 0 || reader->own_correlation || reader->flows.items[0] > UINT32_MAX)
-        return;
-    reader->event.has_correlation = true;
-    reader->event.correlation = reader->flows.items[0];
-}
 
 static void begin_event(struct pftrace_reader *reader)
 {
@@ -344,7 +293,7 @@ static int keep_texts(struct pftrace_reader *reader)
         size += arg->type == ARG_TYPE_TEXT || arg->type == ARG_TYPE_RAW ? arg->length : 0;
     }
     if (size > 0 && !buffer_reserve(&reader->text, size))
-        return pftrace_no_memory();
+        return error_no_memory("the trace's names");
     for (size_t i = 0; i < reader->args.count; i++) {
         struct arg *arg = &reader->args.items[i];
         if ((arg->type != ARG_TYPE_TEXT && arg->type != ARG_TYPE_RAW) || arg->length == 0)

@@ -2,7 +2,81 @@
  * Bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs), and
  * descriptors of tracks.
  */
-#include "trace/pftrace/reader.h"
+#include "trace/pftrace/reader_events.h"
+
+#include "common/log.h"
+
+/* --- the event at hand --- */
+
+/* "": the text does not exist. */
+static const char *text_of(const struct pftrace_reader *reader, uint32_t text)
+{
+    return text == PFTRACE_UNKNOWN ? "" : interned(reader->interning.strings, text);
+}
+
+static uint32_t pid_of(uint64_t uuid)
+{
+    return (uint32_t)((uuid >> 32) - 1);
+}
+
+static uint32_t tid_of(uint64_t uuid)
+{
+    return (uint32_t)uuid & ~(uint32_t)PFTRACE_UUID_RANGES;
+}
+
+static void set_row(struct pftrace_event *to, uint64_t uuid)
+{
+    to->pid = pid_of(uuid);
+    to->tid = tid_of(uuid);
+}
+
+static void set_name(struct pftrace_reader *reader, uint32_t name)
+{
+    reader->event.name = text_of(reader, name);
+    reader->event.name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
+}
+
+static void set_category(struct pftrace_reader *reader, const struct pftrace_entry *category)
+{
+    reader->event.category = category->category;
+    reader->event.other_category = category->category == CATEGORY_OTHER ? text_of(reader, category->text) : NULL;
+}
+
+/* Of an argument that is text of JSON: makes it valid. Returns 0, or -1 after error(). */
+static int clean_arg(struct pftrace_reader *reader, struct arg *arg)
+{
+    struct buffer scratch, *kept;
+    buffer_init_memory(&scratch);
+    pftrace_check_raw(arg, &scratch);
+    if (!scratch.data)
+        return scratch.failure ? error_no_memory("the trace's names") : 0;
+    if (scratch.failure || !(kept = array_push(&reader->cleaned))) {
+        buffer_release(&scratch);
+        return error_no_memory("the trace's names");
+    }
+    *kept = scratch;
+    return 0;
+}
+
+/* An argument of the event at hand. Returns 0, or -1 after error(). */
+static int push_arg(struct pftrace_reader *reader, const struct arg *arg)
+{
+    struct arg *place = array_push(&reader->args);
+    if (!place)
+        return error_no_memory("the trace's names");
+    *place = *arg;
+    reader->own_correlation |= arg->key == ARG_CORRELATION;
+    return arg->type == ARG_TYPE_RAW ? clean_arg(reader, place) : 0;
+}
+
+/* Unless NONE, or it has one, the argument that the first flow stands for. */
+static void set_correlation(struct pftrace_reader *reader, bool none)
+{
+    if (none || reader->flows.count == 0 || reader->own_correlation || reader->flows.items[0] > UINT32_MAX)
+        return;
+    reader->event.has_correlation = true;
+    reader->event.correlation = reader->flows.items[0];
+}
 
 /* --- DebugAnnotation --- */
 
@@ -42,7 +116,7 @@ static void take_annotation_value(struct pftrace_reader *reader, const struct pf
         break;
     case PB_ANNOTATION_STRING_IID:
         text = pftrace_look_up(&tables->texts, field->value).text;
-        set_text(arg, ARG_TYPE_TEXT, pftrace_text(reader, text),
+        set_text(arg, ARG_TYPE_TEXT, text_of(reader, text),
                  text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length);
         break;
     default: break;
@@ -62,7 +136,7 @@ static int take_annotation(struct pftrace_reader *reader, const struct pftrace_t
             take_annotation_value(reader, tables, &arg, &field);
         }
     }
-    return pftrace_push_arg(reader, &arg);
+    return push_arg(reader, &arg);
 }
 
 /* --- TrackEvent --- */
@@ -82,7 +156,7 @@ static int take_flows(struct pftrace_reader *reader, struct protobuf_reader corr
         if (flow)
             *flow = field.value;
         else if (field.number == PB_CORRELATION_SUBMISSION_IDS)
-            return pftrace_no_memory();
+            return error_no_memory("the trace's names");
     }
     return 0;
 }
@@ -93,7 +167,7 @@ static int take_link(struct pftrace_reader *reader, const struct protobuf_field 
     if (flow)
         *flow = (field->value & (PFTRACE_FLOW_ENDS - 1)) |
                 (field->number == PB_EVENT_TERMINATING_FLOW_IDS ? PFTRACE_FLOW_ENDS : 0);
-    return flow || field->type != PROTOBUF_FIXED64 ? 0 : pftrace_no_memory();
+    return flow || field->type != PROTOBUF_FIXED64 ? 0 : error_no_memory("the trace's names");
 }
 
 static int read_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
@@ -133,9 +207,9 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
     struct pftrace_entry name = pftrace_look_up(&tables->names, event->name);
     struct pftrace_entry category = pftrace_look_up(&tables->categories, event->category);
     to->what = event->type == PB_TYPE_INSTANT ? PFTRACE_INSTANT : PFTRACE_SLICE;
-    pftrace_set_row(to, tables->uuid);
-    pftrace_set_name(reader, name.text);
-    pftrace_set_category(reader, &category);
+    set_row(to, tables->uuid);
+    set_name(reader, name.text);
+    set_category(reader, &category);
     to->start = to->flow_time = time;
     to->cbid = name.cbid;
     if (event->uuid & PFTRACE_UUID_ASYNC) {
@@ -145,7 +219,7 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
     }
     reader->open = event->type == PB_TYPE_SLICE_BEGIN;
     reader->open_track = event->uuid;
-    pftrace_set_correlation(reader, event->no_correlation);
+    set_correlation(reader, event->no_correlation);
     return !reader->open;
 }
 
@@ -159,8 +233,8 @@ static int end_event(struct pftrace_reader *reader, const struct pftrace_tables 
     }
     reader->open = false;
     to->end = time < to->start ? to->start : time;
-    to->end_pid = pftrace_uuid_pid(tables->uuid);
-    to->end_tid = pftrace_uuid_tid(tables->uuid);
+    to->end_pid = pid_of(tables->uuid);
+    to->end_tid = tid_of(tables->uuid);
     return 1;
 }
 
@@ -184,8 +258,8 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     to->tid = 0;
     to->start = time;
     to->one_value = track->series == PFTRACE_UNKNOWN;
-    pftrace_set_name(reader, track->counter);
-    return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
+    set_name(reader, track->counter);
+    return push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
 /* Leaves out a slice that was begun and not ended, with its first arguments and flows. */
@@ -239,7 +313,7 @@ static int take_launch(struct pftrace_reader *reader, const struct pftrace_table
         if (field.number != PB_LAUNCH_ARGS ||
             !pftrace_compute_arg(tables, reader->interning.strings, protobuf_inside(&field), &arg, &sizes))
             continue;
-        if (pftrace_push_arg(reader, &arg) != 0)
+        if (push_arg(reader, &arg) != 0)
             return -1;
     }
     return 0;
@@ -278,14 +352,14 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
         stage = tables->specifications.items[event.stage];
     uint64_t *flow = event.id != 0 ? array_push(&reader->flows) : NULL;
     if (event.id != 0 && !flow)
-        return pftrace_no_memory();
+        return error_no_memory("the trace's names");
     if (flow)
         *flow = event.id;
     to->what = PFTRACE_SLICE;
     to->is_head = true;
-    pftrace_set_row(to, tables->uuid);
-    pftrace_set_name(reader, stage.name);
-    pftrace_set_category(reader, &stage.category);
+    set_row(to, tables->uuid);
+    set_name(reader, stage.name);
+    set_category(reader, &stage.category);
     to->start = time;
     to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
     to->flow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
@@ -293,7 +367,7 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
         to->shared = &tables->kernels.items[event.kernel];
         reader->own_correlation |= to->shared->tells_correlation;
     }
-    pftrace_set_correlation(reader, event.no_correlation);
+    set_correlation(reader, event.no_correlation);
     return 1;
 }
 
@@ -351,11 +425,11 @@ static int counter_track(struct pftrace_reader *reader, const struct descriptor 
     uint64_t *index = map_put(&reader->counters, descriptor->uuid, NULL);
     struct pftrace_counter_track *track = index && *index == 0 ? array_push(&reader->counter_tracks) : NULL;
     if (!index || (*index == 0 && !track))
-        return pftrace_no_memory();
+        return error_no_memory("the trace's names");
     if (!track)
         return 0;
     *index = reader->counter_tracks.count;
-    track->pid = pftrace_uuid_pid(descriptor->parent);
+    track->pid = pid_of(descriptor->parent);
     track->counter = intern_bytes(reader, descriptor->counter.bytes ? &descriptor->counter : &descriptor->name);
     track->series = intern_bytes(reader, &descriptor->series);
     return 0;
@@ -371,7 +445,7 @@ static int keep_as_text(struct pftrace_reader *reader, const struct protobuf_fie
     buffer_char(&reader->text, '\0');
     reader->event.text = reader->text.data;
     reader->event.length = field->size;
-    return reader->text.failure ? pftrace_no_memory() : 1;
+    return reader->text.failure ? error_no_memory("the trace's names") : 1;
 }
 
 int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet)
@@ -385,15 +459,15 @@ int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace
         return 0; /* the events on it say the same */
     if (!descriptor.name.bytes)
         return 0;
-    pftrace_set_row(to, descriptor.uuid);
+    set_row(to, descriptor.uuid);
     to->what = to->tid == 0 ? PFTRACE_PROCESS : PFTRACE_THREAD;
     to->is_gpu = to->tid == 0 && !descriptor.is_process;
     to->sort_index = descriptor.rank;
     to->owner = (uint32_t)descriptor.owner;
     uint32_t name = intern_bytes(reader, &descriptor.name);
     if (descriptor.name.bytes && name == INTERN_NO_MEMORY)
-        return pftrace_no_memory();
-    pftrace_set_name(reader, name);
+        return error_no_memory("the trace's names");
+    set_name(reader, name);
     return keep_as_text(reader, &descriptor.description);
 }
 
@@ -416,8 +490,8 @@ int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_
     }
     uint32_t name = intern_bytes(reader, &key);
     if (name == INTERN_NO_MEMORY)
-        return pftrace_no_memory();
+        return error_no_memory("the trace's names");
     reader->event.what = PFTRACE_METADATA;
-    pftrace_set_name(reader, name);
+    set_name(reader, name);
     return keep_as_text(reader, &value);
 }

@@ -1,5 +1,5 @@
 /* Tables of interned names, categories and arguments of each packet sequence, by their numbers in the file. */
-#include "trace/pftrace/reader.h"
+#include "trace/pftrace/reader_interned.h"
 
 #include <string.h>
 

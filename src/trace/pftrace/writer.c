@@ -5,61 +5,14 @@
  * (gpu_correlation), each of which has its number (event_id). So a slice waits for the flows that follow it. Work
  * that no flow leads to has the number 0. The argument "correlation" is the flow's number unless it is written.
  */
-#include "trace/pftrace/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/protobuf.h"
-
-/* A section that has become this long ends: readers hold one or two for each of their threads. Each has names of its
- * own, which makes the file the longer the shorter sections are. */
-#define SECTION_BYTES ((uint64_t)512 << 10)
-
-void pftrace_fail(struct sink *sink)
-{
-    if (sink->buffer->failure == 0)
-        sink->buffer->failure = ENOMEM;
-}
-
-struct pftrace_sequence *pftrace_sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane)
-{
-    struct pftrace_state *state = sink->state;
-    struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, row, lane);
-    if (!sequence) {
-        pftrace_fail(sink);
-    } else if (!sequence->begun) {
-        if (!pftrace_row(state->rows, row))
-            pftrace_describe_row(sink, row);
-        pftrace_sequence_begin(&state->sequences, sequence, sink->buffer, sink->base);
-    }
-    return sequence;
-}
-
-void pftrace_send(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
-{
-    struct pftrace_state *state = sink->state;
-    pftrace_packet(&state->sequences, sequence, sink->buffer, time, field, state->body.data, state->body.length);
-}
-
-uint64_t pftrace_name_hash(const struct name *name)
-{
-    return hash_bytes(name->text, name->length);
-}
-
-void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
-                       size_t length)
-{
-    const char *valid = buffer_valid_text(&state->text, text, &length);
-    protobuf_put_bytes(buffer, field, valid, length);
-}
-
-bool pftrace_is_flow_number(const struct pftrace_pending *pending)
-{
-    return pending->put.has_correlation && pending->flows.count > 0 &&
-           pending->flows.items[0] == pending->put.correlation;
-}
+#include "trace/pftrace/writer_events.h"
+#include "trace/pftrace/writer_gpus.h"
 
 /* The state of SINK, with the ROWS of the whole; NULL: its own. NULL without memory: then the sink's buffer has
  * failed. */
@@ -95,85 +48,6 @@ static void pftrace_state_release(struct sink *sink)
     array_release(&state->pending.links);
     free(state);
     sink->state = NULL;
-}
-
-void pftrace_flush(struct sink *sink)
-{
-    struct pftrace_state *state = sink->state;
-    struct pftrace_pending *pending = &state->pending;
-    if (pending->what == PFTRACE_CALL)
-        pftrace_flush_call(sink, state, pending);
-    else if (pending->what == PFTRACE_GPU_OP)
-        pftrace_flush_gpu_op(sink, state, pending);
-    pending->what = PFTRACE_NOTHING;
-    pending->flows.count = pending->links.count = 0;
-    pending->delay = 0;
-}
-
-struct pftrace_state *pftrace_begin_event(struct sink *sink)
-{
-    struct pftrace_state *state = sink->state;
-    uint64_t written = sink->buffer->total + sink->buffer->length;
-    if (!state)
-        return NULL;
-    pftrace_flush(sink);
-    if (!state->in_section || written - state->section_start > SECTION_BYTES) {
-        pftrace_sequences_release(&state->sequences);
-        pftrace_sequences_init(&state->sequences);
-        state->body.length = 0;
-        protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
-        pftrace_plain_packet(sink->buffer, &state->body);
-        state->in_section = true;
-        state->section_start = written;
-    }
-    sink->events++;
-    return state;
-}
-
-static enum pftrace_lane lane_of(const struct slice *slice)
-{
-    if (slice->other_category)
-        return PFTRACE_LANE_CALLS;
-    switch (slice->category) {
-    case CATEGORY_KERNEL:
-    case CATEGORY_GPU_MEMCPY:
-    case CATEGORY_GPU_MEMSET:
-    case CATEGORY_GPU_GRAPH: return PFTRACE_LANE_GPU_OPS;
-    case CATEGORY_USER_ANNOTATION: return PFTRACE_LANE_RANGES;
-    default: return PFTRACE_LANE_CALLS;
-    }
-}
-
-/* A call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
-static bool waits(const struct slice *slice)
-{
-    return category_in(slice->category, CATEGORIES_API) && (memmem(slice->name.text, slice->name.length, "Sync", 4) ||
-                                                            memmem(slice->name.text, slice->name.length, "Wait", 4));
-}
-
-static void write_slice(struct sink *sink, const struct slice *slice)
-{
-    struct pftrace_state *state = pftrace_begin_event(sink);
-    enum pftrace_lane lane = lane_of(slice);
-    if (!state)
-        return;
-    struct pftrace_pending *pending = &state->pending;
-    struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, slice->row, lane);
-    if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES)
-        pftrace_describe_ranges(sink, slice->row);
-    sequence = pftrace_sequence_of(sink, slice->row, lane);
-    if (!sequence)
-        return;
-    pending->put = (struct pftrace_put){.sequence = sequence, .hold_correlation = true};
-    pending->row = slice->row;
-    pending->start = pftrace_time(sink, slice->start);
-    pending->end = pftrace_time(sink, slice->end);
-    pending->what = lane == PFTRACE_LANE_GPU_OPS ? PFTRACE_GPU_OP : PFTRACE_CALL;
-    pending->waits = lane == PFTRACE_LANE_CALLS && waits(slice);
-    if (pending->what == PFTRACE_GPU_OP)
-        pftrace_put_gpu_op(state, pending, slice);
-    else
-        pftrace_put_call(state, pending, slice);
 }
 
 /* A flow between two TrackEvents. */
@@ -314,7 +188,7 @@ const struct sink_format pftrace = {
     .process = write_process,
     .thread = write_thread,
     .piece = begin_piece,
-    .slice = write_slice,
+    .slice = pftrace_write_slice,
     .instant = pftrace_write_instant,
     .async = pftrace_write_async,
     .counter = pftrace_write_counter,

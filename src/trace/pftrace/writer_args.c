@@ -3,7 +3,7 @@
  * has; other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
  * arrays, objects, and numbers beyond these.
  */
-#include "trace/pftrace/writer.h"
+#include "trace/pftrace/writer_args.h"
 
 #include <errno.h>
 #include <math.h>

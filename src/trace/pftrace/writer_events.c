@@ -9,12 +9,52 @@
  * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
  * GPU operations have a duration and so no such rule.
  */
-#include "trace/pftrace/writer.h"
+#include "trace/pftrace/writer_events.h"
 
 #include <string.h>
 
 #include "common/protobuf.h"
+#include "trace/pftrace/writer_args.h"
+#include "trace/pftrace/writer_gpus.h"
 #include "trace/tracks.h"
+
+/* A section that has become this long ends: readers hold one or two for each of their threads. Each has names of its
+ * own, which makes the file the longer the shorter sections are. */
+#define SECTION_BYTES ((uint64_t)512 << 10)
+
+/* The sequence, begun. NULL after error(), then the sink's buffer has failed. */
+static struct pftrace_sequence *sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane)
+{
+    struct pftrace_state *state = sink->state;
+    struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, row, lane);
+    if (!sequence) {
+        pftrace_fail(sink);
+    } else if (!sequence->begun) {
+        if (!pftrace_row(state->rows, row))
+            pftrace_describe_row(sink, row);
+        pftrace_sequence_begin(&state->sequences, sequence, sink->buffer, sink->base);
+    }
+    return sequence;
+}
+
+/* The body that was put together, as a packet. */
+static void send_packet(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
+{
+    struct pftrace_state *state = sink->state;
+    pftrace_packet(&state->sequences, sequence, sink->buffer, time, field, state->body.data, state->body.length);
+}
+
+static uint64_t name_hash(const struct name *name)
+{
+    return hash_bytes(name->text, name->length);
+}
+
+/* Whether the first flow has the number of the argument "correlation". */
+static bool is_flow_number(const struct pftrace_pending *pending)
+{
+    return pending->put.has_correlation && pending->flows.count > 0 &&
+           pending->flows.items[0] == pending->put.correlation;
+}
 
 /* --- interned names --- */
 
@@ -42,7 +82,7 @@ static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *s
                          uint64_t cbid)
 {
     bool is_new;
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, pftrace_name_hash(name) ^ cbid << 32, &is_new);
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, name_hash(name) ^ cbid << 32, &is_new);
     if (is_new) {
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_NAMES);
         protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
@@ -83,12 +123,12 @@ static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint6
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
     if (uuid != 0)
         protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(sink, sequence, time, PB_PACKET_TRACK_EVENT);
+    send_packet(sink, sequence, time, PB_PACKET_TRACK_EVENT);
 }
 
-void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
+static void flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
-    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
+    if (pending->put.has_correlation && !is_flow_number(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
     if (!pending->put.has_correlation && pending->flows.count > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
@@ -100,64 +140,8 @@ void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct p
     }
     for (size_t i = 0; i < pending->links.count; i++)
         protobuf_put_fixed64(&state->body, pending->links.items[i].field, pending->links.items[i].id);
-    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
+    send_packet(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
     send_end(sink, pending->put.sequence, pending->end, 0);
-}
-
-void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
-{
-    put_event(state, &pending->put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name,
-              slice->args);
-}
-
-void pftrace_describe_ranges(struct sink *sink, struct row row)
-{
-    struct pftrace_state *state = sink->state;
-    uint64_t uuid = pftrace_uuid(row.pid, row.tid);
-    state->body.length = 0;
-    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
-    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
-    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
-    protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
-    protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(sink->buffer, &state->body);
-}
-
-void pftrace_write_instant(struct sink *sink, const struct slice *instant)
-{
-    struct pftrace_state *state = pftrace_begin_event(sink);
-    struct pftrace_put put = {.sequence = state ? pftrace_sequence_of(sink, instant->row, PFTRACE_LANE_CALLS) : NULL};
-    if (!put.sequence)
-        return;
-    put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
-    pftrace_send(sink, put.sequence, pftrace_time(sink, instant->start), PB_PACKET_TRACK_EVENT);
-}
-
-void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
-{
-    struct pftrace_state *state = pftrace_begin_event(sink);
-    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
-    if (!state)
-        return;
-    /* Ranges need not nest: each has a track, which Perfetto draws together with others of its name. */
-    state->body.length = 0;
-    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
-    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
-    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
-    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
-    protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(sink->buffer, &state->body);
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
-    struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
-    if (!put.sequence || !end)
-        return;
-    put_event(state, &put, slice->instant ? PB_TYPE_INSTANT : PB_TYPE_SLICE_BEGIN, slice->category,
-              slice->other_category, &slice->name, slice->args);
-    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
-    if (slice->instant)
-        return;
-    send_end(sink, end, pftrace_time(sink, slice->end), uuid);
 }
 
 /* The queue's name distinguishes rows, also those of two processes. */
@@ -182,7 +166,7 @@ static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *s
 static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct slice *slice)
 {
     bool is_new;
-    uint64_t hash = pftrace_name_hash(&slice->name) ^ (uint64_t)slice->category << 32;
+    uint64_t hash = name_hash(&slice->name) ^ (uint64_t)slice->category << 32;
     if (map_count(&sequence->iids[PFTRACE_SPECIFICATIONS]) == 0)
         intern_queue(state, sequence);
     uint64_t iid = pftrace_iid(sequence, PFTRACE_SPECIFICATIONS, hash, &is_new);
@@ -230,7 +214,7 @@ static void intern_context(struct pftrace_state *state, struct pftrace_sequence 
     protobuf_end(&sequence->interned, entry);
 }
 
-void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
+static void put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
 {
     struct buffer *body = &state->body;
     struct pftrace_sequence *sequence = pending->put.sequence;
@@ -250,10 +234,10 @@ void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pen
         protobuf_put_u64(body, PB_STAGE_GPU_ID, pending->put.device);
 }
 
-void pftrace_flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
+static void flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
     struct buffer *body = &state->body;
-    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
+    if (pending->put.has_correlation && !is_flow_number(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
     if (!pending->put.has_correlation && pending->flows.count > 0)
         protobuf_put_u64(body, PFTRACE_OWN_NO_CORRELATION, 1);
@@ -262,8 +246,143 @@ void pftrace_flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct
         protobuf_put_u64(body, PFTRACE_OWN_FLOW_DELAY, pending->delay);
     if (state->launch.length > 0)
         protobuf_put_bytes(body, PB_STAGE_LAUNCH, state->launch.data, state->launch.length);
-    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
+    send_packet(sink, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
 }
+
+/* --- events --- */
+
+void pftrace_flush(struct sink *sink)
+{
+    struct pftrace_state *state = sink->state;
+    struct pftrace_pending *pending = &state->pending;
+    if (pending->what == PFTRACE_CALL)
+        flush_call(sink, state, pending);
+    else if (pending->what == PFTRACE_GPU_OP)
+        flush_gpu_op(sink, state, pending);
+    pending->what = PFTRACE_NOTHING;
+    pending->flows.count = pending->links.count = 0;
+    pending->delay = 0;
+}
+
+/* Before each event. Returns the state, or NULL after a failure. */
+static struct pftrace_state *begin_event(struct sink *sink)
+{
+    struct pftrace_state *state = sink->state;
+    uint64_t written = sink->buffer->total + sink->buffer->length;
+    if (!state)
+        return NULL;
+    pftrace_flush(sink);
+    if (!state->in_section || written - state->section_start > SECTION_BYTES) {
+        pftrace_sequences_release(&state->sequences);
+        pftrace_sequences_init(&state->sequences);
+        state->body.length = 0;
+        protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
+        pftrace_plain_packet(sink->buffer, &state->body);
+        state->in_section = true;
+        state->section_start = written;
+    }
+    sink->events++;
+    return state;
+}
+
+static void describe_ranges(struct sink *sink, struct row row)
+{
+    struct pftrace_state *state = sink->state;
+    uint64_t uuid = pftrace_uuid(row.pid, row.tid);
+    state->body.length = 0;
+    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
+    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
+    protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
+    protobuf_end(&state->body, descriptor);
+    pftrace_plain_packet(sink->buffer, &state->body);
+}
+
+static enum pftrace_lane lane_of(const struct slice *slice)
+{
+    if (slice->other_category)
+        return PFTRACE_LANE_CALLS;
+    switch (slice->category) {
+    case CATEGORY_KERNEL:
+    case CATEGORY_GPU_MEMCPY:
+    case CATEGORY_GPU_MEMSET:
+    case CATEGORY_GPU_GRAPH: return PFTRACE_LANE_GPU_OPS;
+    case CATEGORY_USER_ANNOTATION: return PFTRACE_LANE_RANGES;
+    default: return PFTRACE_LANE_CALLS;
+    }
+}
+
+/* A call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
+static bool waits(const struct slice *slice)
+{
+    return category_in(slice->category, CATEGORIES_API) && (memmem(slice->name.text, slice->name.length, "Sync", 4) ||
+                                                            memmem(slice->name.text, slice->name.length, "Wait", 4));
+}
+
+void pftrace_write_slice(struct sink *sink, const struct slice *slice)
+{
+    struct pftrace_state *state = begin_event(sink);
+    enum pftrace_lane lane = lane_of(slice);
+    if (!state)
+        return;
+    struct pftrace_pending *pending = &state->pending;
+    struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, slice->row, lane);
+    if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES)
+        describe_ranges(sink, slice->row);
+    sequence = sequence_of(sink, slice->row, lane);
+    if (!sequence)
+        return;
+    pending->put = (struct pftrace_put){.sequence = sequence, .hold_correlation = true};
+    pending->row = slice->row;
+    pending->start = pftrace_time(sink, slice->start);
+    pending->end = pftrace_time(sink, slice->end);
+    pending->what = lane == PFTRACE_LANE_GPU_OPS ? PFTRACE_GPU_OP : PFTRACE_CALL;
+    pending->waits = lane == PFTRACE_LANE_CALLS && waits(slice);
+    if (pending->what == PFTRACE_GPU_OP)
+        put_gpu_op(state, pending, slice);
+    else
+        put_event(state, &pending->put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name,
+                  slice->args);
+}
+
+void pftrace_write_instant(struct sink *sink, const struct slice *instant)
+{
+    struct pftrace_state *state = begin_event(sink);
+    struct pftrace_put put = {.sequence = state ? sequence_of(sink, instant->row, PFTRACE_LANE_CALLS) : NULL};
+    if (!put.sequence)
+        return;
+    put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
+    send_packet(sink, put.sequence, pftrace_time(sink, instant->start), PB_PACKET_TRACK_EVENT);
+}
+
+void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
+{
+    struct pftrace_state *state = begin_event(sink);
+    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
+    if (!state)
+        return;
+    /* Ranges need not nest: each has a track, which Perfetto draws together with others of its name. */
+    state->body.length = 0;
+    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
+    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
+    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
+    protobuf_end(&state->body, descriptor);
+    pftrace_plain_packet(sink->buffer, &state->body);
+    struct pftrace_put put = {.sequence = sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
+    struct pftrace_sequence *end = sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
+    if (!put.sequence || !end)
+        return;
+    put_event(state, &put, slice->instant ? PB_TYPE_INSTANT : PB_TYPE_SLICE_BEGIN, slice->category,
+              slice->other_category, &slice->name, slice->args);
+    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
+    send_packet(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
+    if (slice->instant)
+        return;
+    send_end(sink, end, pftrace_time(sink, slice->end), uuid);
+}
+
+/* --- counters --- */
 
 /* One value of a counter. */
 struct series {
@@ -308,7 +427,7 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
                         const struct counter_value *value, size_t follow)
 {
     struct pftrace_state *state = sink->state;
-    struct pftrace_sequence *sequence = pftrace_sequence_of(sink, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
+    struct pftrace_sequence *sequence = sequence_of(sink, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
     uint64_t parts[] = {counter->pid, hash_bytes(series->counter, series->counter_length),
                         series->name ? hash_bytes(series->name, series->name_length) : 0};
     uint64_t uuid = hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
@@ -329,12 +448,12 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
         pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
     if (is_large(value))
         pftrace_add_own(&state->sequences, PFTRACE_OWN_COUNTER_U64, value->u64);
-    pftrace_send(sink, sequence, pftrace_time(sink, counter->time), PB_PACKET_TRACK_EVENT);
+    send_packet(sink, sequence, pftrace_time(sink, counter->time), PB_PACKET_TRACK_EVENT);
 }
 
 void pftrace_write_counter(struct sink *sink, const struct counter *counter)
 {
-    if (!pftrace_begin_event(sink))
+    if (!begin_event(sink))
         return;
     struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
     struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};

@@ -4,7 +4,7 @@
  * launch's shape and from the GPU, so it is written once for each interned kernel, marked PFTRACE_OWN_DERIVED, and a
  * reader of ours drops it.
  */
-#include "trace/pftrace/writer.h"
+#include "trace/pftrace/writer_gpus.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,13 +3,27 @@
  * A sequence has its number, the texts that it has interned, and a clock, by which times are written as differences.
  */
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/protobuf.h"
-#include "trace/pftrace/writer.h"
+#include "trace/pftrace/writer_rows.h"
 #include "trace/tracks.h"
+
+void pftrace_fail(struct sink *sink)
+{
+    if (sink->buffer->failure == 0)
+        sink->buffer->failure = ENOMEM;
+}
+
+void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
+                       size_t length)
+{
+    const char *valid = buffer_valid_text(&state->text, text, &length);
+    protobuf_put_bytes(buffer, field, valid, length);
+}
 
 void pftrace_sequences_init(struct pftrace_sequences *sequences)
 {
@@ -199,9 +213,20 @@ void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_
  * GPU operations are drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
 
+static void frames_release(struct pftrace_rows *rows)
+{
+    for (size_t i = 0; i < rows->frames.count; i++) {
+        free(rows->frames.items[i].function);
+        free(rows->frames.items[i].module);
+        free(rows->frames.items[i].file);
+    }
+    array_release(&rows->frames);
+    map_release(&rows->frame_of_number);
+}
+
 void pftrace_rows_release(struct pftrace_rows *rows)
 {
-    pftrace_frames_release(rows);
+    frames_release(rows);
     array_release(&rows->gpus);
     for (size_t i = 0; i < rows->items.count; i++)
         free(rows->items.items[i].name);
@@ -356,17 +381,6 @@ void pftrace_read_frames(struct sink *sink, const char *value, size_t size)
         if (!read_frame(&state->own_rows, frame))
             pftrace_fail(sink);
     cJSON_Delete(frames);
-}
-
-void pftrace_frames_release(struct pftrace_rows *rows)
-{
-    for (size_t i = 0; i < rows->frames.count; i++) {
-        free(rows->frames.items[i].function);
-        free(rows->frames.items[i].module);
-        free(rows->frames.items[i].file);
-    }
-    array_release(&rows->frames);
-    map_release(&rows->frame_of_number);
 }
 
 /* --- what a sequence interns --- */
