@@ -71,7 +71,7 @@ static void look_at_rank(struct only_rank *only, struct json_text process)
 {
     uint64_t rank;
     const struct json_text told = json_find(process, RANKS_KEY);
-    if (!json_find_integer(process.at + 1, process.length - 1, "rank", &rank))
+    if (!json_integer(json_find(process, "rank"), &rank))
         return;
     only->several |= only->process.at && rank != only->rank;
     only->rank = rank;
@@ -79,7 +79,7 @@ static void look_at_rank(struct only_rank *only, struct json_text process)
         return;
     only->process = process;
     only->told = told;
-    if (!json_find_integer(process.at + 1, process.length - 1, "world_size", &only->world_size))
+    if (!json_integer(json_find(process, "world_size"), &only->world_size))
         only->world_size = 0;
 }
 
@@ -90,7 +90,7 @@ static void put_processes(const struct cut *cut, struct json_text list, struct o
     bool any = false;
     buffer_char(out, '[');
     for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
-        bool known = *item.at == '{' && json_find_integer(item.at + 1, item.length - 1, "pid", &pid);
+        bool known = *item.at == '{' && json_integer(json_find(item, "pid"), &pid);
         if (!known || !selection_has_process(&cut->selection, event_id_number((int64_t)pid)))
             continue;
         look_at_rank(only, item);

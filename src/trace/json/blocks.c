@@ -19,6 +19,16 @@
 /* Piles that one unusual piece made are not kept for the usual ones. */
 #define EVENTS_KEPT 8192
 
+/* Line ends in TEXT. */
+static uint64_t scan_lines(const char *text, size_t length)
+{
+    uint64_t count = 0;
+    const char *end = text + length;
+    for (const char *line = text; length > 0 && (line = memchr(line, '\n', (size_t)(end - line))); line++)
+        count++;
+    return count;
+}
+
 static void clear(struct batch *batch)
 {
     if (batch->events.capacity > EVENTS_KEPT)

@@ -13,7 +13,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
-#include "trace/gzip/source.h"
+#include "trace/gzip/gzip.h"
 #include "trace/json/parse.h"
 
 struct blocks;

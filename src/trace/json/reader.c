@@ -21,7 +21,7 @@
 #include "trace/json/blocks.h"
 #include "trace/json/pairs.h"
 #include "trace/json/parse.h"
-#include "trace/json/source_parts.h"
+#include "trace/json/rows.h"
 #include "trace/json/text.h"
 #include "trace/fields_receiver.h"
 

@@ -19,7 +19,7 @@
 #include "trace/event.h"
 #include "trace/fields_receiver.h"
 #include "trace/json/pairs.h"
-#include "trace/json/source_parts.h"
+#include "trace/json/rows.h"
 #include "trace/json/reader.h"
 #include "trace/sink.h"
 #include "trace/tracks.h"
@@ -272,8 +272,7 @@ static int pass_slice(void *context, const char *begin, size_t size, const char 
 static struct name counter_name(struct json_replay *replay, const struct json_event *event, size_t *id_length)
 {
     struct name name = name_of(replay, event);
-    struct json_text id =
-        json_is_string(event->id) ? (struct json_text){event->id.at + 1, event->id.length - 2} : event->id;
+    struct json_text id = json_is_string(event->id) ? json_inside(event->id) : event->id;
     *id_length = 0;
     if (id.length == 0)
         return name;

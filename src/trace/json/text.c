@@ -157,11 +157,6 @@ static bool pass_word(struct check *check, const char *word)
     return true;
 }
 
-static bool pass_not_finite(struct check *check, const char *word)
-{
-    return check->fault->not_finite = pass_word(check, word);
-}
-
 /* A value that is not an object or array. */
 static bool pass_scalar(struct check *check)
 {
@@ -173,8 +168,8 @@ static bool pass_scalar(struct check *check)
     case 't': return pass_word(check, "true");
     case 'f': return pass_word(check, "false");
     case 'n': return pass_word(check, "null");
-    case 'N': return pass_not_finite(check, "NaN");
-    case 'I': return pass_not_finite(check, negative ? "-Infinity" : "Infinity");
+    case 'N': return check->fault->not_finite = pass_word(check, "NaN");
+    case 'I': return check->fault->not_finite = pass_word(check, negative ? "-Infinity" : "Infinity");
     default: return pass_number(check);
     }
 }
@@ -321,28 +316,29 @@ bool json_element(const char **at, const char *end, struct json_text *value)
 
 /* --- strings --- */
 
-/* The escape at AT, as UTF-8 of *SIZE bytes in BYTES. Returns what follows it. */
-static const char *unescape(const char *at, const char *end, char bytes[CHARACTER_BYTES], size_t *size)
+/* Gives PUT the inside of a string without its escapes. What follows an escape that is not valid JSON is left out. */
+static void unescape(struct buffer *out, struct json_text inside,
+                     void (*put)(struct buffer *out, const char *text, size_t size))
 {
-    const char *after = read_escape(at, end, bytes, size);
-    if (after)
-        return after;
-    *size = 0; /* not valid JSON: left out */
-    return end;
+    char bytes[CHARACTER_BYTES];
+    size_t size;
+    for (const char *at = inside.at, *end = at + inside.length; at && at < end;) {
+        const char *escape = memchr(at, '\\', (size_t)(end - at));
+        put(out, at, (size_t)((escape ? escape : end) - at));
+        at = escape ? read_escape(escape, end, bytes, &size) : NULL;
+        if (at)
+            put(out, bytes, size);
+    }
+}
+
+static void put_bytes(struct buffer *out, const char *text, size_t size)
+{
+    buffer_bytes(out, text, size);
 }
 
 void json_unescape(struct buffer *out, struct json_text inside)
 {
-    char bytes[CHARACTER_BYTES];
-    size_t size;
-    for (const char *at = inside.at, *end = at + inside.length; at < end;) {
-        const char *escape = memchr(at, '\\', (size_t)(end - at));
-        buffer_bytes(out, at, (size_t)((escape ? escape : end) - at));
-        if (!escape)
-            return;
-        at = unescape(escape, end, bytes, &size);
-        buffer_bytes(out, bytes, size);
-    }
+    unescape(out, inside, put_bytes);
 }
 
 /* Whether the inside of a string is valid UTF-8 without control characters and escapes. */
@@ -360,21 +356,6 @@ static bool is_plain(const char *at, const char *end)
     return true;
 }
 
-/* Escapes the inside of a string anew. */
-static void escape_again(struct buffer *out, const char *at, const char *end)
-{
-    char bytes[CHARACTER_BYTES];
-    size_t size;
-    while (at < end) {
-        const char *escape = memchr(at, '\\', (size_t)(end - at));
-        json_escape(out, at, (size_t)((escape ? escape : end) - at));
-        if (!escape)
-            return;
-        at = unescape(escape, end, bytes, &size);
-        json_escape(out, bytes, size);
-    }
-}
-
 struct json_text json_find(struct json_text object, const char *wanted)
 {
     struct json_text key, value;
@@ -385,20 +366,26 @@ struct json_text json_find(struct json_text object, const char *wanted)
     return (struct json_text){NULL, 0};
 }
 
+bool json_integer(struct json_text value, uint64_t *integer)
+{
+    *integer = 0;
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return false;
+        *integer = *integer * 10 + (uint64_t)(value.at[i] - '0');
+    }
+    return value.length > 0 && value.length <= 18;
+}
+
 bool json_find_integer(const char *text, size_t length, const char *wanted, uint64_t *value)
 {
     struct json_text key, found;
     size_t size = strlen(wanted);
     if (!memmem(text, length, wanted, size)) /* as a rule */
         return false;
-    for (const char *at = text, *end = text + length; json_member(&at, end, &key, &found);) {
-        if (key.length != size || memcmp(key.at, wanted, size) != 0)
-            continue;
-        size_t digits = 0;
-        for (*value = 0; digits < found.length && found.at[digits] >= '0' && found.at[digits] <= '9'; digits++)
-            *value = *value * 10 + (uint64_t)(found.at[digits] - '0');
-        return digits == found.length && digits < 19;
-    }
+    for (const char *at = text, *end = text + length; json_member(&at, end, &key, &found);)
+        if (key.length == size && memcmp(key.at, wanted, size) == 0)
+            return json_integer(found, value);
     return false;
 }
 
@@ -430,7 +417,7 @@ struct json_text json_clean(struct json_text text, struct buffer *scratch)
             break;
         if (!is_plain(at + 1, after - 1)) {
             buffer_bytes(scratch, copied, (size_t)(at + 1 - copied));
-            escape_again(scratch, at + 1, after - 1);
+            unescape(scratch, (struct json_text){at + 1, (size_t)(after - at) - 2}, json_escape);
             copied = after - 1;
         }
         at = after;
@@ -451,15 +438,6 @@ static const unsigned char classes[256] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE,
 };
 
-uint64_t scan_lines(const char *text, size_t length)
-{
-    uint64_t count = 0;
-    const char *end = text + length;
-    for (const char *line = text; length > 0 && (line = memchr(line, '\n', (size_t)(end - line))); line++)
-        count++;
-    return count;
-}
-
 /* The place behind the string that starts at AT; 0: it does not end. */
 static size_t end_of_string(const char *text, size_t length, size_t at)
 {
@@ -478,14 +456,6 @@ static size_t end_of_string(const char *text, size_t length, size_t at)
     return 0;
 }
 
-/* Notes the value of the key that ends at AT. */
-static void note_phase(const char *text, size_t length, size_t at, struct scan *scan)
-{
-    at += scan_blank(text + at, length - at);
-    if (at < length && text[at] == ':') /* else it is a value that reads like a key */
-        scan->ph = at + 1 + scan_blank(text + at + 1, length - at - 1);
-}
-
 static bool scan_nested(const char *text, size_t length, struct scan *scan)
 {
     size_t depth = 0;
@@ -496,8 +466,10 @@ static bool scan_nested(const char *text, size_t length, struct scan *scan)
             size_t end = end_of_string(text, length, at);
             if (end == 0)
                 return false;
-            if (depth == 1 && end - at == 4 && memcmp(text + at, "\"ph\"", 4) == 0)
-                note_phase(text, length, end, scan);
+            bool is_phase = depth == 1 && end - at == 4 && memcmp(text + at, "\"ph\"", 4) == 0;
+            size_t colon = is_phase ? end + scan_blank(text + end, length - end) : length;
+            if (colon < length && text[colon] == ':') /* else it is a value that reads like a key */
+                scan->ph = colon + 1 + scan_blank(text + colon + 1, length - colon - 1);
             at = end - 1;
             break;
         }

@@ -63,6 +63,8 @@ struct json_text json_find(struct json_text object, const char *wanted);
 /* Pids and tids that are not numbers, such as the "Spans" of Kineto, are numbered from here on. */
 #define JSON_WORD_ROWS UINT32_C(0x60000000)
 
+/* Reads an integer from 0 on, of at most 18 digits. False: VALUE is not one. */
+bool json_integer(struct json_text value, uint64_t *integer);
 /* The value of KEY among the members in LENGTH bytes at TEXT, if it is an integer from 0 on. False: it is not. */
 bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
 
@@ -74,6 +76,12 @@ static inline bool json_is(struct json_text text, const char *word)
 static inline bool json_is_string(struct json_text text)
 {
     return text.length >= 2 && text.at[0] == '"';
+}
+
+/* What stands between the quotes of a string; empty if TEXT is not a string. */
+static inline struct json_text json_inside(struct json_text text)
+{
+    return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
 }
 
 /* The phase of an event: old programs write 'S' and 'F' of what others begin and end with 'b' and 'e'. */
@@ -102,9 +110,6 @@ bool scan_value(const char *text, size_t length, struct scan *scan);
 
 /* The end of the value at AT, which is not white space; NULL: there is none, or it does not end before END. */
 const char *json_value_end(const char *at, const char *end);
-
-/* Line ends in TEXT. */
-uint64_t scan_lines(const char *text, size_t length);
 
 static inline bool json_is_blank(char c)
 {

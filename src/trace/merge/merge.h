@@ -19,55 +19,7 @@
 #ifndef GPUTRACE_TRACE_MERGE_MERGE_H
 #define GPUTRACE_TRACE_MERGE_MERGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "trace/cut.h"
-
-struct merge_input {
-    const char *path;  /* a trace file, which is read two or three times */
-    const char *name;  /* for messages, and for the trace that is written */
-    const char *whole; /* the trace that PATH is a part of, or PATH: for clocks */
-};
-
-struct merge_options {
-    const struct merge_input *inputs;
-    size_t count;
-    const char *output; /* its name tells the format, which must not be a database */
-    struct filter_options
-        part;         /* from and to: times of all traces together; of the others the inputs are what they select */
-    unsigned workers; /* threads that read traces; 0: as many as there are processors */
-};
-
-/* How the clock of a host differs from that of the trace: a time T of the host becomes
- * T - offset - drift * (T - since). */
-struct merge_clock {
-    bool known;            /* it was found, or found to be 0 */
-    bool reference;        /* it is the clock of the trace */
-    int64_t offset;        /* ns */
-    double drift;          /* ns by ns; between -0.5 and 0.5 */
-    uint64_t since;        /* ns of CLOCK_REALTIME */
-    double uncertainty;    /* ns, of the corrected time; negative: not known */
-    uint64_t observations; /* that this was found out from */
-};
-
-struct merge_host {
-    char *name; /* of a trace that does not name its host: the trace's */
-    bool named;
-    struct merge_clock clock; /* all zero at first: nothing is corrected */
-    int64_t first_rank;       /* the lowest; -1: there is none */
-    int64_t synchronised;     /* what its system says of its clock: 1: by NTP or PTP, 0: it is not; -1: not known */
-    int64_t error_us;         /* it is wrong by at most this; -1: not known */
-    size_t traces;            /* how many have it */
-};
-
-struct merge_summary {
-    uint64_t events, bytes;
-    size_t traces, ranks, hosts; /* hosts: those whose names are known */
-};
-
-struct merge;
+#include "trace/merge/merge_trace.h"
 
 /* OPTIONS and all that it has outlive it. NULL after error(). */
 struct merge *merge_new(const struct merge_options *options);

@@ -18,7 +18,8 @@
 #include "common/memory.h"
 #include "trace/cut.h"
 #include "trace/json/text.h"
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_metadata.h"
+#include "trace/merge/merge_processes.h"
 
 /* A reader of traces holds the metadata whole. */
 #define LIST_BYTES_MOST ((size_t)8 << 20)
@@ -42,20 +43,8 @@ struct merge_own {
     losses;
 };
 
-static struct merge_own *merge_own_new(const struct merge *merge)
+static void merge_own_release(struct merge_own *own)
 {
-    struct merge_own *own = calloc(1, sizeof(*own));
-    if (own)
-        own->merge = merge;
-    else
-        error_no_memory("the trace's metadata");
-    return own;
-}
-
-static void merge_own_free(struct merge_own *own)
-{
-    if (!own)
-        return;
     for (size_t i = 0; i < own->members.count; i++) {
         free(own->members.items[i].key);
         buffer_release(&own->members.items[i].text);
@@ -65,18 +54,21 @@ static void merge_own_free(struct merge_own *own)
         free(own->losses.items[i].key);
     array_release(&own->losses);
     array_release(&own->members);
-    free(own);
 }
 
-/* What is not of the output: its own is written, and numbers of traces that others had merged before. */
-static bool is_left_out(struct json_text key)
+/* Members of "gputrace" that are not of the output: its own are written, and numbers of traces that others had merged
+ * before. */
+static const char *const left_out[] = {"version", "ranks", "merged", "clock", "frames", "stacks", "processes_left_out",
+                                       NULL};
+/* Keys that the output has of its own, and the ranks of a single trace. */
+static const char *const special[] = {"gputrace",  "deviceProperties",    "stackFrames", "distributedInfo",
+                                      "traceName", "baseTimeNanoseconds", CUT_KEY,       NULL};
+
+static bool is_one_of(struct json_text key, const char *const *words)
 {
-    static const char *const words[] = {"version",           "ranks", "merged", "clock", "frames", "stacks",
-                                        "processes_left_out"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (json_is(key, words[i]))
-            return true;
-    return false;
+    while (*words && !json_is(key, *words))
+        words++;
+    return *words != NULL;
 }
 
 static int kind_of(struct json_text key, struct json_text value)
@@ -155,9 +147,8 @@ static int add_object(const struct merge_remap *remap, struct member *member, st
 static void add_list(const struct merge_remap *remap, struct member *member, struct json_text list)
 {
     struct json_text item;
-    for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
-        if (member->text.length > LIST_BYTES_MOST)
-            break;
+    const char *at = list.at + 1, *end = list.at + list.length;
+    while (member->text.length <= LIST_BYTES_MOST && json_element(&at, end, &item)) {
         begin_item(member, remap->json);
         merge_put_value(remap, item);
     }
@@ -219,7 +210,7 @@ static int merge_own_add(struct merge_own *own, const struct merge_trace *trace,
     bool told = false;
     const char *at = text.at + 1, *end = text.at + text.length;
     while (text.length > 0 && *text.at == '{' && json_member(&at, end, &key, &value)) {
-        if (is_left_out(key))
+        if (is_one_of(key, left_out))
             continue;
         told |= json_is(key, "processes") && *value.at == '[';
         if (add_member(own, &remap, key, value) != 0)
@@ -284,19 +275,17 @@ static void put_ranks(const struct merge_own *own, struct json_out *json)
 
 static void put_text(const struct member *member, struct json_out *json)
 {
-    bool list = member->kind == LIST || member->kind == PROCESSES, object = member->kind == OBJECT;
-    struct buffer *out = json->buffer;
     json_key_raw(json, member->key, strlen(member->key));
-    if (!list && !object) {
+    if (member->kind == VALUE) {
         json_raw(json, member->text.data, member->text.length);
         return;
     }
-    if (list)
-        json_begin_array(json);
-    else
+    if (member->kind == OBJECT)
         json_begin_object(json);
+    else
+        json_begin_array(json);
     if (member->text.length > 0)
-        buffer_bytes(out, member->text.data, member->text.length);
+        buffer_bytes(json->buffer, member->text.data, member->text.length);
     json_end(json);
 }
 
@@ -322,15 +311,6 @@ static int merge_own_put(struct merge_own *own, struct buffer *out)
     put_ranks(own, &json);
     json_end(&json);
     return out->failure ? error_no_memory("the trace's metadata") : 0;
-}
-
-int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *at)
-{
-    *at = merge->stored;
-    merge->stored += size;
-    if (size > 0 && !file_write_at(merge->store, bytes, size, *at))
-        return error("cannot write a temporary file in '%s': %m", temporary_directory());
-    return 0;
 }
 
 /* --- one trace --- */
@@ -380,23 +360,12 @@ struct joining {
     struct merge *merge;
     struct sink *sink;
     struct merge_stacks stacks;
-    struct merge_own *own;
+    struct merge_own own;
     struct buffer devices, metadata; /* in memory */
     struct json_out json;            /* of devices */
     struct map devices_put;
     struct map keys; /* that were written, hashes */
 };
-
-/* Keys that the output has of its own, and the ranks of a single trace. */
-static bool is_special(const char *key)
-{
-    static const char *const words[] = {"gputrace",  "deviceProperties",    "stackFrames", "distributedInfo",
-                                        "traceName", "baseTimeNanoseconds", CUT_KEY};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strcmp(key, words[i]) == 0)
-            return true;
-    return false;
-}
 
 /* Of other keys the first trace's value counts. */
 static int write_others(struct joining *joining)
@@ -405,7 +374,7 @@ static int write_others(struct joining *joining)
     struct json_text value;
     for (size_t at = 0; next_value(&joining->metadata, &at, &key, &value);) {
         bool is_new = false;
-        if (is_special(key))
+        if (is_one_of((struct json_text){key, strlen(key)}, special))
             continue;
         if (!map_put(&joining->keys, hash_bytes(key, strlen(key)), &is_new))
             return error_no_memory("the trace's metadata");
@@ -415,25 +384,20 @@ static int write_others(struct joining *joining)
     return 0;
 }
 
-static int add_stacks(struct joining *joining, struct merge_trace *trace)
-{
-    struct merge_stacks *stacks = &joining->stacks;
-    if (merge_stacks_add(stacks, find_value(&joining->metadata, "stackFrames")) != 0)
-        return -1;
-    trace->stack_count = stacks->numbers.count;
-    return merge_store(joining->merge, stacks->numbers.items, stacks->numbers.count * sizeof(*stacks->numbers.items),
-                       &trace->stacks);
-}
-
 static int add_trace(struct joining *joining, struct merge_trace *trace)
 {
+    struct merge_stacks *stacks = &joining->stacks;
     if (load(joining->merge, trace, &joining->metadata) != 0 || write_others(joining) != 0 ||
-        add_stacks(joining, trace) != 0)
+        merge_stacks_add(stacks, find_value(&joining->metadata, "stackFrames")) != 0)
+        return -1;
+    trace->stack_count = stacks->numbers.count;
+    if (merge_store(joining->merge, stacks->numbers.items, trace->stack_count * sizeof(*stacks->numbers.items),
+                    &trace->stacks) != 0)
         return -1;
     if (merge_put_devices(joining->merge, trace, find_value(&joining->metadata, "deviceProperties"),
                           &joining->devices_put, &joining->json) != 0)
         return error_no_memory("GPUs");
-    return merge_own_add(joining->own, trace, find_value(&joining->metadata, "gputrace"), &joining->stacks);
+    return merge_own_add(&joining->own, trace, find_value(&joining->metadata, "gputrace"), &joining->stacks);
 }
 
 static void write_name_and_base(const struct merge *merge, struct sink *sink)
@@ -495,7 +459,7 @@ static int write_joined(struct joining *joining)
         warning("'%s': call stacks are left out, as the traces have more than readers can hold",
                 merge->options->output);
     buffer_init_memory(&own);
-    int result = merge_own_put(joining->own, &own);
+    int result = merge_own_put(&joining->own, &own);
     if (result == 0)
         sink->format->metadata(sink, "gputrace", own.data, own.length);
     buffer_release(&own);
@@ -504,8 +468,8 @@ static int write_joined(struct joining *joining)
 
 int merge_write_metadata(struct merge *merge, struct sink *sink)
 {
-    struct joining joining = {.merge = merge, .sink = sink, .own = merge_own_new(merge)};
-    int result = joining.own ? 0 : -1;
+    struct joining joining = {.merge = merge, .sink = sink, .own.merge = merge};
+    int result = 0;
     buffer_init_memory(&joining.devices);
     buffer_init_memory(&joining.metadata);
     buffer_init_memory(&joining.stacks.frames);
@@ -515,7 +479,7 @@ int merge_write_metadata(struct merge *merge, struct sink *sink)
         result = add_trace(&joining, &merge->traces[i]);
     json_end(&joining.json);
     result = result ?: write_joined(&joining);
-    merge_own_free(joining.own);
+    merge_own_release(&joining.own);
     merge_stacks_release(&joining.stacks);
     buffer_release(&joining.devices);
     buffer_release(&joining.metadata);

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_numbers.h"
 #include "trace/tracks.h"
 
 #define GPU_ROWS_MOST ((JSON_WORD_ROWS - TRACKS_GPU_PID) >> 10)

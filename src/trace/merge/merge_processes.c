@@ -12,7 +12,8 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/json/text.h"
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_numbers.h"
+#include "trace/merge/merge_processes.h"
 
 /* Bytes that all frames may take in the metadata, which readers hold whole; stacks beyond are left out. */
 #define FRAMES_BYTES_MOST ((size_t)16 << 20)
@@ -36,7 +37,7 @@ static bool read_number(struct json_text text, uint32_t *number)
     uint64_t value = 0;
     if (text.length > 0 && json_is_string(text))
         text = (struct json_text){text.at + 1, text.length - 2};
-    bool fits = merge_read_number(text, &value) && value > 0 && value < UINT32_MAX;
+    bool fits = json_integer(text, &value) && value > 0 && value < UINT32_MAX;
     *number = fits ? (uint32_t)value : 0;
     return fits;
 }
@@ -156,7 +157,7 @@ uint32_t merge_stacks_find(const struct merge_stack *numbers, size_t count, uint
 static int64_t number_of(struct json_text value, int64_t none)
 {
     uint64_t number;
-    return merge_read_number(value, &number) ? (int64_t)number : none;
+    return json_integer(value, &number) ? (int64_t)number : none;
 }
 
 static void put_pid(const struct merge_remap *remap, struct json_text value)

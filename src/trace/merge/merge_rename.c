@@ -10,123 +10,36 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "trace/json/text.h"
-#include "trace/merge/merge_parts.h"
-
-/* What a number means. */
-/* Waits name the call that recorded an event, which may be far before all that the trace has. */
-enum role { ROLE_NONE, ROLE_CORRELATION, ROLE_WAITS_FOR, ROLE_DEVICE, ROLE_STACK, ROLE_EXTERNAL, ROLE_PROCESS };
-
-static const uint8_t roles[ARG_KEY_COUNT] = {
-    [ARG_CORRELATION] = ROLE_CORRELATION,
-    [ARG_WAIT_ON_CORRELATION] = ROLE_WAITS_FOR,
-    [ARG_DEVICE] = ROLE_DEVICE,
-    [ARG_FROM_DEVICE] = ROLE_DEVICE,
-    [ARG_TO_DEVICE] = ROLE_DEVICE,
-    [ARG_PYTORCH_DEVICE] = ROLE_DEVICE,
-    [ARG_STACK] = ROLE_STACK,
-    [ARG_EXTERNAL_ID] = ROLE_EXTERNAL,
-    [ARG_PROCESS] = ROLE_PROCESS,
-};
-
-static enum role role_of_name(struct json_text key)
-{
-    return key.length < 2 ? ROLE_NONE : (enum role)roles[arg_key_find(key.at, key.length)];
-}
-
-/* Numbers that stand for something; 0 and negative ones say that there is nothing, except for devices. */
-static bool is_id(const struct arg *arg, uint64_t *number)
-{
-    if (arg->type == ARG_TYPE_I64 ? arg->i64 < 0 : arg->type != ARG_TYPE_U64)
-        return false;
-    *number = arg->u64;
-    return true;
-}
-
-bool merge_read_number(struct json_text value, uint64_t *number)
-{
-    *number = 0;
-    if (value.length == 0 || value.length > 18)
-        return false;
-    for (size_t i = 0; i < value.length; i++) {
-        if (value.at[i] < '0' || value.at[i] > '9')
-            return false;
-        *number = *number * 10 + (uint64_t)(value.at[i] - '0');
-    }
-    return true;
-}
-
-/* --- the first reading --- */
-
-static void see(struct merge_trace *trace, enum role role, uint64_t number)
-{
-    struct merge_device *device;
-    switch (role) {
-    case ROLE_CORRELATION:
-        if (number > 0 && number <= UINT32_MAX)
-            merge_ids_see(&trace->flows, number);
-        break;
-    case ROLE_EXTERNAL:
-        if (number > 0)
-            merge_ids_see(&trace->external_ids, number);
-        break;
-    case ROLE_DEVICE:
-        device = number < MERGE_DEVICES_MOST ? merge_device_put(trace, (int64_t)number) : NULL;
-        if (device)
-            device->used = true;
-        break;
-    default: break;
-    }
-}
-
-static void see_list(struct merge_trace *trace, const struct arg *args, size_t count)
-{
-    struct json_text key, value;
-    uint64_t number;
-    for (const struct arg *arg = args; arg < args + count; arg++) {
-        const char *at = arg->type == ARG_TYPE_MEMBERS ? arg->text : NULL, *end = at ? at + arg->length : NULL;
-        while (at && json_member(&at, end, &key, &value))
-            if (role_of_name(key) != ROLE_NONE && merge_read_number(value, &number))
-                see(trace, role_of_name(key), number);
-        if (arg->type == ARG_TYPE_LIST)
-            see_list(trace, arg->list->items, arg->list->count);
-        else if (arg->type != ARG_TYPE_MEMBERS && roles[arg->key] != ROLE_NONE && is_id(arg, &number))
-            see(trace, (enum role)roles[arg->key], number);
-    }
-}
-
-void merge_args_see(struct merge_trace *trace, const struct args *args)
-{
-    if (args)
-        see_list(trace, args->items, args->count);
-}
-
-/* --- the second --- */
+#include "trace/merge/merge_numbers.h"
+#include "trace/merge/merge_rename.h"
 
 /* Sets *NUMBER to the new one. False: the argument is left out. */
-static bool renumber(const struct merge_rename *rename, enum role role, uint64_t *number)
+static bool renumber(const struct merge_rename *rename, enum merge_role role, uint64_t *number)
 {
     const struct merge_trace *trace = rename->trace;
     const struct merge_process *process;
     switch (role) {
-    case ROLE_CORRELATION:
+    case MERGE_ROLE_CORRELATION:
         if (*number > 0 && *number <= UINT32_MAX)
             *number = merge_ids_new(&trace->flows, *number);
         return true;
-    case ROLE_WAITS_FOR:
+    case MERGE_ROLE_WAITS_FOR:
         if (!merge_ids_has(&trace->flows, *number))
             return *number == 0;
         *number = merge_ids_new(&trace->flows, *number);
         return true;
-    case ROLE_EXTERNAL:
+    case MERGE_ROLE_EXTERNAL:
         if (*number > 0)
             *number = merge_ids_new(&trace->external_ids, *number);
         return true;
-    case ROLE_DEVICE:
+    case MERGE_ROLE_DEVICE:
         if (*number < MERGE_DEVICES_MOST)
             *number = (uint64_t)merge_device_new(trace, (int64_t)*number);
         return true;
-    case ROLE_STACK: *number = merge_stacks_find(rename->stacks, trace->stack_count, *number); return *number != 0;
-    case ROLE_PROCESS:
+    case MERGE_ROLE_STACK:
+        *number = merge_stacks_find(rename->stacks, trace->stack_count, *number);
+        return *number != 0;
+    case MERGE_ROLE_PROCESS:
         process = *number <= UINT32_MAX ? merge_process_get(trace, (uint32_t)*number) : NULL;
         *number = process ? process->new_pid : *number;
         return true;
@@ -142,8 +55,8 @@ static void copy_members(struct merge_rename *rename, const struct arg *arg, str
     size_t begin = text->length;
     for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);) {
         uint64_t number;
-        enum role role = role_of_name(key);
-        bool is_number = role != ROLE_NONE && merge_read_number(value, &number);
+        enum merge_role role = merge_role_of_name(key);
+        bool is_number = role != MERGE_ROLE_NONE && json_integer(value, &number);
         if (is_number && !renumber(rename, role, &number))
             continue;
         if (text->length > begin)
@@ -168,8 +81,8 @@ static void copy_list(struct merge_rename *rename, const struct arg *args, size_
             copy_list(rename, arg->list->items, arg->list->count);
             continue;
         }
-        enum role role = arg->type == ARG_TYPE_MEMBERS ? ROLE_NONE : (enum role)roles[arg->key];
-        bool is_number = role != ROLE_NONE && is_id(arg, &number);
+        enum merge_role role = arg->type == ARG_TYPE_MEMBERS ? MERGE_ROLE_NONE : (enum merge_role)merge_roles[arg->key];
+        bool is_number = role != MERGE_ROLE_NONE && merge_arg_is_id(arg, &number);
         if (is_number && !renumber(rename, role, &number))
             continue;
         struct arg *copy = array_push(&rename->args);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "trace/json/text.h"
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_processes.h"
 
 static void add(struct merge_stacks *stacks, const char *tree)
 {

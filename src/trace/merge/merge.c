@@ -13,7 +13,9 @@
 #include "common/threads.h"
 #include "trace/output.h"
 #include "trace/meaning/sources.h"
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_metadata.h"
+#include "trace/merge/merge_numbers.h"
+#include "trace/merge/merge_rename.h"
 #include "trace/sink.h"
 
 #define WORKERS_MOST 8 /* each needs the memory that the reading of a trace does */
@@ -125,7 +127,7 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     unsigned inner;
     (void)slot, (void)worker;
     workers_of(merge, &inner);
-    trace->failed = merge_look_at_trace(merge, trace, inner) != 0;
+    trace->failed = merge_read_trace(merge, trace, inner) != 0;
     return 0; /* others are looked at, too, so that all errors are known */
 }
 

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/merge/merge_parts.h"
+#include "trace/merge/merge_numbers.h"
 
 #define NOON UINT64_C(1758000000000000000)
 

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/json/source_parts.h"
+#include "trace/json/events.h"
 
 static struct flow_ids ids;
 

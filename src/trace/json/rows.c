@@ -1,0 +1,319 @@
+/*
+ * The table of rows. Rows of GPUs are recognised by the names that other profilers give to processes and threads.
+ */
+#include "trace/json/rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "trace/event_fields.h"
+#include "trace/sink.h"
+
+/* Whether a row is a GPU's, by REST, what its name has behind the number of the GPU. JAX has nothing there. The row
+ * "stream:all" of TensorFlow 1 has all operations, which its other rows repeat. */
+static bool is_gpu(const char *rest, const char *thread)
+{
+    if (strcmp(rest, "/stream:all Compute") == 0)
+        return true;
+    return *rest == '\0' && (*thread == '\0' || strncmp(thread, "Stream", strlen("Stream")) == 0);
+}
+
+/* "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, and "GPU1" of rocprof. -1: it is not the process of a GPU. */
+static int64_t device_of(const char *process, const char *thread)
+{
+    const char *device = strstr(process, "GPU:"), *old = strstr(process, "/gpu:");
+    device = device && device - process >= 8 && strncmp(device - 8, "/device:", 8) == 0 ? device : old ? old + 1 : NULL;
+    char *rest;
+    if (!device && strncmp(process, "GPU", strlen("GPU")) != 0)
+        return -1;
+    const char *digits = device ? device + strlen("GPU:") : process + strlen("GPU");
+    long long number = strtoll(digits, &rest, 10);
+    bool found = rest > digits && *digits >= '0' && *digits <= '9' && (device ? is_gpu(rest, thread) : *rest == '\0');
+    return found && number <= UINT16_MAX ? number : -1;
+}
+
+/* Old PyTorch has the word itself as the process's number. */
+static bool is_word(const char *process, const char *word)
+{
+    process += *process == '"';
+    return strncmp(process, word, strlen(word)) == 0 &&
+           strspn(process + strlen(word), "\"") == strlen(process + strlen(word));
+}
+
+/* Whether an operation of Ascend only makes its stream wait. */
+static bool is_wait(const char *name)
+{
+    static const char *const starts[] = {"EVENT_", "CAPTURE_", "STREAM_WAIT_EVENT", "MEM_WAIT_VALUE",
+                                         "MEM_WRITE_VALUE"};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool has(const char *name, const char *word)
+{
+    return strcasestr(name, word);
+}
+
+/* What a slice NAME is, in thread TID of this name, which may be empty, of a process. A category of CATEGORY_OTHER:
+ * the names do not say it. */
+static struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid, const char *name)
+{
+    static const struct {
+        const char *process;
+        enum category category;
+    } others[] = {{"COPY", CATEGORY_GPU_MEMCPY},
+                  {"CPU HIP API", CATEGORY_CUDA_RUNTIME},
+                  {"Ascend Hardware", CATEGORY_KERNEL},
+                  {"CUDA functions", CATEGORY_KERNEL},
+                  {"CPU functions", CATEGORY_CPU_OP}};
+    struct gpu_row row = {.device = device_of(process, thread), .stream = tid};
+    row.category = row.device >= 0 ? CATEGORY_KERNEL : CATEGORY_OTHER;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (is_word(process, others[i].process))
+            row.category = others[i].category;
+    bool waits = is_wait(name) || has(name, "notify_");
+    if (row.category == CATEGORY_KERNEL)
+        row.category = waits                 ? CATEGORY_OTHER
+                       : has(name, "memcpy") ? CATEGORY_GPU_MEMCPY
+                       : has(name, "memset") ? CATEGORY_GPU_MEMSET
+                                             : CATEGORY_KERNEL;
+    if (!category_in(row.category, CATEGORIES_GPU_OPS))
+        return (struct gpu_row){row.category, -1, -1};
+    if (is_word(process, "CUDA functions")) /* a thread for each GPU */
+        row.device = tid;
+    row.device = row.device < 0 ? 0 : row.device;
+    const char *digits = strpbrk(thread, "0123456789");
+    row.stream = digits && strncmp(thread, "Stream", strlen("Stream")) == 0 ? strtoll(digits, NULL, 10) : tid;
+    return row;
+}
+
+void json_rows_release(struct json_rows *rows)
+{
+    for (size_t i = 0; i < rows->items.count; i++) {
+        free(rows->items.items[i].name);
+        free(rows->items.items[i].label);
+    }
+    array_release(&rows->items);
+    map_release(&rows->by_row);
+    interner_release(&rows->words);
+}
+
+uint32_t json_row_number(struct json_rows *rows, struct json_text text)
+{
+    uint64_t number = 0;
+    size_t digits = 0;
+    struct json_text quoted = json_inside(text);
+    event_id id;
+    if (quoted.length > 0 && event_id_of_digits(quoted.at, quoted.length, &id))
+        text = quoted;
+    while (digits < text.length && text.at[digits] >= '0' && text.at[digits] <= '9' && number <= INT32_MAX)
+        number = number * 10 + (uint64_t)(text.at[digits++] - '0');
+    if (digits == text.length && number <= INT32_MAX)
+        return (uint32_t)number;
+    return JSON_WORD_ROWS + (intern(&rows->words, text.at, text.length) & 0xfffffff);
+}
+
+struct row json_row_of(struct json_rows *rows, const struct json_event *event)
+{
+    return (struct row){json_row_number(rows, event->pid), json_row_number(rows, event->tid)};
+}
+
+static uint64_t key_of(struct row row, bool is_process)
+{
+    const uint32_t key[] = {row.pid, is_process ? 0 : row.tid, is_process};
+    return hash_bytes(key, sizeof(key));
+}
+
+static const char *word_of(const struct json_rows *rows, uint32_t number)
+{
+    bool is_word = number >= JSON_WORD_ROWS && number - JSON_WORD_ROWS < rows->words.count;
+    return is_word ? interned(&rows->words, number - JSON_WORD_ROWS) : NULL;
+}
+
+/* "" for a row without a name and a word. */
+static const char *row_text(const struct json_rows *rows, struct row row, bool is_process)
+{
+    const struct json_row *known = FIND_ITEM(&rows->items, &rows->by_row, key_of(row, is_process));
+    return (known ? known->name : NULL) ?: word_of(rows, is_process ? row.pid : row.tid) ?: "";
+}
+
+struct gpu_row json_rows_gpu(const struct json_rows *rows, struct row row, const char *name)
+{
+    return gpu_row_find(row_text(rows, row, true), row_text(rows, row, false), row.tid, name);
+}
+
+static struct json_row *find(struct json_rows *rows, struct row row, bool is_process)
+{
+    size_t known = rows->items.count;
+    struct json_row *found = PUT_ITEM(&rows->items, &rows->by_row, key_of(row, is_process));
+    if (found && rows->items.count > known)
+        *found = (struct json_row){.row = is_process ? (struct row){row.pid, row.pid} : row, .is_process = is_process};
+    return found;
+}
+
+int json_rows_take(struct json_rows *rows, const struct json_event *event)
+{
+    static const struct {
+        const char *event, *key;
+        bool is_process;
+    } sorts[] = {{"process_name", "name", true},
+                 {"process_labels", "labels", true},
+                 {"process_sort_index", "sort_index", true},
+                 {"thread_name", "name", false},
+                 {"thread_sort_index", "sort_index", false}};
+    struct json_text value;
+    for (size_t i = 0; i < sizeof(sorts) / sizeof(*sorts); i++) {
+        if (!json_is(event->name, sorts[i].event) || !json_event_arg(event, sorts[i].key, &value))
+            continue;
+        struct json_row *row = find(rows, json_row_of(rows, event), sorts[i].is_process);
+        if (!row)
+            return error_no_memory("names of rows");
+        if (strcmp(sorts[i].key, "sort_index") == 0) {
+            row->sort_index = strtoll(value.at + json_is_string(value), NULL, 10);
+            continue;
+        }
+        char **text = strcmp(sorts[i].key, "name") == 0 ? &row->name : &row->label;
+        free(*text);
+        *text = json_unescaped(value);
+        return *text ? 0 : error_no_memory("names of rows");
+    }
+    return 0;
+}
+
+void json_rows_write(struct json_rows *rows, struct sink *sink)
+{
+    uint32_t owner = ROW_OWNER_UNKNOWN;
+    for (size_t i = rows->items.count; i-- > 0;) {
+        struct json_row *row = &rows->items.items[i];
+        const char *word = word_of(rows, row->is_process ? row->row.pid : row->row.tid);
+        /* The file does not say whose work a GPU did; as a rule there is one process. */
+        if (row->is_process && row->label && strcmp(row->label, "CPU") == 0)
+            owner = row->row.pid;
+        /* A row of which only the order is known has the name of its word. */
+        if (!row->name)
+            row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
+    }
+    for (int threads = 0; threads < 2; threads++) {
+        for (size_t i = 0; i < rows->items.count; i++) {
+            const struct json_row *row = &rows->items.items[i];
+            bool is_gpu = row->is_process && row->label && strncmp(row->label, "GPU ", 4) == 0;
+            struct row_name name = {.row = row->row,
+                                    .name = row->name ? row->name : "",
+                                    .label = row->label,
+                                    .owner = is_gpu ? owner : 0,
+                                    .sort_index = row->sort_index};
+            if (row->is_process && !threads)
+                sink->format->process(sink, &name);
+            else if (!row->is_process && threads)
+                sink->format->thread(sink, &name);
+        }
+    }
+}
+
+void json_rows_write_further(const struct json_rows *rows, struct row row, uint32_t tid, unsigned number,
+                             struct sink *sink)
+{
+    const struct json_row *known = FIND_ITEM(&rows->items, &rows->by_row, key_of(row, false));
+    char name[256];
+    if (known && known->name && *known->name)
+        snprintf(name, sizeof(name), "%.200s (%u)", known->name, number + 1);
+    else
+        snprintf(name, sizeof(name), "%" PRIu32 " (%u)", row.tid, number + 1);
+    sink->format->thread(
+        sink,
+        &(struct row_name){.row = {row.pid, tid}, .name = name, .sort_index = known ? known->sort_index : row.tid});
+}
+
+static void name_by_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word,
+                         struct sink *sink)
+{
+    struct json_row *named = find(rows, row, is_process);
+    if (!named || named->name || !(named->name = json_unescaped(word)))
+        return;
+    struct row_name name = {.row = named->row, .name = named->name, .sort_index = named->sort_index};
+    if (is_process)
+        sink->format->process(sink, &name);
+    else
+        sink->format->thread(sink, &name);
+}
+
+struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)
+{
+    struct row row = json_row_of(rows, event);
+    if (json_is_string(event->pid) && row.pid >= JSON_WORD_ROWS)
+        name_by_word(rows, row, true, event->pid, sink);
+    if (json_is_string(event->tid) && row.tid >= JSON_WORD_ROWS)
+        name_by_word(rows, row, false, event->tid, sink);
+    return row;
+}
+
+/* --- operations that overlap --- */
+
+/* Tids of further rows, below those of words. */
+#define FURTHER_TIDS UINT32_C(0x50000000)
+
+void json_overlaps_release(struct json_overlaps *overlaps)
+{
+    array_release(&overlaps->rows);
+    map_release(&overlaps->by_row);
+    map_release(&overlaps->moved);
+}
+
+static uint64_t hash_of(struct row row, uint64_t value)
+{
+    uint64_t key[] = {(uint64_t)row.pid << 32 | row.tid, value};
+    return hash_bytes(key, sizeof(key));
+}
+
+/* Whether a slice fits on the row with the last slice that is there. */
+static bool fits(const struct json_overlap_row *last, uint64_t start, uint64_t end)
+{
+    bool apart = start >= last->end || end <= last->start, within = start >= last->start && end <= last->end;
+    return apart || within || (start <= last->start && end >= last->end);
+}
+
+static struct json_overlap_row *find_row(struct json_overlaps *overlaps, struct row row, unsigned lane)
+{
+    size_t known = overlaps->rows.count;
+    struct json_overlap_row *found = PUT_ITEM(&overlaps->rows, &overlaps->by_row, hash_of(row, lane));
+    if (found && overlaps->rows.count > known) {
+        found->tid = lane == 0 ? row.tid : FURTHER_TIDS + overlaps->further++;
+        found->is_new = lane > 0;
+    }
+    return found;
+}
+
+int json_overlaps_place(struct json_overlaps *overlaps, const struct json_rows *rows, struct sink *sink,
+                        struct slice *slice)
+{
+    struct row row = slice->row;
+    struct json_overlap_row *place;
+    unsigned lane = 0;
+    while ((place = find_row(overlaps, row, lane)) && !fits(place, slice->start, slice->end))
+        lane++;
+    uint64_t *moved = place && lane > 0 ? map_put(&overlaps->moved, hash_of(row, slice->start), NULL) : NULL;
+    if (!place || (lane > 0 && !moved))
+        return error_no_memory("rows of operations that overlap");
+    if (slice->end > place->end || slice->start < place->start) {
+        place->start = slice->start;
+        place->end = slice->end;
+    }
+    if (place->is_new)
+        json_rows_write_further(rows, row, place->tid, lane, sink);
+    place->is_new = false;
+    slice->row.tid = place->tid;
+    if (moved)
+        *moved = place->tid;
+    return 0;
+}
+
+struct row json_overlaps_row(const struct json_overlaps *overlaps, struct row row, uint64_t start)
+{
+    const uint64_t *moved = overlaps->further > 0 ? map_get(&overlaps->moved, hash_of(row, start)) : NULL;
+    return moved ? (struct row){row.pid, (uint32_t)*moved} : row;
+}
