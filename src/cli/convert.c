@@ -26,7 +26,7 @@
 #include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
 #include "launch/launch.h"
-#include "trace/sink.h"
+#include "trace/output.h"
 
 struct convert_command_options {
     bool force, quiet, verbose;

@@ -17,7 +17,7 @@
 #include "common/text.h"
 #include "cli/progress.h"
 #include "cli/options.h"
-#include "trace/sink.h"
+#include "trace/output.h"
 
 /* --- completion: gputrace complete --- */
 

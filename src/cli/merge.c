@@ -30,7 +30,7 @@
 #include "trace/meaning/sources.h"
 #include "trace/merge/merge.h"
 #include "trace/spool/spool_directory.h"
-#include "trace/sink.h"
+#include "trace/output.h"
 
 struct merge_command_options {
     bool force, quiet, verbose;

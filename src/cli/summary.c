@@ -24,7 +24,7 @@
 #include "doctor/doctor.h"
 #include "launch/program.h"
 #include "trace/meaning/passes/passes.h"
-#include "trace/sink.h"
+#include "trace/output.h"
 
 #define VIEWER "https://ui.perfetto.dev"
 

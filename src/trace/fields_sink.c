@@ -1,5 +1,5 @@
 /*
- * The analysis as a sink: threads that write pieces put the events' fields into batches (event_batch.h), whose
+ * The analysis as a sink: threads that write pieces put the events' fields into batches (fields_receiver.h), whose
  * addresses are what a piece's buffer holds.
  *
  * What a name means is looked up once for each piece, by its address; and so are arguments that many events share. An
@@ -13,7 +13,7 @@
 
 #include "common/buffer.h"
 #include "common/map.h"
-#include "trace/event_batch.h"
+#include "trace/fields_receiver.h"
 #include "trace/json/parse.h"
 #include "trace/json/text.h"
 #include "trace/sink.h"

@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/sink.h"
+#include "trace/output.h"
 
 UNIT_TEST(the_ending_chooses_the_format)
 {

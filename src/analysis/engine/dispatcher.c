@@ -8,7 +8,7 @@
 
 #include "common/log.h"
 #include "common/threads.h"
-#include "trace/event_batch.h"
+#include "trace/fields_receiver.h"
 
 void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
 {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event_batch.h"
+#include "trace/fields_receiver.h"
 
 #define DISPATCHER_CONSUMERS 48 /* at most */
 #define DISPATCHER_FEW 4        /* consumers: fewer gain nothing by batches, as was measured */

@@ -1,19 +1,26 @@
 /*
  * Deflates with libdeflate. Each member says its own size in an extra field of its header, so that readers find the
- * next one without unpacking.
+ * next one without unpacking. Plain files and gzip files of others are read through zlib, and the members of our own
+ * gzip files through libdeflate. What was read of a pipe to find its format is kept.
  */
 #include "trace/gzip/gzip.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <libdeflate.h>
+#include <zlib.h>
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "common/memory.h"
 
 /* Levels of libdeflate, by what a PyTorch trace becomes. Members: 6 makes 12.2 : 1 at 259 MB/s (zlib's 5: 11.4 : 1 at
  * 193 MB/s; members of 64 KiB, which bgzip could index, 10.5 : 1). */
@@ -141,4 +148,296 @@ int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, siz
         buffer_advance(out, length);
     errno = out->failure ? out->failure : EBADMSG;
     return whole ? 0 : -1;
+}
+
+/* --- the first bytes of a file --- */
+
+#define STREAM_BYTES 4096 /* of a stream that are looked at */
+#define TRIES 200         /* to unpack the first byte of a stream, at intervals of */
+#define INTERVAL_US 10000
+
+/* Closes FD. */
+static size_t unpack_first(int fd, char *bytes, size_t size)
+{
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return 0;
+    }
+    int got = gzread(file, bytes, (unsigned)size);
+    gzclose(file);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* Returns a pipe with a copy of what waits in FD, a pipe or socket; -1: nothing does, or FD is neither. */
+static int duplicate(int fd)
+{
+    int ends[2];
+    char bytes[STREAM_BYTES];
+    ssize_t got;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    while ((got = tee(fd, ends[1], sizeof(bytes), 0)) < 0 && errno == EINTR)
+        ;
+    if (got < 0 && (got = recv(fd, bytes, sizeof(bytes), MSG_PEEK)) > 0)
+        got = write(ends[1], bytes, (size_t)got);
+    close(ends[1]);
+    if (got > 0)
+        return ends[0];
+    close(ends[0]);
+    return -1;
+}
+
+/* The first bytes of a stream may be only a part of gzip's header. */
+static size_t peek_stream(int fd, char *bytes, size_t size)
+{
+    size_t length = 0;
+    for (int tries = 0; length == 0 && tries < TRIES; tries++) {
+        int copy = duplicate(fd);
+        if (copy < 0)
+            return 0;
+        length = unpack_first(copy, bytes, size);
+        if (length == 0)
+            usleep(INTERVAL_US);
+    }
+    return length;
+}
+
+/* The FIFO that peek() opened last. If it were opened again it would wait for another writer and have lost its bytes.
+ */
+static struct {
+    char path[PATH_MAX];
+    int fd; /* -1: none */
+} kept = {.fd = -1};
+
+/* The descriptor of that FIFO, the caller's from now on; -1 when PATH is not that FIFO. */
+static int take_fifo(const char *path)
+{
+    if (kept.fd < 0 || strcmp(kept.path, path) != 0)
+        return -1;
+    int fd = kept.fd;
+    kept.fd = -1;
+    return fd;
+}
+
+size_t peek(const char *path, char *bytes, size_t size)
+{
+    struct stat facts = {0};
+    bool is_stdin = strcmp(path, "-") == 0;
+    if (!is_stdin && (stat(path, &facts) != 0 || !(S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode))))
+        return 0;
+    int fd = is_stdin ? STDIN_FILENO : take_fifo(path); /* which nobody may write to any more */
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    if (fd < 0)
+        return 0;
+    fstat(fd, &facts);
+    if (S_ISREG(facts.st_mode)) { /* whose offset stays as it is */
+        off_t offset = lseek(fd, 0, SEEK_CUR);
+        int copy = offset < 0 ? -1 : dup(fd);
+        length = copy < 0 ? 0 : unpack_first(copy, bytes, size);
+        if (copy >= 0)
+            lseek(fd, offset, SEEK_SET);
+    } else if (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode)) {
+        length = peek_stream(fd, bytes, size);
+    }
+    if (!is_stdin && S_ISFIFO(facts.st_mode)) {
+        if (kept.fd >= 0)
+            close(kept.fd);
+        kept.fd = fd;
+        snprintf(kept.path, sizeof(kept.path), "%s", path);
+    } else if (!is_stdin) {
+        close(fd);
+    }
+    return length;
+}
+
+/* --- members of our own files --- */
+
+/*
+ * A member of ours names its size, so libdeflate unpacks it whole, in less than half of zlib's time. Its text
+ * is given only if the member fills exactly that size and gzip's checksum is right. From the first member that breaks
+ * this on, zlib reads the rest as any gzip and says what is wrong. So the text does not depend on the sizes that
+ * members name.
+ */
+struct member_reader {
+    struct libdeflate_decompressor *decompressor;
+    uint64_t next;       /* offset in the file of the member behind the one that `text` is of */
+    size_t used, length; /* bytes of `text` that were read, and all */
+    uint8_t packed[MEMBER_SIZE_MOST];
+    char text[MEMBER_TEXT_MOST];
+};
+
+/* Returns false if the file has no member of ours there, or a damaged one. */
+static bool unpack_next(int fd, struct member_reader *members)
+{
+    uint8_t *packed = members->packed;
+    size_t size = file_read_at(fd, packed, MEMBER_HEAD_SIZE, members->next) ? member_size(packed) : 0, unpacked = 0;
+    if (size == 0 || !file_read_at(fd, packed, size, members->next) ||
+        libdeflate_gzip_decompress_ex(members->decompressor, packed, size, members->text, MEMBER_TEXT_MOST, &unpacked,
+                                      &members->length) != LIBDEFLATE_SUCCESS ||
+        unpacked != size)
+        return false;
+    members->next += size;
+    members->used = 0;
+    return true;
+}
+
+static void members_free(struct member_reader *members)
+{
+    if (members)
+        libdeflate_free_decompressor(members->decompressor);
+    free(members);
+}
+
+/* Returns NULL if no member of ours begins at OFFSET (-1 of a pipe), or there is no memory. */
+static struct member_reader *members_open(int fd, off_t offset)
+{
+    uint8_t head[MEMBER_HEAD_SIZE];
+    if (offset < 0 || !file_read_at(fd, head, sizeof(head), (uint64_t)offset) || member_size(head) == 0)
+        return NULL;
+    struct member_reader *members = malloc(sizeof(*members));
+    if (!members)
+        return NULL;
+    members->decompressor = libdeflate_alloc_decompressor();
+    members->next = (uint64_t)offset;
+    members->used = members->length = 0;
+    if (members->decompressor)
+        return members;
+    members_free(members);
+    return NULL;
+}
+
+/* --- a file from start to end --- */
+
+#define GZIP_BUFFER_BYTES (64 * 1024)
+#define GZIP_READ_MOST ((size_t)1 << 30) /* zlib returns an int of bytes */
+
+static int open_file(const char *path)
+{
+    struct stat facts;
+    if (strcmp(path, "-") == 0) {
+        int copy = dup(STDIN_FILENO);
+        return copy < 0 ? error("cannot read standard input: %s", strerror(errno)) : copy;
+    }
+    int fd = take_fifo(path);
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error("cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        close(fd);
+        return error(
+            "'%s' is a directory without a spool: expected one trace; 'gputrace report' and 'gputrace merge' read all "
+            "traces in a directory",
+            path);
+    }
+    return fd;
+}
+
+/* Reads on from OFFSET (-1 of a pipe), gzip or not, in this thread. False: the file cannot be read, and is closed. */
+static bool read_plainly(struct source *source, off_t offset)
+{
+    if (offset < 0 || lseek(source->fd, offset, SEEK_SET) == offset)
+        source->file = gzdopen(source->fd, "rb");
+    if (!source->file)
+        close(source->fd);
+    else
+        gzbuffer(source->file, GZIP_BUFFER_BYTES);
+    return source->file != NULL;
+}
+
+int source_open(struct source *source, const char *path)
+{
+    *source = (struct source){0};
+    int fd = open_file(path);
+    if (fd < 0)
+        return -1;
+    off_t offset = lseek(fd, 0, SEEK_CUR); /* stdin may have one */
+    source->fd = fd;
+    source->members = members_open(fd, offset);
+    if (!source->members && !read_plainly(source, offset))
+        return error_no_memory("reading a trace");
+    source->path = strcmp(path, "-") == 0 ? "standard input" : path;
+    return 0;
+}
+
+void source_close(struct source *source)
+{
+    if (source->members)
+        close(source->fd);
+    members_free(source->members);
+    if (source->file)
+        gzclose_r(source->file);
+    *source = (struct source){0};
+}
+
+static void go_on_plainly(struct source *source, struct source_failure *failure)
+{
+    off_t offset = (off_t)source->members->next;
+    unsigned char begin[2];
+    ssize_t got = pread(source->fd, begin, sizeof(begin), offset);
+    members_free(source->members);
+    source->members = NULL;
+    /* gzip ignores what stands behind members, unless a member begins there. */
+    if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
+        close(source->fd);
+    else if (!read_plainly(source, offset))
+        *failure = (struct source_failure){.failed = true, .number = ENOMEM};
+}
+
+static size_t read_members(struct source *source, char *data, size_t size, struct source_failure *failure)
+{
+    struct member_reader *members = source->members;
+    size_t length = 0;
+    while (length < size) {
+        if (members->used == members->length && !unpack_next(source->fd, members)) {
+            go_on_plainly(source, failure);
+            break;
+        }
+        size_t left = members->length - members->used, part = left < size - length ? left : size - length;
+        memcpy(data + length, members->text + members->used, part);
+        members->used += part;
+        length += part;
+    }
+    return length;
+}
+
+size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure)
+{
+    size_t length = source->members ? read_members(source, data, size, failure) : 0;
+    while (source->file && length < size) {
+        int code = Z_OK;
+        size_t part = size - length < GZIP_READ_MOST ? size - length : GZIP_READ_MOST;
+        int got = gzread(source->file, data + length, (unsigned)part);
+        length += got > 0 ? (size_t)got : 0;
+        if (got < 0 || (got == 0 && (gzerror(source->file, &code), code == Z_BUF_ERROR))) {
+            int number = errno;
+            const char *message = gzerror(source->file, &code);
+            /* A message may begin with zlib's name of the file. */
+            const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL;
+            failure->failed = true;
+            failure->cut_off = code == Z_BUF_ERROR;
+            failure->number = code == Z_ERRNO ? number : 0;
+            snprintf(failure->message, sizeof(failure->message), "%s", after ? after + 3 : message);
+        }
+        if (got <= 0)
+            break;
+    }
+    return length;
+}
+
+uint64_t source_packed(const struct source *source)
+{
+    z_off_t offset = source->file ? gzoffset(source->file) : 0;
+    return source->members ? source->members->next : offset > 0 ? (uint64_t)offset : 0;
+}
+
+int source_error(const struct source *source, const struct source_failure *failure)
+{
+    if (failure->number)
+        return error("cannot read '%s': %s", source->path, strerror(failure->number));
+    return error("'%s' is damaged or cut off: gzip says '%s'; expected a whole .gz file", source->path,
+                 failure->message);
 }

@@ -16,7 +16,7 @@
 #include "trace/cut.h"
 #include "trace/fields_receiver.h"
 #include "trace/output.h"
-#include "trace/gzip/source.h"
+#include "trace/gzip/gzip.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"

@@ -41,7 +41,7 @@ int convert_part(const char *input, const char *output, const struct filter_opti
  * beyond that it is an estimate. 0: it cannot be read. */
 uint64_t sources_unpacked_size(const char *path, uint64_t most);
 
-/* Whether the file PATH ("-": stdin) begins as a .pftrace, plain or gzip (gzip/source.h). Prints nothing. */
+/* Whether the file PATH ("-": stdin) begins as a .pftrace, plain or gzip (trace/gzip/gzip.h). Prints nothing. */
 bool sources_is_pftrace(const char *path);
 /* The same of a trace of any format but a spool. */
 bool sources_is_trace(const char *path);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "trace/gzip/source.h"
+#include "trace/gzip/gzip.h"
 
 struct buffer;
 struct gzip;

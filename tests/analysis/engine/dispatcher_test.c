@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "common/map.h"
-#include "trace/event_batch.h"
+#include "trace/fields_receiver.h"
 #include "analysis/engine/dispatcher.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "common/buffer.h"
-#include "trace/gzip/source.h"
+#include "trace/gzip/gzip.h"
 
 enum { STEP = 500, TEXT_MOST = 1 << 22 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "trace/sink.h"
+#include "trace/output.h"
 
 static const char usage[] =
     "usage: make_job [OPTION...] DIRECTORY\n"

@@ -11,7 +11,6 @@
 
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/gzip/source.h"
 
 enum { MEMBERS = 24, TEXT = 40000 /* bytes of noise in a member */ };
 
