@@ -43,30 +43,34 @@ says() { # SENTENCE
     says 'nothing was recorded: gputrace_start was never called'
 }
 
-# A delay that ends after CUDA has started, and what is said of it.
-set_delay() {
-    delay=3 said_delay='3 s'
-    [ -n "${simulated-}" ] || delay=8 said_delay='8 s'
-}
-
-@test "--delay longer than the program" {
-    set_delay
+@test "--delay longer than the program, --duration shorter than what comes before CUDA" {
     traced 0 --delay=1000 "$samples/vector_add"
     assert_line --regexp '; nothing was recorded: the program ended after [0-9.]+ m?s, before --delay=1000 s had passed$'
-    traced 0 --delay=$delay sh -c "'$samples/vector_add'; sleep $delay"
-    says "nothing was recorded: no process used CUDA or NVTX after --delay=$said_delay had passed"
     traced 0 --duration=0.1 sh -c "sleep 0.2; '$samples/vector_add'"
     says 'nothing was recorded: no process used CUDA or NVTX before --duration=100 ms had passed'
     traced 0 --duration=999.9ms sh -c "sleep 1.1; '$samples/vector_add'"
     says 'nothing was recorded: no process used CUDA or NVTX before --duration=1.0 s had passed'
 }
 
-@test "a range that was opened during --delay alone is not said to be missing" {
-    set_delay
-    traced 0 --delay=$delay --capture-range=nvtx:middle sh -c "'$samples/capture' nvtx; sleep $delay"
-    says "nothing was recorded: the NVTX range 'middle' was opened only before --delay=$said_delay had passed"
-    traced 0 --delay=$delay --capture-range=cudaProfilerApi sh -c "'$samples/capture' cudaProfilerApi; sleep $delay"
-    says "nothing was recorded: cudaProfilerStart was called only before --delay=$said_delay had passed"
+# Runs a command and waits until --delay is over: what recording waited for came before, and this is said.
+in_delay() { # SENTENCE COMMAND [OPTION...]
+    local sentence=$1 command=$2
+    shift 2
+    cd "$(mktemp -d -p .)"
+    traced 0 --delay=60 "$@" sh -c "$command; exec sleep 60"
+    says "nothing was recorded: $sentence --delay=60 s had passed"
+}
+
+# bats test_tags=long
+@test "what was used during --delay alone is not said to be missing" {
+    local started=() case
+    (in_delay 'no process used CUDA or NVTX after' "'$samples/vector_add'") &
+    started+=($!)
+    (in_delay "the NVTX range 'middle' was opened only before" "'$samples/capture' nvtx" --capture-range=nvtx:middle) &
+    started+=($!)
+    (in_delay 'cudaProfilerStart was called only before' "'$samples/capture' cudaProfilerApi" --capture-range=cudaProfilerApi) &
+    started+=($!)
+    for case in "${started[@]}"; do wait "$case"; done
 }
 
 @test "--nvtx-domains of none that the program has lists those it has" {

@@ -134,12 +134,9 @@ facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ran
     assert_equal "$("$gputrace" report -r hang --format=json healthy.json | jq '.hang | length')" 0
     run -0 "$gputrace" report healthy.json
     refute_line --partial 'Hangs'
-    setsid "$gputrace" run -q --spool-dir=. -o trace.json "$fake" -n 4 -s 100000 -b 1048576 3>&- >out 2>&1 &
-    job=$!
-    works() { "$gputrace" report -r kernels --format=json gputrace-* 2>errors | jq -e '[.kernels[].count] | add > 100'; }
-    eventually works
-    end_job
-    # On a busy machine a rank may have waited for long when it was killed; but no wait of less than a second is a hang.
-    run -0 "$gputrace" report -r hang --format=json gputrace-*
-    assert_equal "$(jq -r '.hang[].waiting | select(test("for [0-9.]+ s$") | not)' <<<"$output")" ""
+    # What a healthy job leaves that is killed by SIGKILL, recorded once: each rank waits at that moment in some operation.
+    # gputrace run -q --spool-dir=. -o trace.json fake_nccl -n 4 -s 100000 -b 1048576
+    tar -xzf "$root/tests/data/hang/healthy.tar.gz"
+    run -0 --separate-stderr "$gputrace" report -r kernels,hang --format=json gputrace-*
+    jq -e '.hang == [] and ([.kernels[].calls] | add) > 1000' <<<"$output"
 }

@@ -125,7 +125,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     real_quota 24M
     # Pages that were written to the disk need space again on a file system that copies on write.
     script app "head -c 12M /dev/urandom >'$PWD/real/limited/other' 2>/dev/null" \
-        "(i=0; while [ \$i -lt 15 ] && sleep 0.1; do sync -f '$PWD/real'; head -c 9M /dev/urandom >>'$PWD/real/limited/other'; i=\$((i + 1)); done) 2>/dev/null &" \
+        "(while kill -0 \$\$; do sync -f '$PWD/real'; head -c 9M /dev/urandom >>'$PWD/real/limited/other'; done) 2>/dev/null &" \
         "exec '$programs/steady' 40 50"
     run "$gputrace" run -o traced.json --spool-dir="$PWD/real/limited/mine" ./app
     assert_equal "$status" 0

@@ -11,7 +11,7 @@ setup_file() { export BATS_TEST_TIMEOUT=300; }
 bounded() { # COMMAND...
     case $build in
     */build/*thread* | */build/*address*) timeout 120 "$@" ;;
-    *) (ulimit -s 1024 -v 262144 && MALLOC_ARENA_MAX=1 exec timeout 30 "$@") ;;
+    *) (ulimit -s 1024 -v 262144 && MALLOC_ARENA_MAX=1 exec timeout 120 "$@") ;;
     esac
 }
 

@@ -1,8 +1,10 @@
 /* Lost parts of a spool end nothing, and are reported. */
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +25,21 @@ static void shorten_spool(off_t size)
         _exit(10);
 }
 
+/* Waits until the thread of ours that makes the file longer has ended. */
+static void end_growing(void)
+{
+    struct stat threads = {.st_nlink = 0};
+    chunk_pool_end();
+    while (stat("/proc/self/task", &threads) == 0 && threads.st_nlink > 3) /* ".", ".." and this one */
+        sched_yield();
+}
+
 /* So that nobody makes the file longer again. There is space for chunks of both sorts in it. */
 static void let_nothing_grow(void)
 {
     chunk_done(chunk_get(SPOOL_CUPTI, CUPTI_CHUNK_BYTES_MIN, SPOOL_SEGMENT_BYTES), 0);
+    end_growing();
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, RLIM_INFINITY});
-    usleep(50000); /* what is growing now */
 }
 
 static void write_beyond_the_end_of_the_spool(void)
@@ -105,7 +116,7 @@ static void write_into_the_header_that_is_gone(void)
 
 UNIT_TEST_WITH(nor_does_a_header_that_is_gone, dying_begin, dying_end)
 {
-    assert_int_equal(dies(NULL, write_into_the_header_that_is_gone), 6 << 8); /* the status of an exit with 6 */
+    assert_int_equal(dies(end_growing, write_into_the_header_that_is_gone), 6 << 8); /* the status of an exit with 6 */
 }
 
 static void lose_the_header(void)
@@ -123,6 +134,7 @@ static void lose_the_header_and_that_of_a_forked_child(void)
         chunks_atfork_child();
         if (chunks_open(dying_directory(), TRACE_DEFAULT) != 0)
             _exit(9);
+        end_growing();
         crash_handler_install_for_spool();
         lose_the_header();
         lose_the_header();
@@ -137,7 +149,7 @@ UNIT_TEST_WITH(each_process_says_once_that_a_part_of_its_spool_is_gone, dying_be
 {
     static const char words[] = "a part of the spool cannot be written";
     unit_stderr_begin();
-    int status = dies(NULL, lose_the_header_and_that_of_a_forked_child);
+    int status = dies(end_growing, lose_the_header_and_that_of_a_forked_child);
     const char *first = strstr(unit_stderr_end(), words);
     const char *second = first ? strstr(first + 1, words) : NULL;
     assert_int_equal(status, 6 << 8); /* the status of an exit with 6 */
