@@ -52,7 +52,7 @@ ALLOCATOR_SRC := $(call sources,src/allocator)
 MPI_SRC := $(call sources,src/mpi)
 TORCH_SRC := $(call sources,src/preload)
 TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/merge \
-    trace/meaning launch perf symbols doctor cli) src/analysis $(wildcard src/trace/meaning/* src/analysis/*))
+    trace/meaning launch perf symbols cli) src/analysis $(wildcard src/trace/meaning/* src/analysis/*))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))

@@ -18,10 +18,9 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
-#include "cli/trace_folder.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/sources.h"
 #include "trace/spool/spool_directory.h"
@@ -128,6 +127,7 @@ static const struct option_row rows[] = {
     {.word = "force", .offset = FIELD(force), .help = "replace the output if it is there"},
     OPTION_ROWS_FILTER(convert_command_options, part),
     OPTION_ROWS_VERBOSITY(convert_command_options),
+    {.word = NULL},
 };
 
 /* Returns the exit status. */
@@ -185,7 +185,6 @@ const struct command command_convert = {
                 "  gputrace convert trace.json.gz trace.sqlite\n"
                 "  gputrace convert /tmp/gputrace-x2Vb7Q trace.folded\n",
     .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
     .run = run,
 };
 
@@ -197,6 +196,5 @@ const struct command command_cut = {
                 "  gputrace cut trace.pftrace -o step.json --range=train_step/3\n"
                 "  gputrace cut job.pftrace -o rank7.json.gz --rank=7\n",
     .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
     .run = run,
 };

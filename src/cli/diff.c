@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
-#include "cli/trace_folder.h"
+#include "cli/trace_files.h"
 #include "symbols/symbols.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/diff_conditions.h"
@@ -31,23 +31,15 @@ struct diff_settings {
 static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
                                                {"markdown", DIFF_MARKDOWN}, {"junit", DIFF_JUNIT}, {NULL, 0}};
 
-static int take_path(struct diff_settings *settings, enum diff_side side, const char *path)
+/* Adds a trace to PATHS, a struct trace_paths. */
+static int take_path(void *paths, const char *path)
 {
-    const char **place = array_push(&settings->given[side]);
+    struct trace_paths *given = paths;
+    const char **place = array_push(given);
     if (!place)
         return error_no_memory("options");
     *place = path;
     return 0;
-}
-
-static int take_before(void *settings, const char *path)
-{
-    return take_path(settings, BEFORE, path);
-}
-
-static int take_after(void *settings, const char *path)
-{
-    return take_path(settings, AFTER, path);
 }
 
 static int take_condition(void *context, const char *text)
@@ -68,12 +60,14 @@ static const struct option_row options[] = {
      .argument = "TRACE...",
      .help = "traces of the program as it was, or directories of them, up to the\nnext option",
      .type = OPTION_CALL,
-     .take = take_before},
+     .take = take_path,
+     .offset = FIELD(given[BEFORE])},
     {.word = "after",
      .argument = "TRACE...",
      .help = "traces of it as it is now, likewise",
      .type = OPTION_CALL,
-     .take = take_after},
+     .take = take_path,
+     .offset = FIELD(given[AFTER])},
     {.word = "fail-on",
      .argument = "CONDITION",
      .help = "exit with 3 if this grew for sure: total>3%, gpu>2ms, idle, memory>10%,\n"
@@ -119,6 +113,7 @@ static const struct option_row options[] = {
      .help = "write the comparison as a page with charts, FILE.html, instead",
      .type = OPTION_TEXT,
      .offset = FIELD(html)},
+    {.word = NULL},
 };
 
 /* --- words of the command line --- */
@@ -144,7 +139,7 @@ static int take_traces(struct diff_settings *settings, int argc, char **argv, ch
         const char *path = is_option && side < DIFF_SIDES ? strchr(argv[i], '=') : NULL;
         bool follows = i + 1 < argc && (argv[i + 1][0] != '-' || !argv[i + 1][1]);
         if (side < DIFF_SIDES && (path || !is_option))
-            status = take_path(settings, side, path ? path + 1 : argv[i]);
+            status = take_path(&settings->given[side], path ? path + 1 : argv[i]);
         else if (side == DIFF_SIDES || !follows)
             words[count++] = argv[i];
     }
@@ -154,8 +149,8 @@ static int take_traces(struct diff_settings *settings, int argc, char **argv, ch
 static int take_operands(struct diff_settings *settings, char **operands, int count)
 {
     if (settings->given[BEFORE].count == 0 && settings->given[AFTER].count == 0 && count == 2) {
-        take_path(settings, BEFORE, operands[0]);
-        return take_path(settings, AFTER, operands[1]);
+        take_path(&settings->given[BEFORE], operands[0]);
+        return take_path(&settings->given[AFTER], operands[1]);
     }
     if (count > 0 && (settings->given[BEFORE].count || settings->given[AFTER].count))
         return error("'%s' is neither before nor after: it stands before --before and --after, or after another option",
@@ -257,6 +252,5 @@ const struct command command_diff = {
                 "  gputrace diff --before old*.pftrace --after new*.pftrace --fail-on='kernel>20%'\n"
                 "  gputrace diff --html diff.html old1.pftrace new1.pftrace\n",
     .options = options,
-    .option_count = sizeof(options) / sizeof(*options),
     .run = run,
 };

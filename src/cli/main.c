@@ -55,8 +55,7 @@ static void complete_argument(const struct option_row *row, const char *before, 
 
 static void complete_option(const struct command *command, const char *typed)
 {
-    for (size_t i = 0; i < command->option_count; i++) {
-        const struct option_row *row = &command->options[i];
+    for (const struct option_row *row = command->options; row->word; row++) {
         char word[64];
         snprintf(word, sizeof(word), "--%s%s", row->word, row->argument ? "=" : "");
         print_match(typed, "", word, row->help);
@@ -67,8 +66,7 @@ static void complete_option(const struct command *command, const char *typed)
 /* Returns the row of an option, by the LENGTH bytes at WORD ("--output", "-o"), that takes an argument, or NULL. */
 static const struct option_row *find_row(const struct command *command, const char *word, size_t length)
 {
-    for (size_t i = 0; i < command->option_count; i++) {
-        const struct option_row *row = &command->options[i];
+    for (const struct option_row *row = command->options; row->word; row++) {
         bool is_long = length > 2 && strlen(row->word) == length - 2 && memcmp(word + 2, row->word, length - 2) == 0;
         bool is_short = length == 2 && row->letter && word[1] == row->letter;
         if (*word == '-' && row->argument && (is_long || is_short))

@@ -15,10 +15,9 @@
 #include "analysis/job/clock_files.h"
 #include "analysis/report.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
-#include "cli/trace_folder.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/log.h"
@@ -395,6 +394,7 @@ static const struct option_row rows[] = {
     OPTION_ROWS_FILTER(merge_command_options, part),
     {.word = "force", .offset = FIELD(force), .help = "replace the output if it is there"},
     OPTION_ROWS_VERBOSITY(merge_command_options),
+    {.word = NULL},
 };
 
 /* Returns 0, or -1 after error(): the command line is wrong. */
@@ -432,6 +432,5 @@ const struct command command_merge = {
                 "  gputrace merge -o step.json.gz --step=7 rank*.json\n"
                 "  gputrace merge -o job.pftrace host1.json host2.json --from=10s --to=12s\n",
     .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
     .run = merge_run,
 };

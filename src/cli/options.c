@@ -28,14 +28,17 @@ struct parser {
 
 static const struct option_row help_row = {.word = "help", .letter = 'h', .help = "print this help"};
 
-static const struct option_row *row_at(const struct command *command, size_t index)
+/* Returns the row behind ROW: that of --help behind the last one of the command, then NULL. */
+static const struct option_row *next_row(const struct option_row *row)
 {
-    return index < command->option_count ? &command->options[index] : &help_row;
+    return row == &help_row ? NULL : row[1].word ? row + 1 : &help_row;
 }
 
 static int parser_init(struct parser *parser, const struct command *command, bool stop_at_operand)
 {
-    size_t count = command->option_count + 1;
+    size_t count = 1, i = 0; /* of rows, with that of --help */
+    while (command->options[count - 1].word)
+        count++;
     *parser = (struct parser){.command = command};
     parser->words = calloc(count + 1, sizeof(*parser->words));
     parser->letters = calloc(count + 2, 2);
@@ -46,8 +49,7 @@ static int parser_init(struct parser *parser, const struct command *command, boo
     if (stop_at_operand)
         *letter++ = '+';
     *letter++ = ':'; /* getopt_long returns ':' for a missing argument */
-    for (size_t i = 0; i < count; i++) {
-        const struct option_row *row = row_at(command, i);
+    for (const struct option_row *row = command->options; row; row = next_row(row), i++) {
         int takes = row->argument ? required_argument : no_argument;
         parser->words[i] = (struct option){.name = row->word, .has_arg = takes, .val = ROW_BASE + (int)i};
         if (!row->letter)
@@ -62,11 +64,10 @@ static int parser_init(struct parser *parser, const struct command *command, boo
 /* The row behind what getopt_long gave: a letter or ROW_BASE + index; NULL for none. */
 static const struct option_row *find_row(const struct command *command, int key)
 {
-    for (size_t i = 0; i <= command->option_count; i++) {
-        const struct option_row *row = row_at(command, i);
-        if (key == ROW_BASE + (int)i || (row->letter && key == row->letter))
+    int number = ROW_BASE;
+    for (const struct option_row *row = command->options; row; row = next_row(row))
+        if (key == number++ || (row->letter && key == row->letter))
             return row;
-    }
     return NULL;
 }
 
@@ -150,7 +151,7 @@ static int store(const struct option_row *row, void *settings, const char *value
         return store_number(row, &((struct selected_number *)field)->number, value);
     case OPTION_NUMBER: return store_number(row, field, value);
     case OPTION_CHOICE: return store_choice(row, field, value);
-    case OPTION_CALL: return row->take(settings, value);
+    case OPTION_CALL: return row->take(field, value);
     }
     return -1;
 }
@@ -160,8 +161,8 @@ static int error_unknown(const struct command *command, const char *given)
     const char *word = given + strspn(given, "-");
     size_t length = strcspn(word, "=");
     struct suggestion nearest = suggestion_for(word, length);
-    for (size_t i = 0; i <= command->option_count; i++)
-        suggestion_consider(&nearest, row_at(command, i)->word);
+    for (const struct option_row *row = command->options; row; row = next_row(row))
+        suggestion_consider(&nearest, row->word);
     int shown = (int)(word - given + (ptrdiff_t)length);
     if (nearest.word)
         return error("no option '%.*s' in '%s': did you mean '--%s'?", shown, given, command->name, nearest.word);
@@ -245,8 +246,8 @@ void options_help(const struct command *command, FILE *out)
 {
     fprintf(out, "usage: gputrace %s [options]%s%s\n\n%s.\n\noptions:\n", command->name, *command->operands ? " " : "",
             command->operands, command->summary);
-    for (size_t i = 0; i <= command->option_count; i++)
-        print_row(row_at(command, i), out);
+    for (const struct option_row *row = command->options; row; row = next_row(row))
+        print_row(row, out);
     if (command->examples)
         fprintf(out, "\nexamples:\n%s", command->examples);
     fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
@@ -265,12 +266,12 @@ void options_set_log_level(bool quiet, bool verbose)
     log_set_level(quiet ? LOG_QUIET : verbose ? LOG_VERBOSE : LOG_NORMAL);
 }
 
-int options_cupti(const char **field, const char *value)
+int options_cupti(void *field, const char *value)
 {
     char *path = realpath(value, NULL);
     if (!path)
         return error("--cupti: '%s': %s", value, strerror(errno));
-    *field = path;
+    *(const char **)field = path;
     return library_check(path);
 }
 

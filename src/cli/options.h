@@ -27,7 +27,7 @@ enum option_type {
     OPTION_NUMBER, /* a number (64 bits) from `least` to `most` */
     OPTION_SELECT, /* the same (struct selected_number) */
     OPTION_CHOICE, /* the value (int or enum) of one of `choices` */
-    OPTION_CALL,   /* nothing: `take` gets the settings and the argument */
+    OPTION_CALL,   /* what `take` stores there */
 };
 
 /* A word of an argument and its value. A list of them ends with a NULL word. */
@@ -49,9 +49,9 @@ struct option_row {
     const struct option_choice *choices; /* of OPTION_CHOICE; else what completion offers */
     /* What completion offers, "a, b", where it is not in a table: writes the SIZE bytes of TEXT. */
     void (*list)(char *text, size_t size);
-    /* Checks VALUE and stores it in SETTINGS. Returns 0, or what options_parse() returns instead: OPTIONS_ERROR after
-     * error(), OPTIONS_HELP after it printed something. */
-    int (*take)(void *settings, const char *value);
+    /* Checks VALUE and stores it in FIELD, at `offset` of the settings. Returns 0, or what options_parse() returns instead:
+     * OPTIONS_ERROR after error(), OPTIONS_HELP after it printed something. */
+    int (*take)(void *field, const char *value);
 };
 
 /* The rows that several commands have. */
@@ -103,12 +103,11 @@ int options_take_verbose(void *settings, const char *value);
 void options_set_log_level(bool quiet, bool verbose);
 
 struct command {
-    const char *name;     /* "run" */
-    const char *operands; /* "[--] PROGRAM [ARG...]" */
-    const char *summary;  /* one line for `gputrace --help` */
-    const char *examples; /* lines; NULL: none */
-    const struct option_row *options;
-    size_t option_count;
+    const char *name;                  /* "run" */
+    const char *operands;              /* "[--] PROGRAM [ARG...]" */
+    const char *summary;               /* one line for `gputrace --help` */
+    const char *examples;              /* lines; NULL: none */
+    const struct option_row *options;  /* the last one has no word */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
@@ -137,7 +136,7 @@ int duration_parse(const char *option, const char *value, uint64_t *ns);
 
 /* For `take` of --cupti: stores the absolute path of VALUE, which is never freed, as the program may change its
  * directory. Returns 0, or -1 after error(): the file does not exist, or must not be loaded. */
-int options_cupti(const char **field, const char *value);
+int options_cupti(void *field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */
 extern const struct command command_run, command_report, command_diff, command_view, command_recover, command_convert,

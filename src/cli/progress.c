@@ -46,11 +46,6 @@ static void write_stderr(const char *bytes, size_t size)
     (void)written; /* nowhere to complain */
 }
 
-static bool terminal_line_possible(void)
-{
-    return isatty(STDERR_FILENO) == 1;
-}
-
 /* Shows "gputrace: TEXT", cut to one line. One write, so that other output does not mix with it. */
 static void terminal_line_show(const struct buffer *text)
 {
@@ -124,7 +119,7 @@ void progress_begin(struct progress *progress, const char *format, ...)
     va_start(args, format);
     vsnprintf(progress->what, sizeof(progress->what), format, args);
     va_end(args);
-    progress->runs = log_level() > LOG_QUIET && terminal_line_possible() &&
+    progress->runs = log_level() > LOG_QUIET && isatty(STDERR_FILENO) == 1 &&
                      threads_start(&progress->thread, 1, watch, progress) == 1;
 }
 
@@ -216,7 +211,7 @@ static void report(void *context, const struct live *live, uint64_t disk)
 
 struct drain_listener live_line_begin(struct live_line *line)
 {
-    *line = (struct live_line){.terminal = terminal_line_possible()};
+    *line = (struct live_line){.terminal = isatty(STDERR_FILENO) == 1};
     return (struct drain_listener){
         .report = report, .context = line, .every = line->terminal ? EVERY_ON_TERMINAL : EVERY_ELSEWHERE};
 }
@@ -249,7 +244,7 @@ void end_when_asked(const struct signals *signals, int status, const char *forma
     static char message[6 * PATH_MAX + 128], fault[sizeof(message)]; /* for the signal handlers */
     static struct signals none;
     static char text[6 * PATH_MAX + 64];
-    const char *clear = terminal_line_possible() ? TERMINAL_LINE_CLEAR : "";
+    const char *clear = isatty(STDERR_FILENO) == 1 ? TERMINAL_LINE_CLEAR : "";
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);

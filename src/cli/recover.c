@@ -19,7 +19,7 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -287,6 +287,7 @@ static const struct option_row rows[] = {
      .offset = FIELD(spool_parent),
      .help = "list what is in DIR instead of $TMPDIR or /tmp"},
     OPTION_ROWS_VERBOSITY(recover_options),
+    {.word = NULL},
 };
 
 static int recover_command(int argc, char **argv)
@@ -318,6 +319,5 @@ const struct command command_recover = {
                 "  gputrace recover /tmp/gputrace-x2Vb7Q\n"
                 "  gputrace recover --keep -o recovered.pftrace /tmp/gputrace-x2Vb7Q\n",
     .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
     .run = recover_command,
 };

@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
-#include "cli/trace_folder.h"
+#include "cli/trace_files.h"
 #include "symbols/symbols.h"
 #include "trace/meaning/sources.h"
 #include "analysis/engine/findings.h"
@@ -119,6 +119,7 @@ static const struct option_row options[] = {
      .list = finding_rule_words,
      .once = true,
      .offset = FIELD(report.fail_on)},
+    {.word = NULL},
 };
 
 static void choose(struct report_settings *settings)
@@ -250,6 +251,5 @@ const struct command command_report = {
                 "  gputrace report -r kernels,lines --top=10 trace.json\n"
                 "  gputrace report --html=job.html rank*.pftrace\n",
     .options = options,
-    .option_count = sizeof(options) / sizeof(*options),
     .run = run,
 };

@@ -15,7 +15,7 @@
 #include "analysis/report.h"
 #include "cli/report_output.h"
 #include "cli/progress.h"
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "cli/run_options.h"
 #include "cli/summary.h"
 #include "cli/session.h"
@@ -26,9 +26,9 @@
 #include "common/text.h"
 #include "launch/drain.h"
 #include "launch/launch.h"
-#include "cli/loaded_libraries.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
+#include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 #include "trace/meaning/passes/passes.h"
 
@@ -385,7 +385,7 @@ static bool is_left_out(const struct run *run)
     return ranks && !run->starts_ranks && run->rank.rank >= 0 && !rank_list_has(ranks, run->rank.rank);
 }
 
-int run_command(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     static struct run run; /* static: three paths are much for a stack */
     run_options_init(&run.options);
@@ -419,3 +419,14 @@ int run_command(int argc, char **argv)
                                  .group.keep = run.options.keep_running};
     return carry_out(&run);
 }
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "[--] PROGRAM [ARG...]",
+    .summary = "Runs a program and writes a trace of its GPU work",
+    .examples = "  gputrace run python train.py\n"
+                "  gputrace run -o node.pftrace torchrun --nproc-per-node 8 train.py\n"
+                "  gputrace run --delay=30 --duration=5 -t all,torch python train.py\n",
+    .options = run_option_rows,
+    .run = run_command,
+};

@@ -13,8 +13,8 @@
 
 #include "common/clock.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
-#include "cli/loaded_libraries.h"
+#include "cli/trace_files.h"
+#include "launch/program.h"
 #include "common/log.h"
 #include "common/settings.h"
 
@@ -53,8 +53,9 @@ static int apply(const char *item, size_t length, int64_t *bits)
     return 0;
 }
 
-int trace_list_parse(const char *text, int64_t *bits)
+int trace_list_take(void *field, const char *text)
 {
+    int64_t *bits = field;
     *bits = *text == '-' ? TRACE_DEFAULT : 0;
     for (const char *item = text;; item++) {
         size_t length = strcspn(item, ",");
@@ -95,7 +96,7 @@ static int parse_every(const char *text, int64_t *every)
  * "none". */
 static int take_stacks(void *context, const char *text)
 {
-    struct settings *settings = &((struct run_options *)context)->settings;
+    struct settings *settings = context;
     settings->stacks = 0;
     for (const char *item = text;; item++) {
         size_t length = strcspn(item, ",:");
@@ -111,35 +112,26 @@ static int take_stacks(void *context, const char *text)
 
 /* --- options that are more than a row --- */
 
-static int take_output(void *settings, const char *value)
+static int take_output(void *output, const char *value)
 {
-    struct run_options *options = settings;
-    options->output = value;
+    *(const char **)output = value;
     return output_name_check(value);
 }
 
-static int take_trace(void *settings, const char *value)
+static int take_duration(void *duration, const char *value)
 {
-    struct run_options *options = settings;
-    return trace_list_parse(value, &options->settings.trace);
-}
-
-static int take_duration(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    if (duration_parse("duration", value, &options->duration) < 0)
+    if (duration_parse("duration", value, duration) < 0)
         return -1;
-    return options->duration ? 0 : error("--duration: '%s' would record nothing", value);
+    return *(uint64_t *)duration ? 0 : error("--duration: '%s' would record nothing", value);
 }
 
 #define NVTX_RANGE "nvtx:" /* a name follows */
 static const struct option_choice capture_range_words[] = {
     {"none", 0}, {"api", 0}, {"cudaProfilerApi", 0}, {NVTX_RANGE, 0}, {NULL, 0}};
 
-static int take_capture_range(void *settings, const char *value)
+static int take_capture_range(void *range, const char *value)
 {
-    struct run_options *options = settings;
-    options->settings.capture_range = value;
+    *(const char **)range = value;
     if (strncmp(value, NVTX_RANGE, strlen(NVTX_RANGE)) == 0 && value[5] && value[5] != '@')
         return 0;
     for (const struct option_choice *choice = capture_range_words; choice->word; choice++)
@@ -160,43 +152,22 @@ static int take_domains(const char **list, const char *option, const char *value
                      option);
 }
 
-static int take_nvtx_domains(void *settings, const char *value)
+static int take_nvtx_domains(void *list, const char *value)
 {
-    struct run_options *options = settings;
-    return take_domains(&options->settings.nvtx_domains, "nvtx-domains", value);
+    return take_domains(list, "nvtx-domains", value);
 }
 
-static int take_nvtx_exclude(void *settings, const char *value)
+static int take_nvtx_exclude(void *list, const char *value)
 {
-    struct run_options *options = settings;
-    return take_domains(&options->settings.nvtx_exclude, "nvtx-exclude", value);
+    return take_domains(list, "nvtx-exclude", value);
 }
 
-static int take_ranks(void *settings, const char *value)
+static int take_ranks(void *ranks, const char *value)
 {
-    struct run_options *options = settings;
-    options->settings.ranks = value;
+    *(const char **)ranks = value;
     return rank_list_is_valid(value)
                ? 0
                : error("--ranks: '%s' is not a list of ranks: use numbers, 0-3 or every:8, separated by commas", value);
-}
-
-static int take_cupti(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return options_cupti(&options->settings.cupti, value);
-}
-
-static int take_cpu(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return cpu_list_parse(value, &options->cpu);
-}
-
-static int take_plugin(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return plugin_list_add(&options->settings.plugins, value);
 }
 
 static const struct option_choice graph_words[] = {{"node", 1}, {"graph", 0}, {NULL, 0}};
@@ -208,12 +179,13 @@ static const struct option_choice wait_words[] = {{"primary", false}, {"all", tr
 #define FIELD(name) offsetof(struct run_options, name)
 #define BIT(name, word, on, text) word " "
 
-static const struct option_row rows[] = {
+const struct option_row run_option_rows[] = {
     {.word = "output",
      .letter = 'o',
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_output,
+     .offset = FIELD(output),
      .help = "write the trace to FILE (default: trace.json);\n"
              ".json, .pftrace (Perfetto), .sqlite, and .gz choose the format;\n"
              "%p is the program's pid, %h the host, %n the program's name,\n"
@@ -224,7 +196,8 @@ static const struct option_row rows[] = {
      .letter = 't',
      .argument = "LIST",
      .type = OPTION_CALL,
-     .take = take_trace,
+     .take = trace_list_take,
+     .offset = FIELD(settings.trace),
      .choices = trace_words,
      .help = "record the kinds in LIST, separated by commas (default: all):\n" TRACE_BITS(
          BIT) "all none,\n"
@@ -245,11 +218,13 @@ static const struct option_row rows[] = {
      .argument = "TIME",
      .type = OPTION_CALL,
      .take = take_duration,
+     .offset = FIELD(duration),
      .help = "stop recording after so long, likewise; the program runs on"},
     {.word = "capture-range",
      .argument = "RANGE",
      .type = OPTION_CALL,
      .take = take_capture_range,
+     .offset = FIELD(settings.capture_range),
      .choices = capture_range_words,
      .help = "record only while the program asks for it: none (default), api,\n"
              "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
@@ -257,17 +232,20 @@ static const struct option_row rows[] = {
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_nvtx_domains,
+     .offset = FIELD(settings.nvtx_domains),
      .help = "record only these NVTX domains, separated by commas;\n"
              "'default' is the one without a name"},
     {.word = "nvtx-exclude",
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_nvtx_exclude,
+     .offset = FIELD(settings.nvtx_exclude),
      .help = "record all NVTX domains except these"},
     {.word = "stacks",
      .argument = "LIST[:N]",
      .type = OPTION_CALL,
      .take = take_stacks,
+     .offset = FIELD(settings),
      .choices = stacks_words,
      .help = "record the call stacks of what LIST names, separated by commas:\n"
              "launch (the first launch of each kernel and grid, then one of\n"
@@ -281,7 +259,8 @@ static const struct option_row rows[] = {
     {.word = "cpu",
      .argument = "LIST",
      .type = OPTION_CALL,
-     .take = take_cpu,
+     .take = cpu_list_take,
+     .offset = FIELD(cpu),
      .choices = cpu_words,
      .help = "record where the program's threads are, 1000 times in a second\n"
              "of their CPU time (samples, or samples:HZ), and when they leave\n"
@@ -305,6 +284,7 @@ static const struct option_row rows[] = {
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_ranks,
+     .offset = FIELD(settings.ranks),
      .help = "record only these ranks of a job: 0,7 or 0-3 or every:8;\n"
              "the others run as without gputrace"},
     {.word = "mpi", .offset = FIELD(mpi), .help = "record MPI calls, of Open MPI, MPICH and what has its ABI"},
@@ -328,12 +308,14 @@ static const struct option_row rows[] = {
     {.word = "cupti",
      .argument = "FILE",
      .type = OPTION_CALL,
-     .take = take_cupti,
+     .take = options_cupti,
+     .offset = FIELD(settings.cupti),
      .help = "load this libcupti instead of searching for one"},
     {.word = "plugin",
      .argument = "FILE",
      .type = OPTION_CALL,
-     .take = take_plugin,
+     .take = plugin_list_add,
+     .offset = FIELD(settings.plugins),
      .choices = plugin_words,
      .help = "load a plugin into the program: a file, or leaks, hazards or calls;\n"
              "FILE,key=value,... passes settings; may be repeated"},
@@ -344,20 +326,9 @@ static const struct option_row rows[] = {
      .help = "exit with 124 if the program exits with 0 and the trace is\n"
              "incomplete"},
     OPTION_ROWS_VERBOSITY(run_options),
+    {.word = NULL},
 };
 #undef BIT
-
-const struct command command_run = {
-    .name = "run",
-    .operands = "[--] PROGRAM [ARG...]",
-    .summary = "Runs a program and writes a trace of its GPU work",
-    .examples = "  gputrace run python train.py\n"
-                "  gputrace run -o node.pftrace torchrun --nproc-per-node 8 train.py\n"
-                "  gputrace run --delay=30 --duration=5 -t all,torch python train.py\n",
-    .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
-    .run = run_command,
-};
 
 /* --- --cpu --- */
 
@@ -391,8 +362,9 @@ static int parse_word(const char *word, size_t length, struct perf_wanted *wante
     return length > name ? parse_hertz(word + name + 1, length - name - 1, &wanted->hertz) : 0;
 }
 
-int cpu_list_parse(const char *text, struct perf_wanted *wanted)
+int cpu_list_take(void *field, const char *text)
 {
+    struct perf_wanted *wanted = field;
     *wanted = (struct perf_wanted){0};
     for (const char *word = text;; word++) {
         size_t length = strcspn(word, ",");

@@ -32,23 +32,23 @@ struct run_options {
     bool nccl; /* what NCCL tells a profiler plugin is recorded */
 };
 
-/* The command itself, in run.c; command_run of options.h is its row. */
-int run_command(int argc, char **argv);
+extern const struct option_row run_option_rows[];
 
 /* The options when none is given. */
 void run_options_init(struct run_options *options);
 
 /*
- * Reads the list of --trace into BITS (enum trace_bits): "kernel,memcpy", "all,-memory", "-runtime", "none". Names add,
+ * Reads the list of --trace into BITS, an int64_t (enum trace_bits): "kernel,memcpy", "all,-memory", "-runtime", "none". Names add,
  * "all" adds what is on by default, "api-all" that and the API calls that are left out by default, "none" removes all,
  * -NAME removes one. A list that begins with a removal starts from the default. Returns 0, or -1 after error().
  */
-int trace_list_parse(const char *text, int64_t *bits);
+int trace_list_take(void *bits, const char *text);
 
 /* --- --cpu --- */
 
-/* Reads "samples", "samples:HZ", "switches", separated by commas. Returns 0, or -1 after error(). */
-int cpu_list_parse(const char *text, struct perf_wanted *wanted);
+/* Reads "samples", "samples:HZ", "switches", separated by commas, into a struct perf_wanted. Returns 0, or -1 after
+ * error(). */
+int cpu_list_take(void *wanted, const char *text);
 
 /* Begins to record what RECORDING wants, which may be nothing. What cannot be recorded is said in a line. NULL: nothing
  * is recorded. */

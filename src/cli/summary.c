@@ -14,15 +14,16 @@
 
 #include "analysis/render/render.h"
 #include "analysis/render/stack_text.h"
-#include "cli/output_name.h"
+#include "cli/doctor_libraries.h"
+#include "cli/trace_files.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/spool.h"
 #include "common/text.h"
-#include "doctor/doctor.h"
 #include "launch/program.h"
+#include "symbols/elf_file.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/output.h"
 

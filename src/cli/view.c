@@ -14,7 +14,7 @@
 
 #include "cli/options.h"
 #include "cli/summary.h"
-#include "cli/trace_folder.h"
+#include "cli/trace_files.h"
 #include "cli/trace_server.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -36,6 +36,7 @@ static const struct option_row rows[] = {
      .help = "end when nothing was fetched for so long, in seconds, or with a\nunit (500ms); 0: never (default: 300)",
      .type = OPTION_TIME,
      .offset = offsetof(struct settings, timeout)},
+    {.word = NULL},
 };
 
 extern char **environ;
@@ -179,6 +180,5 @@ const struct command command_view = {
                 "  gputrace view trace.pftrace\n"
                 "  gputrace view --timeout=0 trace.json.gz\n",
     .options = rows,
-    .option_count = sizeof(rows) / sizeof(*rows),
     .run = run,
 };

@@ -1,13 +1,16 @@
 /*
- * Finds the program as execvp(3) would, and reads in its ELF file what matters before the run: whether it is static,
- * for musl, or holds kernels. Finds our own library and compares its version.
+ * Finds the program as execvp(3) would, and our own library. Finds the file of each plugin in the folders of plugins, and
+ * checks its settings against those that the plugin names. Finds the libraries to preload and puts them into LD_PRELOAD,
+ * behind a sanitizer's library if one is there, which must be first.
  */
 #include "launch/program.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +20,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
 #include "common/log.h"
-#include "common/text.h"
 #include "common/memory.h"
+#include "common/text.h"
 #include "launch/launch.h"
+#include "symbols/elf_file.h"
 
 /* Returns 0 for a file that may be run, else errno. */
 static int check(const char *path)
@@ -178,182 +183,6 @@ bool job_program_starts_ranks(char *const *argv)
     return program && (is_module ? is_one_of(program, modules) : is_one_of(program_name(program), names));
 }
 
-/* --- a 64-bit ELF file; of a damaged one nothing is found --- */
-
-struct elf_file {
-    int fd; /* -1: it is not such a file */
-    Elf64_Ehdr head;
-};
-
-static bool read_at(const struct elf_file *file, uint64_t at, void *bytes, size_t size)
-{
-    return at <= INT64_MAX && pread(file->fd, bytes, size, (off_t)at) == (ssize_t)size;
-}
-
-static void elf_close(struct elf_file *file)
-{
-    if (file->fd >= 0)
-        close(file->fd);
-    file->fd = -1;
-}
-
-/* elf_close() may be called whatever it returns. */
-static bool elf_open(struct elf_file *file, const char *path)
-{
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file->fd >= 0 && read_at(file, 0, &file->head, sizeof(file->head)) &&
-        memcmp(file->head.e_ident, ELFMAG, SELFMAG) == 0 && file->head.e_ident[EI_CLASS] == ELFCLASS64)
-        return true;
-    elf_close(file);
-    return false;
-}
-
-/* Returns 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
-static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *segment)
-{
-    if (file->head.e_phentsize != sizeof(*segment))
-        return -1;
-    for (unsigned i = 0; i < file->head.e_phnum; i++) {
-        if (!read_at(file, file->head.e_phoff + i * sizeof(*segment), segment, sizeof(*segment)))
-            return -1;
-        if (segment->p_type == type)
-            return 1;
-    }
-    return 0;
-}
-
-static bool read_section(const struct elf_file *file, unsigned number, Elf64_Shdr *section)
-{
-    return number < file->head.e_shnum && file->head.e_shentsize == sizeof(*section) &&
-           read_at(file, file->head.e_shoff + number * sizeof(*section), section, sizeof(*section));
-}
-
-/* Whether NAME is the string at OFFSET of the section STRINGS. */
-static bool is_named(const struct elf_file *file, const Elf64_Shdr *strings, uint64_t offset, const char *name)
-{
-    char found[64];
-    size_t size = strlen(name) + 1;
-    return size <= sizeof(found) && read_at(file, strings->sh_offset + offset, found, size) &&
-           memcmp(found, name, size) == 0;
-}
-
-/* The bytes of SYMBOL, which end with a NUL. */
-static bool read_text(const struct elf_file *file, const Elf64_Sym *symbol, char *text, size_t space)
-{
-    Elf64_Shdr section;
-    uint64_t size = symbol->st_size;
-    return size > 0 && size <= space && read_section(file, symbol->st_shndx, &section) &&
-           section.sh_type == SHT_PROGBITS && symbol->st_value >= section.sh_addr &&
-           read_at(file, section.sh_offset + (symbol->st_value - section.sh_addr), text, size) &&
-           text[size - 1] == '\0';
-}
-
-static bool find_symbol(const struct elf_file *file, const Elf64_Shdr *table, const char *name, Elf64_Sym *symbol)
-{
-    Elf64_Shdr strings;
-    uint64_t count = table->sh_entsize == sizeof(*symbol) ? table->sh_size / sizeof(*symbol) : 0;
-    bool found = false, readable = read_section(file, table->sh_link, &strings);
-    for (uint64_t i = 0; readable && !found && i < count; i++) {
-        readable = read_at(file, table->sh_offset + i * sizeof(*symbol), symbol, sizeof(*symbol));
-        found = readable && is_named(file, &strings, symbol->st_name, name);
-    }
-    return found;
-}
-
-bool elf_exported_text(const char *path, const char *name, char *text, size_t space)
-{
-    struct elf_file file;
-    Elf64_Shdr section;
-    Elf64_Sym symbol;
-    bool found = false, readable = elf_open(&file, path);
-    for (unsigned i = 0; readable && !found && read_section(&file, i, &section); i++)
-        found = section.sh_type == SHT_DYNSYM && find_symbol(&file, &section, name, &symbol) &&
-                read_text(&file, &symbol, text, space);
-    elf_close(&file);
-    return found;
-}
-
-bool elf_is(const char *path)
-{
-    struct elf_file file;
-    bool is = elf_open(&file, path);
-    elf_close(&file);
-    return is;
-}
-
-/* Whether the bytes of TEXT, at most 63, are anywhere in the file. */
-static bool elf_has_text(const struct elf_file *file, const char *text)
-{
-    char block[1 << 16];
-    size_t length = strlen(text), kept = 0; /* bytes of the last block, in which the text may begin */
-    ssize_t got;
-    for (off_t at = 0; (got = pread(file->fd, block + kept, sizeof(block) - kept, at)) > 0; at += got) {
-        size_t size = kept + (size_t)got;
-        if (memmem(block, size, text, length))
-            return true;
-        kept = size < length ? size : length - 1;
-        memmove(block, block + size - kept, kept);
-    }
-    return false;
-}
-
-static bool ask(const char *path, bool (*question)(const struct elf_file *))
-{
-    struct elf_file file;
-    bool yes = elf_open(&file, path) && question(&file);
-    elf_close(&file);
-    return yes;
-}
-
-static bool is_static(const struct elf_file *file)
-{
-    Elf64_Phdr segment;
-    return find_segment(file, PT_INTERP, &segment) == 0;
-}
-
-static bool is_static_with_nvtx(const struct elf_file *file)
-{
-    return is_static(file) && elf_has_text(file, "NVTX_INJECTION64_PATH");
-}
-
-static bool is_for_musl(const struct elf_file *file)
-{
-    char loader[PATH_MAX]; /* that the file asks for */
-    Elf64_Phdr segment;
-    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= sizeof(loader) &&
-           read_at(file, segment.p_offset, loader, segment.p_filesz) && loader[segment.p_filesz - 1] == '\0' &&
-           strstr(loader, "/ld-musl-");
-}
-
-static bool has_kernels(const struct elf_file *file)
-{
-    Elf64_Shdr names, section;
-    bool found = false, readable = read_section(file, file->head.e_shstrndx, &names);
-    for (unsigned i = 0; readable && !found && read_section(file, i, &section); i++)
-        found = is_named(file, &names, section.sh_name, ".nv_fatbin"); /* where nvcc puts them */
-    return found;
-}
-
-bool program_is_static(const char *path)
-{
-    return ask(path, is_static);
-}
-
-bool program_is_static_with_nvtx(const char *path)
-{
-    return ask(path, is_static_with_nvtx);
-}
-
-bool program_is_for_musl(const char *path)
-{
-    return ask(path, is_for_musl);
-}
-
-bool program_has_kernels(const char *path)
-{
-    return ask(path, has_kernels);
-}
-
 /* --- our library --- */
 
 /* Folders of the library, relative to this program: in a build tree, and as `make install` puts it. */
@@ -389,4 +218,253 @@ int library_check(const char *path)
         return 0;
     return error("'%s' is not loaded into a program, because everybody can write to '%s': chmod o-w %s", path, where,
                  shell_word(where));
+}
+
+/* --- plugins --- */
+
+/* Below the library's own directory, as `make install` and `make samples` put plugins there. */
+static const char *const plugin_places[] = {"/gputrace", "/samples/plugins"};
+static const char *const endings[] = {".so", ""};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+struct search {
+    char name[PATH_MAX];    /* FILE, without its settings */
+    char library[PATH_MAX]; /* directory of libgputrace.so; "": there is none */
+    char found[PATH_MAX];   /* absolute */
+    struct buffer looked;   /* "'here', 'there'" */
+};
+
+/* PATH is a file: its absolute path in FOUND. Returns 0, or -1 with errno set. */
+static int is_file(const char *path, char *found)
+{
+    struct stat status;
+    if (!realpath(path, found) || stat(found, &status) != 0)
+        return -1;
+    errno = EISDIR;
+    return S_ISDIR(status.st_mode) ? -1 : 0;
+}
+
+static int try_directory(struct search *search, const char *directory, const char *below)
+{
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        char path[2 * PATH_MAX + 32];
+        snprintf(path, sizeof(path), "%s%s/%s%s", directory, below, search->name, endings[i]);
+        buffer_format(&search->looked, "%s'%s'", search->looked.length ? ", " : "", path);
+        if (is_file(path, search->found) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static int search_init(struct search *search, const char *value)
+{
+    size_t length = strcspn(value, ",");
+    *search = (struct search){0};
+    buffer_init_memory(&search->looked);
+    if (length == 0)
+        return error("--plugin: '%s' has no file name", value);
+    if (strchr(value, '\n'))
+        return error("--plugin: '%s' contains a line break", value);
+    if (length >= sizeof(search->name))
+        return error("--plugin: %s", strerror(ENAMETOOLONG));
+    memcpy(search->name, value, length);
+    if (library_find(search->library, sizeof(search->library)) < 0)
+        *search->library = '\0';
+    char *slash = strrchr(search->library, '/');
+    if (slash)
+        *slash = '\0';
+    return 0;
+}
+
+/* The name nearest to the one that was not found, among the plugins that come with gputrace. */
+static bool suggest_name(const struct search *search, char nearest[NAME_MAX + 1])
+{
+    struct suggestion suggestion = suggestion_for(search->name, strlen(search->name));
+    for (size_t i = 0; *search->library && i < COUNT(plugin_places); i++) {
+        char path[PATH_MAX + 32];
+        snprintf(path, sizeof(path), "%s%s", search->library, plugin_places[i]);
+        DIR *directory = opendir(path);
+        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+            char name[NAME_MAX + 1];
+            snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+            if (suggestion_consider(&suggestion, name))
+                suggestion.word = strcpy(nearest, name);
+        }
+        if (directory)
+            closedir(directory);
+    }
+    return suggestion.word != NULL;
+}
+
+static int find(struct search *search)
+{
+    if (strchr(search->name, '/'))
+        return is_file(search->name, search->found) == 0 ? 0
+                                                         : error("--plugin: '%s': %s", search->name, strerror(errno));
+    for (size_t i = 0; *search->library && i < COUNT(plugin_places); i++)
+        if (try_directory(search, search->library, plugin_places[i]) == 0)
+            return 0;
+    if (try_directory(search, ".", "") == 0)
+        return 0;
+    buffer_char(&search->looked, '\0');
+    const char *looked = search->looked.failure ? "it" : search->looked.data;
+    char nearest[NAME_MAX + 1];
+    if (suggest_name(search, nearest))
+        return error("no plugin '%s': did you mean '%s'? Looked for %s", search->name, nearest, looked);
+    return error("no plugin '%s': looked for %s", search->name, looked);
+}
+
+/* --- its settings --- */
+
+#define SETTINGS_MAX 1024
+
+/* The item that begins at LIST, and where the next one begins; NULL: there is none. */
+static const char *next_item(const char *list, size_t *length)
+{
+    list += *list == ',';
+    *length = strcspn(list, ",");
+    return *list ? list : NULL;
+}
+
+static int error_unknown_setting(const struct search *search, const char *known, const char *key, size_t length)
+{
+    char words[SETTINGS_MAX], list[2 * SETTINGS_MAX] = "";
+    struct suggestion nearest = suggestion_for(key, length);
+    snprintf(words, sizeof(words), "%s", known);
+    for (char *rest = words, *word; (word = strsep(&rest, ","));) {
+        suggestion_consider(&nearest, word);
+        text_list_add(list, sizeof(list), word);
+    }
+    if (nearest.word)
+        return error("plugin '%s' has no setting '%.*s': did you mean '%s'? It takes %s", search->name, (int)length,
+                     key, nearest.word, list);
+    return error("plugin '%s' has no setting '%.*s': it takes %s", search->name, (int)length, key,
+                 *list ? list : "none");
+}
+
+/* A plugin that names its settings gets no others; one that does not gets any. */
+static int check_settings(const struct search *search, const char *settings)
+{
+    char known[SETTINGS_MAX];
+    bool says = elf_exported_text(search->found, "gputrace_plugin_settings", known, sizeof(known));
+    const char *item = settings;
+    for (size_t length; says && (item = next_item(item, &length)); item += length) {
+        size_t key = strcspn(item, "=,");
+        const char *word = known;
+        bool found = false;
+        for (size_t size; !found && (word = next_item(word, &size)); word += size)
+            found = size == key && memcmp(word, item, key) == 0;
+        if (!found && key > 0)
+            return error_unknown_setting(search, known, item, key);
+    }
+    return 0;
+}
+
+static int append(const char **list, const char *path, const char *settings)
+{
+    char *grown;
+    if (strpbrk(path, ",\n"))
+        return error("--plugin: the path '%s' contains a comma or a line break", path);
+    int length = asprintf(&grown, "%s%s%s%s", *list ? *list : "", *list ? "\n" : "", path, settings);
+    if (length < 0)
+        return error_no_memory("the plugins");
+    *list = grown; /* what was there is a part of it, and short */
+    return 0;
+}
+
+int plugin_list_add(void *list, const char *value)
+{
+    static struct search search; /* static: three paths are much for a stack */
+    int failed = search_init(&search, value);
+    if (!failed)
+        failed = find(&search);
+    if (!failed)
+        failed = library_check(search.found);
+    if (!failed)
+        failed = check_settings(&search, value + strcspn(value, ","));
+    if (!failed)
+        failed = append(list, search.found, value + strcspn(value, ","));
+    buffer_release(&search.looked);
+    return failed;
+}
+
+/* --- libraries that are preloaded --- */
+
+/* Writes FOLDER/FILE, where FOLDER is below that of LIBRARY. Returns whether the file is there. */
+static bool find_beside(const char *library, const char *folder, const char *file, char *path, size_t space)
+{
+    const char *slash = strrchr(library, '/');
+    int length = snprintf(path, space, "%.*s%s%s", slash ? (int)(slash - library) + 1 : 0, library, folder, file);
+    return length >= 0 && (size_t)length < space && access(path, R_OK) == 0;
+}
+
+/* Finds a library that is preloaded. The dynamic loader prints an error for each 32-bit program when PATH is a
+ * 64-bit library. So PATH has the loader's $LIB, if the links are there (Makefile) that lead to FILE in programs of 64
+ * bits, and in those of 32 bits to their C library, which they have loaded already. */
+static bool find_preload(const char *library, const char *file, char *path, size_t space)
+{
+    if (find_beside(library, "libgputrace-preload/lib64/", file, path, space))
+        find_beside(library, "libgputrace-preload/$LIB/", file, path, space);
+    else if (!find_beside(library, "", file, path, space))
+        return false;
+    return true;
+}
+
+int preload_find_mpi(const char *library, char *path, size_t space)
+{
+    if (!find_preload(library, MPI_LIBRARY_FILE, path, space))
+        return error("--mpi: cannot find '" MPI_LIBRARY_FILE "' beside '%s'", library);
+    if (strpbrk(path, " :"))
+        return error("--mpi: '%s' cannot be preloaded, because its path has a blank or a colon: install gputrace "
+                     "elsewhere",
+                     path);
+    return 0;
+}
+
+void preload_find_torch(const char *library, char *path, size_t space)
+{
+    bool is_there = find_preload(library, TORCH_LIBRARY_FILE, path, space);
+    if (is_there && !strpbrk(path, " :"))
+        return;
+    warning("operators of PyTorch are recorded in processes that use CUDA or NVTX alone: '%s' %s", path,
+            is_there ? "has a blank or a colon in its path and cannot be preloaded" : "is missing");
+    *path = '\0';
+}
+
+#define SEPARATORS " :"
+
+/* "/usr/lib/libasan.so.8", "libclang_rt.asan-x86_64.so" */
+static bool is_sanitizer(const char *path, size_t length)
+{
+    return memmem(path, length, "san.so", strlen("san.so")) || memmem(path, length, "clang_rt.", strlen("clang_rt."));
+}
+
+/* Returns how many bytes of LIST name sanitizers, before another library. */
+static size_t sanitizers_length(const char *list)
+{
+    size_t end = 0;
+    while (true) {
+        size_t start = end + strspn(list + end, SEPARATORS), length = strcspn(list + start, SEPARATORS);
+        if (!is_sanitizer(list + start, length))
+            return end;
+        end = start + length;
+    }
+}
+
+int preload_add(const char *path)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *list = NULL;
+    if (!before || !*before)
+        return setenv("LD_PRELOAD", path, 1);
+    int first = (int)sanitizers_length(before);
+    const char *rest = before + first + strspn(before + first, SEPARATORS);
+    if (asprintf(&list, "%.*s%s%s%s%s", first, before, first ? ":" : "", path, *rest ? ":" : "", rest) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int failed = setenv("LD_PRELOAD", list, 1);
+    free(list);
+    return failed;
 }

@@ -1,4 +1,4 @@
-/* Finds the program to run and the library to load into it, and reads in their files what matters before the run. */
+/* Finds the program to run, and what is loaded into it: our library, plugins and libraries that are preloaded. */
 #ifndef GPUTRACE_LAUNCH_PROGRAM_H
 #define GPUTRACE_LAUNCH_PROGRAM_H
 
@@ -21,25 +21,6 @@ bool program_gains_rights(const char *path);
 /* Whether the program of ARGV starts the ranks of a job itself, as torchrun and mpirun do. */
 bool job_program_starts_ranks(char *const *argv);
 
-/* Whether the file is an executable without a dynamic loader. */
-bool program_is_static(const char *path);
-
-/* Whether the file is such an executable and contains NVTX's header: loading a library into it can crash it. */
-bool program_is_static_with_nvtx(const char *path);
-
-/* Whether the file is for musl, a C library into which ours, which is for glibc, cannot be loaded. */
-bool program_is_for_musl(const char *path);
-
-/* Whether nvcc put code for GPUs into the file. */
-bool program_has_kernels(const char *path);
-
-/* Whether PATH is a 64-bit ELF file. */
-bool elf_is(const char *path);
-
-/* Copies the text that the shared library PATH exports as the char array SYMBOL into TEXT, without loading it. Returns
- * false when it exports none, or a longer one than SPACE. */
-bool elf_exported_text(const char *path, const char *symbol, char *text, size_t space);
-
 #define LIBRARY_FILE "libgputrace.so.0" /* its SONAME */
 
 /* Writes the absolute path of libgputrace.so: beside this program, or in the directory that `make install` puts it
@@ -49,5 +30,35 @@ int library_find(char *path, size_t space);
 /* Whether PATH may be loaded into a program: only root and this user can change that file. Returns 0, or -1 after
  * error(). */
 int library_check(const char *path);
+
+/* --- plugins --- */
+
+/*
+ * Adds a plugin to LIST, the text of settings.plugins ("PATH,key=value,…", one on each line; NULL: none yet), which is
+ * allocated and replaced here, and never freed.
+ *
+ * A FILE with a slash is taken as it is. A name without one is searched, as NAME.so and as NAME, in gputrace/ and
+ * samples/plugins/ beside libgputrace.so, where plugins are installed and built, and in this directory.
+ * Returns 0, or -1 after error(), which lists the places that were searched.
+ */
+int plugin_list_add(void *list, const char *value);
+
+/* --- libraries that are preloaded: for `--mpi`, and for PyTorch's operators --- */
+
+#define MPI_LIBRARY_FILE "libgputrace-mpi.so.0" /* its SONAME */
+
+/* Writes the path of that library, which lies beside LIBRARY, the agent, in the form for LD_PRELOAD. Returns 0, or -1
+ * after error(): it is not there, or its path cannot be in LD_PRELOAD. */
+int preload_find_mpi(const char *library, char *path, size_t space);
+
+#define TORCH_LIBRARY_FILE "libgputrace-torch.so.0"
+
+/* Writes the path of that library; PATH becomes "" after warning() if it is not there. */
+void preload_find_torch(const char *library, char *path, size_t space);
+
+/* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide
+ * the calls from one behind it. Libraries of sanitizers, which must come first, stay there. Returns 0, or -1 with errno
+ * set. */
+int preload_add(const char *path);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/map.h"
 #include "common/memory.h"
 #include "common/python_layout.h"
-#include "symbols/exports.h"
+#include "symbols/elf_file.h"
 
 #define OLDEST PYTHON_VERSION(3, 11) /* before, frames are objects, and threads have no number of the kernel's */
 

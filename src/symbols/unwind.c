@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/map.h"
-#include "symbols/exports.h"
+#include "symbols/elf_file.h"
 
 /* Numbers of x86-64's registers in DWARF. */
 enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };

@@ -44,9 +44,10 @@ static const struct option_row rows[] = {
      .type = OPTION_CHOICE,
      .choices = (const struct option_choice[]){{"first", 7}, {"second", 8}, {NULL, 0}},
      .offset = offsetof(struct settings, choice)},
+    {.word = NULL},
 };
 static const struct command command = {
-    .name = "test", .operands = "FILE...", .summary = "try options", .options = rows, .option_count = 5};
+    .name = "test", .operands = "FILE...", .summary = "try options", .options = rows};
 
 /* Parses up to eight words after the command's name; the words that are left come to be in `left`. */
 static char *left[12];

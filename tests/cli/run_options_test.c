@@ -138,7 +138,7 @@ UNIT_TEST(other_values_are_checked)
 static int64_t parsed(const char *text)
 {
     int64_t bits = -1;
-    assert_int_equal(trace_list_parse(text, &bits), 0);
+    assert_int_equal(trace_list_take(&bits, text), 0);
     return bits;
 }
 
@@ -173,7 +173,7 @@ static const char *refused(const char *text)
 {
     int64_t bits;
     unit_stderr_begin();
-    int result = trace_list_parse(text, &bits);
+    int result = trace_list_take(&bits, text);
     const char *printed = unit_stderr_end();
     assert_int_equal(result, -1);
     return printed;

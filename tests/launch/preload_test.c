@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "cli/loaded_libraries.h"
+#include "launch/program.h"
 
 static char folder[256], library[300], path[PATH_MAX];
 

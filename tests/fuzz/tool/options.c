@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "cli/run_options.h"
 
 #define WORDS_MAX 64

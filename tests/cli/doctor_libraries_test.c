@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "doctor/libraries.h"
+#include "cli/doctor_libraries.h"
 
 static void answer_length(const void *question, void *answer)
 {

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "cli/output_name.h"
+#include "cli/trace_files.h"
 #include "common/settings.h"
 
 static const struct output_facts facts = {.pid = 4711, .program = "app"};

@@ -1,5 +1,5 @@
 /* Forks a child for each library, which loads it, asks its functions, and leaves the answer in shared memory. */
-#include "doctor/libraries.h"
+#include "cli/doctor_libraries.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -185,4 +185,23 @@ void ask_library(const char *path, struct library_answer *answer)
     *answer = (struct library_answer){0};
     enum probe_end end = probe(question_library, path, answer, sizeof(*answer));
     answer->end = end;
+}
+
+bool doctor_lacks_cuda(char *words, size_t size)
+{
+    enum { NO_DEVICE = 100 }; /* CUDA_ERROR_NO_DEVICE */
+    struct driver_answer driver;
+    ask_driver(&driver);
+    if (driver.end == PROBE_NOT_ASKED)
+        return false;
+    if (driver.end != PROBE_ANSWERED)
+        snprintf(words, size, "the CUDA driver %s when it is initialised",
+                 driver.end == PROBE_CRASHED ? "crashes" : "hangs");
+    else if (!driver.loaded)
+        snprintf(words, size, "CUDA found no driver");
+    else if (driver.result == NO_DEVICE || (driver.result == 0 && driver.devices == 0))
+        snprintf(words, size, "CUDA found no GPU");
+    else
+        snprintf(words, size, "the CUDA driver cannot be initialised (%d: %s)", driver.result, driver.words);
+    return driver.end != PROBE_ANSWERED || driver.result != 0 || driver.devices == 0;
 }

@@ -5,8 +5,8 @@
  * No header of NVIDIA's is needed: the few functions called here are looked up by name and have had these prototypes in
  * every version.
  */
-#ifndef GPUTRACE_DOCTOR_LIBRARIES_H
-#define GPUTRACE_DOCTOR_LIBRARIES_H
+#ifndef GPUTRACE_CLI_DOCTOR_LIBRARIES_H
+#define GPUTRACE_CLI_DOCTOR_LIBRARIES_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -55,5 +55,9 @@ struct library_answer {
 void ask_driver(struct driver_answer *answer);
 void ask_cupti(const char *path, struct cupti_answer *answer);
 void ask_library(const char *path, struct library_answer *answer);
+
+/* Whether CUDA cannot be initialised here, as found out in a child process. WORDS becomes the reason: "CUDA found no
+ * driver". */
+bool doctor_lacks_cuda(char *words, size_t size);
 
 #endif
