@@ -88,23 +88,11 @@ void agent_walk_at(struct agent_walk *walk, const void *record)
 RECORD_DECODER(thread_name, event->thread = record->thread)
 RECORD_DECODER(capture, event->capture.on = record->head.flags != 0)
 
-static void decode_context(struct event *event, const void *record)
-{
-    const struct spool_context *context = record;
-    event->context = context->context;
-    event->device = context->device;
-    event->object.handle = context->handle;
-    event->object.destroyed = context->head.flags == SPOOL_DESTROYED;
-}
+RECORD_DECODER(context, event->context = record->context, event->device = record->device,
+               event->object.handle = record->handle, event->object.destroyed = record->head.flags == SPOOL_DESTROYED)
 
-static void decode_stream(struct event *event, const void *record)
-{
-    const struct spool_stream *stream = record;
-    event->context = stream->context;
-    event->stream = stream->stream;
-    event->object.handle = stream->handle;
-    event->object.destroyed = stream->head.flags == SPOOL_DESTROYED;
-}
+RECORD_DECODER(stream, event->context = record->context, event->stream = record->stream,
+               event->object.handle = record->handle, event->object.destroyed = record->head.flags == SPOOL_DESTROYED)
 
 static void decode_memory(struct event *event, const void *record)
 {
@@ -147,15 +135,10 @@ static void decode_nvtx_event(struct event *event, const void *record)
 RECORD_DECODER(nvtx_plain, event->nvtx.what = record->head.flags, event->nvtx.domain = record->domain,
                event->nvtx.string = record->string)
 
-static void decode_nvtx_resource(struct event *event, const void *record)
-{
-    const struct spool_nvtx_resource *resource = record;
-    event->nvtx_resource.number = resource->resource;
-    event->nvtx_resource.identifier = resource->identifier;
-    event->nvtx_resource.type = resource->type;
-    event->nvtx_resource.domain = resource->domain;
-    event->nvtx_resource.destroyed = resource->head.flags == SPOOL_DESTROYED;
-}
+RECORD_DECODER(nvtx_resource, event->nvtx_resource.number = record->resource,
+               event->nvtx_resource.identifier = record->identifier, event->nvtx_resource.type = record->type,
+               event->nvtx_resource.domain = record->domain,
+               event->nvtx_resource.destroyed = record->head.flags == SPOOL_DESTROYED)
 
 RECORD_DECODER(nvtx_recorded, event->correlation = record->correlation, event->nvtx_name.object = record->event,
                event->nvtx_name.what = SPOOL_NVTX_CUDA_EVENT)
@@ -189,15 +172,9 @@ static void decode_open_call(struct event *event, const void *record)
 RECORD_DECODER(launch_name, event->correlation = record->correlation)
 RECORD_DECODER(function_name, event->graph_node.function = record->function)
 
-static void decode_graph_node(struct event *event, const void *record)
-{
-    const struct spool_graph_node *node = record;
-    event->correlation = node->correlation;
-    event->graph_node.node = node->node;
-    event->graph_node.original = node->original;
-    event->graph_node.function = node->function;
-    event->graph_node.capturer = node->capturer;
-}
+RECORD_DECODER(graph_node, event->correlation = record->correlation, event->graph_node.node = record->node,
+               event->graph_node.original = record->original, event->graph_node.function = record->function,
+               event->graph_node.capturer = record->capturer)
 
 RECORD_DECODER(graph_launch, event->correlation = record->correlation, event->graph.graph = record->graph)
 
@@ -237,27 +214,14 @@ RECORD_DECODER(torch_inputs, event->operator.self = record->self, event->operato
 RECORD_DECODER(torch_end, event->operator.self = record->self)
 
 /* When the GPU came to it is not known. */
-static void decode_event_record(struct event *event, const void *record)
-{
-    const struct spool_event_record *recorded = record;
-    event->start = event->end = 0;
-    event->context = recorded->context;
-    event->stream = recorded->stream;
-    event->correlation = recorded->correlation;
-    event->cuda_event.event = recorded->event;
-}
+RECORD_DECODER(event_record, event->start = event->end = 0, event->context = record->context,
+               event->stream = record->stream, event->correlation = record->correlation,
+               event->cuda_event.event = record->event)
 
 RECORD_DECODER(cpu_sample, event->thread = record->thread, event->cpu.stack = record->stack)
 
-static void decode_thread_state(struct event *event, const void *record)
-{
-    const struct spool_thread_state *state = record;
-    event->end = state->end;
-    event->thread = state->thread;
-    event->cpu.stack = state->stack;
-    event->cpu.waker = state->waker;
-    event->cpu.state = state->head.flags;
-}
+RECORD_DECODER(thread_state, event->end = record->end, event->thread = record->thread, event->cpu.stack = record->stack,
+               event->cpu.waker = record->waker, event->cpu.state = record->head.flags)
 
 static const struct {
     void (*decode)(struct event *event, const void *record);

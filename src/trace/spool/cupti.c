@@ -439,17 +439,14 @@ static const char *const memory_kinds[] = {
     [CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC] = "Managed Static",
 };
 
-static const char *name_of(const char *const *names, size_t count, unsigned number)
-{
-    return number < count && names[number] ? names[number] : "Unknown";
-}
-
 const char *copy_kind_name(unsigned kind)
 {
-    return name_of(copy_kinds, sizeof(copy_kinds) / sizeof(*copy_kinds), kind);
+    const char *name = kind < sizeof(copy_kinds) / sizeof(*copy_kinds) ? copy_kinds[kind] : NULL;
+    return name ? name : "Unknown";
 }
 
 const char *memory_kind_name(unsigned kind)
 {
-    return name_of(memory_kinds, sizeof(memory_kinds) / sizeof(*memory_kinds), kind);
+    const char *name = kind < sizeof(memory_kinds) / sizeof(*memory_kinds) ? memory_kinds[kind] : NULL;
+    return name ? name : "Unknown";
 }

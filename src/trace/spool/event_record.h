@@ -346,8 +346,8 @@ struct event {
     X(CALL_STACK, CALL_STACK, NULL, index_call_stack, no_resolve, no_write)                                            \
     X(SYNC, SYNC, decode_agent_sync, index_sync, resolve_sync, write_sync)                                             \
     X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)                         \
-    X(CPU_SAMPLE, CPU_SAMPLE, decode_cpu_sample, index_cpu_sample, no_resolve, write_cpu_sample)                       \
-    X(THREAD_STATE, THREAD_STATE, decode_thread_state, index_thread_state, no_resolve, write_thread_state)             \
+    X(CPU_SAMPLE, CPU_SAMPLE, decode_cpu_sample, index_cpu, no_resolve, write_cpu_sample)                              \
+    X(THREAD_STATE, THREAD_STATE, decode_thread_state, index_cpu, no_resolve, write_thread_state)                      \
     X(TORCH_TEXT, OPERATOR_TEXT, decode_torch_text, index_operator_name, no_resolve, no_write)                         \
     X(TORCH_THREAD, OPERATOR_THREAD, decode_torch_thread, index_operator_name, no_resolve, no_write)                   \
     X(TORCH_START, OPERATOR, decode_operator, index_operator, no_resolve, no_write) /* written with NVTX's ranges */   \

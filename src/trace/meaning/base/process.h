@@ -28,29 +28,33 @@ struct piece_writer;
 struct process;
 struct session_note;
 
-/* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
-#define PROCESS_TOPICS(X)                   \
-    X(clock_axis, clocks)                   \
-    X(capture_intervals, capture_intervals) \
-    X(plugin_intervals, plugin_intervals)   \
-    X(kernel_names, kernel_names)           \
-    X(captures, captures)                   \
-    X(graph_streams, graph_streams)         \
-    X(launches, launches)                   \
-    X(conditional_launches, conditional)    \
-    X(nvtx, nvtx)                           \
-    X(operators, operators)                 \
-    X(communication, collectives)           \
-    X(memory, memory)                       \
-    X(pools, pools)                         \
-    X(cuda_events, cuda_events)             \
-    X(device_ranges, device_ranges)         \
-    X(compilation, compilation)             \
-    X(plugins, plugins)                     \
-    X(stacks, stacks)                       \
-    X(cpu_stacks, cpu_stacks)               \
-    X(cpu_scope, cpu_scope)
-#define TOPIC(type, field) struct type;
+/*
+ * What each topic keeps of a process: a struct of its header, and the process's field that points to it. Where that has
+ * more than the lists of passes.c say, the topic has functions: init() is given the directory for what memory cannot
+ * hold (NULL: there is none), evict() gives pages of it back, and release() frees all.
+ *      struct                field              init, evict, release */
+#define PROCESS_TOPICS(X)                                                                                          \
+    X(clock_axis, clocks, no_init, no_evict, no_release)                                                           \
+    X(capture_intervals, capture_intervals, no_init, no_evict, no_release)                                         \
+    X(plugin_intervals, plugin_intervals, plugin_intervals_init, plugin_intervals_evict, plugin_intervals_release) \
+    X(kernel_names, kernel_names, no_init, no_evict, kernel_names_release)                                         \
+    X(captures, captures, no_init, no_evict, no_release)                                                           \
+    X(graph_streams, graph_streams, no_init, no_evict, graph_streams_release)                                      \
+    X(launches, launches, launches_init, launches_evict, launches_release)                                         \
+    X(conditional_launches, conditional, conditional_launches_init, no_evict, no_release)                          \
+    X(nvtx, nvtx, nvtx_init, nvtx_evict, nvtx_release)                                                             \
+    X(operators, operators, no_init, no_evict, no_release)                                                         \
+    X(communication, collectives, no_init, no_evict, no_release)                                                   \
+    X(memory, memory, no_init, no_evict, memory_release)                                                           \
+    X(pools, pools, no_init, no_evict, no_release)                                                                 \
+    X(cuda_events, cuda_events, no_init, no_evict, no_release)                                                     \
+    X(device_ranges, device_ranges, no_init, no_evict, no_release)                                                 \
+    X(compilation, compilation, no_init, no_evict, no_release)                                                     \
+    X(plugins, plugins, no_init, no_evict, no_release)                                                             \
+    X(stacks, stacks, no_init, no_evict, no_release)                                                               \
+    X(cpu_stacks, cpu_stacks, no_init, no_evict, no_release)                                                       \
+    X(cpu_scope, cpu_scope, no_init, no_evict, no_release)
+#define TOPIC(type, ...) struct type;
 PROCESS_TOPICS(TOPIC)
 #undef TOPIC
 
@@ -81,7 +85,7 @@ struct process {
     bool agent_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
-#define TOPIC(type, field) struct type *field;
+#define TOPIC(type, field, ...) struct type *field;
     PROCESS_TOPICS(TOPIC)
 #undef TOPIC
     struct pointer_names symbols;
@@ -146,9 +150,16 @@ static inline struct process *conversion_process(const struct conversion *conver
 bool is_same_process(const struct spool_header *a, const struct spool_header *b);
 /* What indexes and spool hold need not stay in memory for now. Walks over parts say so after so many bytes of them. */
 #define PROCESS_EVICT_BYTES ((uint64_t)16 << 20)
+#define PROCESS_EVICT_ITEMS ((size_t)1 << 16)
 static inline void process_evict(const struct process *process)
 {
     process->rest(process);
+}
+/* Of a walk over many items: item number I is done. */
+static inline void process_passed(const struct process *process, size_t i)
+{
+    if (i % PROCESS_EVICT_ITEMS == PROCESS_EVICT_ITEMS - 1)
+        process_evict(process);
 }
 /* PART is done; *WALKED, which starts as 0, is what was walked over since that was said last. */
 void process_walked(const struct process *process, const struct spool_part *part, uint64_t *walked);

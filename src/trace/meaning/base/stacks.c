@@ -101,8 +101,6 @@ uint32_t call_stack(const struct process *process, uint32_t correlation)
     return found ? stacks->calls.items[place].stack : 0;
 }
 
-/* --- names --- */
-
 /* Made when the first stack of the process needs it. */
 static const struct mapping_text *mappings_of(struct process *process)
 {

@@ -93,6 +93,11 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
 
 #define EVICT_INTERVALS ((size_t)1 << 19) /* are joined before pages are given back */
 
+void plugin_intervals_init(struct plugin_intervals *intervals, const char *directory)
+{
+    *intervals = (struct plugin_intervals){.directory = directory};
+}
+
 void plugin_intervals_release(struct plugin_intervals *intervals)
 {
     for (size_t i = 0; i < intervals->threads.count; i++)

@@ -65,6 +65,7 @@ struct plugin_intervals {
     const char *directory; /* for what memory cannot hold; NULL: there is none */
 };
 
+void plugin_intervals_init(struct plugin_intervals *intervals, const char *directory);
 void plugin_intervals_release(struct plugin_intervals *intervals);
 
 /* Returns 0, or -1 after error(). */
@@ -83,6 +84,18 @@ static inline bool plugin_intervals_any(const struct plugin_intervals *intervals
 
 /* Whether the time from START to END of THREAD lies within a capture interval. */
 bool plugin_intervals_hold(const struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end);
+
+/* Defines the function NAME for file_vector_sort(): of two of TYPE the one with the earlier `start`, else the one with the
+ * later `end`, comes first, so that what encloses does; else they are in the order of further members, as by ORDER_BY(). */
+#define ORDER_OUTER_FIRST(name, type, ...)                                                           \
+    static int name(const void *left, const void *right)                                             \
+    {                                                                                                \
+        const type *a = left, *b = right;                                                            \
+        if (a->start == b->start && a->end != b->end)                                                \
+            return a->end > b->end ? -1 : 1;                                                         \
+        ORDER_FIRST(start)                                                                           \
+        ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
+    }
 
 struct clock_stretch {
     int64_t earliest, sure_from; /* CLOCK_MONOTONIC: it began between these … */

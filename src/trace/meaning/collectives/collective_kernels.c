@@ -16,8 +16,6 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-/* --- what is found --- */
-
 /* What the kernel's name says. */
 static struct collective_name look_at_name(struct collective_kernels_found *found, const struct process *process,
                                            const struct event *event)
@@ -211,8 +209,6 @@ ORDER_BY(by_start, struct turn, start, communicator, launcher, call)
 ORDER_BY(by_thread, struct told, thread, time)
 ORDER_BY(by_time, struct collective_kernel, launched, correlation)
 
-/* --- calls --- */
-
 static int put_turns(struct finding *finding)
 {
     const struct communication *collectives = finding->collectives;
@@ -250,8 +246,6 @@ static int put_told(struct finding *finding)
     }
     return file_vector_sort(&finding->told, by_thread);
 }
-
-/* --- a kernel --- */
 
 static bool can_be_of(const struct finding *finding, const struct collective_kernel *kernel,
                       const struct waiting *waiting)
@@ -352,8 +346,6 @@ static int join_tasks(struct communication *collectives)
     return 0;
 }
 
-/* --- all --- */
-
 static int find_launchers(struct finding *finding)
 {
     struct collective_kernel *strays = finding->collectives->strays.items;
@@ -411,8 +403,6 @@ static int find_strays(struct process *process)
     array_release(&finding.waiting);
     return result;
 }
-
-/* --- all --- */
 
 int collectives_share(struct process *process)
 {

@@ -15,8 +15,6 @@
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 
-#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
-
 /* --- communicators --- */
 
 /* Index + 1; 0: the payload does not say it; -1: no memory. */
@@ -133,32 +131,27 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     return reduction >= 0 && ADD(file_vector_push, &collectives->calls, call) ? 0 : -1;
 }
 
-static void end_group(struct walk *walk, uint32_t launcher)
-{
-    struct communication *collectives = walk->process->collectives;
-    walk->depth -= walk->depth > 0;
-    if (walk->depth > 0)
-        return;
-    for (; walk->group < collectives->calls.count; walk->group++)
-        collectives->calls.items[walk->group].launcher = launcher;
-}
-
 static int visit_range(struct walk *walk, uint32_t number)
 {
+    struct communication *collectives = walk->process->collectives;
     const struct nvtx *nvtx = walk->process->nvtx;
     const struct nvtx_range *range = &nvtx->ranges.items[number];
     struct name name = nvtx_range_name(nvtx, range);
     switch (collective_group_of(walk->domain, name.text, name.length)) {
     case COLLECTIVE_GROUP_STARTS:
         if (walk->depth++ == 0)
-            walk->group = walk->process->collectives->calls.count;
+            walk->group = collectives->calls.count;
         return 0;
-    case COLLECTIVE_GROUP_ENDS: end_group(walk, number); return 0;
+    case COLLECTIVE_GROUP_ENDS:
+        walk->depth -= walk->depth > 0;
+        for (; walk->depth == 0 && walk->group < collectives->calls.count; walk->group++)
+            collectives->calls.items[walk->group].launcher = number;
+        return 0;
     default: break;
     }
     int result = add_call(walk, collective_function_of(walk->domain, name.text, name.length), number, range);
     if (walk->depth == 0)
-        walk->group = walk->process->collectives->calls.count;
+        walk->group = collectives->calls.count;
     return result;
 }
 
@@ -168,8 +161,7 @@ static int walk_track(struct process *process, const struct nvtx_track *track, e
     int result = 0;
     for (size_t i = 0; i < track->ranges.count && result == 0; i++) {
         result = visit_range(&walk, track->ranges.items[i]);
-        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
-            process_evict(process);
+        process_passed(process, i);
     }
     return result == 0 ? 0 : error_no_memory("collective operations");
 }
@@ -217,8 +209,6 @@ static int sort_calls(struct communication *collectives)
     }
     return file_vector_sort(&collectives->by_range, by_range);
 }
-
-/* --- where calls are --- */
 
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
 {
@@ -276,8 +266,6 @@ size_t collectives_of_function(const struct communication *collectives, enum col
     return found > 0 ? found : count;
 }
 
-/* --- numbers --- */
-
 /*
  * Sequence numbers of calls: "Seq". Those of a communicator are counted in the order of calls. NCCL's own counters,
  * which its profiler plugin gets, say how many operations of each function came before recording began, and so make the
@@ -299,8 +287,6 @@ struct numbering {
 };
 
 #define FOUND (UINT64_C(1) << 63) /* in a count: NCCL's counter of this function was seen */
-
-/* --- what came before recording began --- */
 
 static int look_before(struct numbering *numbering, const struct collective_call *call)
 {
@@ -370,8 +356,6 @@ int collectives_number(struct communication *collectives)
     map_release(&numbering.counts);
     return result == 0 ? 0 : error_no_memory("collective operations");
 }
-
-/* --- all --- */
 
 int collectives_find(struct process *process)
 {

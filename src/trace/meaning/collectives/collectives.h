@@ -35,8 +35,6 @@ struct spool_nccl_communicator;
 struct spool_nccl_operation;
 struct spool_nccl_steps;
 
-/* --- all of them --- */
-
 #define COLLECTIVE_NO_DEVICE UINT32_MAX
 
 struct collective_communicator {

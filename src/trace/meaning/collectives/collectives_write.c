@@ -66,8 +66,6 @@ static struct nvtx_text collective_task_word(const struct collective_task *task,
 
 ORDER_BY(by_number, struct collective_task, record->number)
 
-/* --- steps of proxies --- */
-
 /* --- the call --- */
 
 /* "AllReduce" of "ncclAllReduce" */
@@ -154,8 +152,6 @@ int collectives_join_tasks(struct process *process)
     }
     return 0;
 }
-
-/* --- for the user --- */
 
 static bool has_nccl(const struct communication *collectives)
 {

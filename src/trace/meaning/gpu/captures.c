@@ -143,8 +143,6 @@ static void add_open_pushed(const struct process *process, const struct nvtx_tra
     }
 }
 
-/* --- all --- */
-
 /* From TIME on, as long as no operator begins or ends. */
 static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time,
                             struct open_names *names)
@@ -190,10 +188,7 @@ void open_ranges_at(const struct process *process, uint32_t thread, uint64_t tim
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
 
-#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 #define CAPTURE_NO_MEMORY UINT32_MAX
-
-/* --- the path --- */
 
 /* Of a text that is longer, the bytes of whole characters. */
 static size_t cut(const struct name *name, size_t most)
@@ -216,8 +211,6 @@ static size_t first_shown(const struct open_names *names)
     }
     return first;
 }
-
-/* --- contexts --- */
 
 static uint32_t context_of_path(struct process *process, const char *path, size_t length)
 {
@@ -343,8 +336,7 @@ int captures_resolve(struct process *process)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
         result = resolve_change(process, i);
-        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
-            process_evict(process);
+        process_passed(process, i);
     }
     open_ranges_end(process->nvtx);
     /* The lists lie where they stay, and have numbers that no other process's have. */

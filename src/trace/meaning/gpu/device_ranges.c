@@ -193,13 +193,7 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
     return true;
 }
 
-/* Of those that start at the same time the outer one was put there first. */
-static int outer_first(const void *a, const void *b)
-{
-    const struct device_range *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->marked, right->marked) ?: ORDER(left->number, right->number);
-}
-
+ORDER_OUTER_FIRST(outer_first, struct device_range, marked, number)
 ORDER_BY(edges_by_place, struct device_edge, device, context, stream, time)
 
 static int add_range(struct device_ranges *ranges, const struct device_range *range)
@@ -272,8 +266,6 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
  * other ranges on the GPU (write/rows.c).
  */
 
-#define EVICT_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
-
 /* The event that marks a marker was recorded by the library: neither it nor the call is the program's. */
 int index_device_range(struct process *process, const struct event *event)
 {
@@ -312,8 +304,7 @@ int resolve_device_ranges(struct process *process)
         struct track *track = process_stream(process, TRACK_ANNOTATION, range->device, range->context, range->stream);
         if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     return 0;
 }

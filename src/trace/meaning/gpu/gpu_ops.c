@@ -401,8 +401,6 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
     return 0;
 }
 
-/* --- index and resolve passes --- */
-
 int index_cuda_event(struct process *process, const struct event *event)
 {
     bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);

@@ -219,8 +219,7 @@ int resolve_compilation(struct process *process)
         const struct compilation_step *step = &compilation->steps.items[i];
         if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
             return -1;
-        if (i % EVICT_STEPS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     return track ? 0 : -1;
 }

@@ -186,8 +186,6 @@ static bool cpu_scope_next(const struct process *process, const struct event *ev
     return start < event->end || start == event->start;
 }
 
-/* --- index --- */
-
 /* Of what is shown, its part PART. */
 static int index_part(struct process *process, const struct event *part, enum track_kind kind)
 {
@@ -205,8 +203,9 @@ static int index_part(struct process *process, const struct event *part, enum tr
     return 0;
 }
 
-static int index_shown(struct process *process, const struct event *event, enum track_kind kind)
+int index_cpu(struct process *process, const struct event *event)
 {
+    enum track_kind kind = event->type == EVENT_CPU_SAMPLE ? TRACK_THREAD : TRACK_THREAD_STATE;
     struct cpu_stretch stretch = {0};
     int result = 0;
     if (cpu_scope_is_own(process, event->thread))
@@ -220,16 +219,6 @@ static int index_shown(struct process *process, const struct event *event, enum 
         result = index_part(process, &part, kind);
     }
     return result;
-}
-
-int index_cpu_sample(struct process *process, const struct event *event)
-{
-    return index_shown(process, event, TRACK_THREAD);
-}
-
-int index_thread_state(struct process *process, const struct event *event)
-{
-    return index_shown(process, event, TRACK_THREAD_STATE);
 }
 
 /* --- stacks --- */
@@ -298,8 +287,6 @@ static const struct cpu_stack *find_stack(const struct process *process, uint32_
                                                                         : NULL;
 }
 
-/* --- write --- */
-
 int write_cpu_sample(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *track = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
@@ -343,8 +330,6 @@ int write_thread_state(struct piece_writer *out, struct process *process, const 
                            &args);
     return 0;
 }
-
-/* --- rows --- */
 
 bool cpu_row_is_named(const struct conversion *conversion, const struct process *process, const struct track *track)
 {

@@ -70,11 +70,7 @@ int index_plugin_line(struct process *process, const struct event *event)
     return 0;
 }
 
-static int outer_first(const void *a, const void *b)
-{
-    const struct plugin_slice *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->record, right->record);
-}
+ORDER_OUTER_FIRST(outer_first, struct plugin_slice, record)
 
 /* Of one time: as they lie in the spool. */
 ORDER_BY(by_time, struct plugin_line, time, text.text)
@@ -146,8 +142,6 @@ int index_plugin_event(struct process *process, const struct event *event)
     return ADD(file_vector_push, &plugins->slices, slice) ? 0 : error_no_memory("slices of plugins");
 }
 
-#define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */
-
 int resolve_plugins(struct process *process)
 {
     /* After the last: puts all in order. */
@@ -163,8 +157,7 @@ int resolve_plugins(struct process *process)
         struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, slice->plugin);
         if (track && lanes_collect_own(&track->lanes, slice->start, slice->end, slice->thread) != 0)
             return -1;
-        if (i % REST_SLICES == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     return 0;
 }

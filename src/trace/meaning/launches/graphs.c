@@ -77,9 +77,9 @@ uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32
     return 0;
 }
 
-void conditional_launches_init(struct conditional_launches *launches)
+void conditional_launches_init(struct conditional_launches *launches, const char *directory)
 {
-    *launches = (struct conditional_launches){.lock = PTHREAD_MUTEX_INITIALIZER};
+    *launches = (struct conditional_launches){.lock = PTHREAD_MUTEX_INITIALIZER, .items.memory.directory = directory};
 }
 
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
@@ -329,8 +329,6 @@ int graph_streams_see(struct graph_streams *found, struct track *track, const st
     return is_known ? 0 : add_pair(found, graph, track);
 }
 
-/* --- all parts --- */
-
 struct taking {
     struct process *process;
     const struct tracks *tracks;
@@ -363,8 +361,6 @@ int graph_streams_take(struct process *process, struct graph_streams *found, con
     }
     return map_each(&found->pairs, take_pair, &taking);
 }
-
-/* --- folding --- */
 
 struct folding {
     struct process *process;

@@ -90,7 +90,7 @@ struct conditional_launches {
     bool finished;
 };
 
-void conditional_launches_init(struct conditional_launches *launches);
+void conditional_launches_init(struct conditional_launches *launches, const char *directory);
 
 /* EVENT_GRAPH_LAUNCH. Returns 0, or -1 after error(). */
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event);

@@ -380,3 +380,11 @@ uint32_t kernel_name_number(const struct process *process, const struct event *e
         name = name_of_pointer(process, event);
     return name != NAMES_NO_MEMORY ? name : derived_name(process, event);
 }
+
+void kernel_names_release(struct kernel_names *names)
+{
+    pointer_names_release(&names->derived);
+    pointer_names_release(&names->functions);
+    map_release(&names->of_launch);
+    map_release(&names->unknown);
+}

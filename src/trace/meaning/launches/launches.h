@@ -153,6 +153,8 @@ struct kernel_names {
     struct map unknown;             /* pointer -> how many records have it; its meaning was not known yet */
 };
 
+void kernel_names_release(struct kernel_names *names);
+
 /* The index pass. All return 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
  * it is not known. */
 int index_kernel_name(struct process *process, const struct event *event);

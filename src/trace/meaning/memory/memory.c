@@ -368,8 +368,6 @@ static void write_operation(struct piece_writer *out, struct process *process, c
     write_instant(out, process, event, name, &args);
 }
 
-/* --- the end of a context --- */
-
 struct context_end {
     struct piece_writer *out;
     struct process *process;
@@ -388,8 +386,6 @@ static void write_gone(void *data, uint64_t address, const struct allocation *ab
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
     write_instant(end->out, end->process, end->event, name, &args);
 }
-
-/* --- */
 
 static int write_call(struct piece_writer *out, struct process *process, const struct event *event)
 {
@@ -438,8 +434,6 @@ int write_memory(struct piece_writer *out, struct process *process)
     }
     return 0;
 }
-
-/* --- index pass --- */
 
 int index_memory(struct process *process, const struct event *event)
 {

@@ -33,11 +33,6 @@ static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t de
 
 ORDER_BY(by_time, struct pool_step, time, order)
 
-int pools_sort(struct pools *pools)
-{
-    return file_vector_sort(&pools->steps, by_time) == 0 ? 0 : error_no_memory("memory pools");
-}
-
 static struct pool_level *level_of(struct pools *pools, uint32_t device)
 {
     for (size_t i = 0; i < pools->levels.count; i++)
@@ -87,6 +82,8 @@ static void emit_counter(struct piece_writer *out, uint32_t pid, uint64_t time, 
 
 int write_pools(struct piece_writer *out, struct process *process)
 {
+    if (file_vector_sort(&process->pools->steps, by_time) != 0)
+        return error_no_memory("memory pools");
     for (size_t i = 0; i < process->pools->steps.count; i++) {
         uint64_t time = process->pools->steps.items[i].time;
         struct pool_level *level = pools_apply(process->pools, i);

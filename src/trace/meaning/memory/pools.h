@@ -44,9 +44,6 @@ struct pools {
     ARRAY(struct pool_level) levels; /* few */
 };
 
-/* After the last EVENT_POOL. Returns 0, or -1 after error(). */
-int pools_sort(struct pools *pools);
-
 struct piece_writer;
 struct json_out;
 struct process;

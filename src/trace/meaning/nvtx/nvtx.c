@@ -135,27 +135,20 @@ static struct nvtx_track *track_of(struct nvtx *nvtx, uint32_t thread, uint32_t 
     return track;
 }
 
-/* Ends the ranges of a track whose capture interval was over before TIME. */
-static void end_with_interval(struct nvtx *nvtx, struct nvtx_track *track,
-                              const struct capture_intervals *capture_intervals, uint64_t time)
-{
-    while (capture_intervals->limited && track->innermost != 0) {
-        struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
-        uint64_t end = capture_intervals_end(capture_intervals, range->start);
-        if (end >= time)
-            return;
-        range->end = end;
-        range->open_at_end = true;
-        track->innermost = range->parent;
-    }
-}
-
 struct nvtx_track *nvtx_track_at(struct nvtx *nvtx, const struct capture_intervals *capture_intervals,
                                  const struct event *event, uint32_t domain)
 {
     struct nvtx_track *track = track_of(nvtx, event->thread, domain);
-    if (track)
-        end_with_interval(nvtx, track, capture_intervals, event->start);
+    /* Ranges whose capture interval was over before the event have ended with it. */
+    while (track && capture_intervals->limited && track->innermost != 0) {
+        struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
+        uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
+        if (interval_end >= event->start)
+            break;
+        range->end = interval_end;
+        range->open_at_end = true;
+        track->innermost = range->parent;
+    }
     return track;
 }
 
@@ -228,16 +221,6 @@ static int start(struct nvtx *nvtx, const struct event *event)
     return map_set(&nvtx->open_started, event->nvtx.range, nvtx->started.count) ? 0 : error_no_memory("NVTX ranges");
 }
 
-/* Index + 1; 0: no memory. */
-static uint32_t new_end(struct nvtx *nvtx)
-{
-    uint32_t index = nvtx->free_ends;
-    if (index == 0)
-        return array_push(&nvtx->ends) ? (uint32_t)nvtx->ends.count : 0;
-    nvtx->free_ends = nvtx->ends.items[index - 1].next;
-    return index;
-}
-
 static int end_early(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t *index = map_put(&nvtx->early_ends, event->nvtx.range, NULL);
@@ -245,7 +228,11 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
         return error_no_memory("NVTX ranges");
     if (*index != 0)
         nvtx->unmatched++;
-    else if ((*index = new_end(nvtx)) == 0)
+    else if ((*index = nvtx->free_ends) != 0)
+        nvtx->free_ends = nvtx->ends.items[*index - 1].next;
+    else if (array_push(&nvtx->ends))
+        *index = nvtx->ends.count;
+    else
         return error_no_memory("NVTX ranges");
     nvtx->ends.items[*index - 1] =
         (struct nvtx_end){.time = event->start, .thread = event->thread, .record = end_record(event)};
@@ -330,25 +317,21 @@ int index_nvtx_extensions_end(struct process *process)
 {
     struct nvtx *nvtx = process->nvtx;
     process->losses.cut_texts += nvtx->copies.lost;
-    return nvtx_heaps_sort(&nvtx->heaps) | payload_schemas_close(&nvtx->schemas) | nvtx_clocks_close(&nvtx->clocks) |
+    return payload_schemas_close(&nvtx->schemas) | nvtx_clocks_close(&nvtx->clocks) |
            nvtx_counters_close(&nvtx->counters) | payload_copies_close(&nvtx->copies);
-}
-
-static void close_range(struct nvtx_range *range, const struct capture_intervals *capture_intervals, uint64_t time)
-{
-    if (range->end != 0)
-        return;
-    uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
-    range->end = not_before(time < interval_end ? time : interval_end, range->start);
-    range->end_thread = range->thread;
-    range->open_at_end = true;
 }
 
 int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     nvtx->unmatched += capture_intervals->limited ? 0 : map_count(&nvtx->early_ends);
     for (size_t i = 0; i < nvtx_range_count(nvtx); i++) {
-        close_range((struct nvtx_range *)nvtx_range(nvtx, i), capture_intervals, time);
+        struct nvtx_range *range = (struct nvtx_range *)nvtx_range(nvtx, i);
+        if (range->end == 0) {
+            uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
+            range->end = not_before(time < interval_end ? time : interval_end, range->start);
+            range->end_thread = range->thread;
+            range->open_at_end = true;
+        }
         if (i % EVICT_RANGES == 0)
             nvtx_evict(nvtx);
     }

@@ -35,8 +35,6 @@ enum {
 };
 enum { START_UNIX_EPOCH = 3 };
 
-/* --- pairs --- */
-
 /* Clocks of the system are the same in all domains. */
 static bool same_clock(uint64_t a, uint32_t domain_a, uint64_t b, uint32_t domain_b)
 {
@@ -91,8 +89,6 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
             return error_no_memory("clocks");
     return 0;
 }
-
-/* --- one step --- */
 
 static const struct spool_nvtx_time_domain *time_domain(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t id)
 {
@@ -223,8 +219,6 @@ uint64_t nvtx_clocks_of_scope(const struct nvtx_clocks *clocks, uint32_t domain,
     return NVTX_CLOCKS_OURS;
 }
 
-#define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
-
 /* --- resolve pass --- */
 
 static bool time_of(const struct process *process, uint32_t domain, const struct payload_facts *facts,
@@ -294,11 +288,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
     return lanes_collect(&track->lanes, made.start, made.end);
 }
 
-static int outer_first(const void *a, const void *b)
-{
-    const struct nvtx_deferred_event *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->record, right->record) ?: ORDER(left->index, right->index);
-}
+ORDER_OUTER_FIRST(outer_first, struct nvtx_deferred_event, record, index)
 
 int resolve_deferred(struct process *process)
 {
@@ -312,8 +302,7 @@ int resolve_deferred(struct process *process)
         payload_view_open(&view, process->nvtx, event.record->domain, event.record->number);
         for (; result == 0 && payload_facts_read(&facts, &view, event.record->stride, event.index); event.index++)
             result = add_event(process, event, &facts);
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     if (result == 0 && file_vector_sort(&deferred->events, outer_first) != 0)
         result = error_no_memory("deferred events");

@@ -19,10 +19,6 @@
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/payload_view.h"
 
-#define EVICT_ITEMS ((size_t)1 << 14) /* records are walked over before indexes give their pages back */
-
-/* --- index pass --- */
-
 int nvtx_counters_index(struct nvtx_counters *counters, const struct event *event)
 {
     struct nvtx_counter counter = {.record = event->record};
@@ -151,8 +147,7 @@ int resolve_counters(struct process *process)
             result = resolve_batch(process, counter, record);
         else
             result = add_sample(process, record, 0, record->head.time);
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     if (result == 0 && file_vector_sort(&counters->samples, by_time) != 0)
         result = error_no_memory("counters");
@@ -274,8 +269,6 @@ static void read_values(struct payload_series *series, const struct nvtx *nvtx, 
     }
 }
 
-/* --- write pass --- */
-
 /* "domain: name (scope)": those of different domains and scopes are different. To be released. */
 static void counter_name(struct buffer *name, const struct process *process, const struct nvtx_counter *counter)
 {
@@ -325,8 +318,6 @@ int write_nvtx_counters(struct piece_writer *out, struct process *process)
     }
     return 0;
 }
-
-/* --- metadata --- */
 
 static void put_semantics(struct json_out *json, const struct spool_nvtx_semantics *semantics)
 {
@@ -382,12 +373,7 @@ static void put_counter(struct json_out *json, const struct conversion *conversi
     json_end(json);
 }
 
-static size_t counter_count(const struct nvtx *nvtx)
-{
-    return nvtx->counters.items.count;
-}
-
 void put_nvtx_counters(const struct conversion *conversion, struct json_out *json)
 {
-    put_nvtx_items(conversion, json, "nvtx_counters", counter_count, put_counter);
+    put_nvtx_items(conversion, json, "nvtx_counters", offsetof(struct nvtx, counters.items.count), put_counter);
 }

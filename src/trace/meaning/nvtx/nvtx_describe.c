@@ -48,8 +48,6 @@ struct row nvtx_thread_row(struct process *process, uint32_t thread)
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
 }
 
-/* --- payloads --- */
-
 /* Payloads are put together from their copies when they are written. */
 static void put_payload(struct buffer *buffer, const struct arg_json *arg)
 {
@@ -92,8 +90,6 @@ static void describe_payload(struct args *args, const struct nvtx *nvtx, enum ar
     default: break;
     }
 }
-
-/* --- events --- */
 
 void describe_nvtx_event(struct args *args, const struct nvtx *nvtx, const struct event *event)
 {
@@ -216,8 +212,6 @@ static void put_wide(struct json_out *json, const uint8_t *bytes, bool is_signed
         *--at = '-';
     json_string_n(json, at, (size_t)(digits + sizeof(digits) - at));
 }
-
-/* --- enumerations --- */
 
 static const struct nvtx_text *name_of_value(const struct payload_described *schema, uint64_t value)
 {
@@ -451,8 +445,6 @@ static void put_field(struct payload_view *view, struct json_out *json, const st
     else
         json_string(json, NULL);
 }
-
-/* --- payloads --- */
 
 /* One that is of a type of NVTX's: as many values as fit in it. */
 static void put_plain(struct payload_view *view, struct json_out *json, const struct payload_blob *blob)

@@ -26,11 +26,6 @@ int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event)
 
 ORDER_BY(by_time, struct nvtx_heap_step, time, order)
 
-int nvtx_heaps_sort(struct nvtx_heaps *heaps)
-{
-    return file_vector_sort(&heaps->steps, by_time) == 0 ? 0 : error_no_memory("NVTX heaps");
-}
-
 static void note_change(struct nvtx_heaps *heaps, uint32_t heap)
 {
     for (unsigned i = 0; i < heaps->changed_count; i++)
@@ -330,6 +325,8 @@ static void write_call(struct piece_writer *out, struct process *process, const 
 int write_nvtx_memory(struct piece_writer *out, struct process *process)
 {
     struct nvtx_heaps *heaps = &process->nvtx->heaps;
+    if (file_vector_sort(&heaps->steps, by_time) != 0)
+        return error_no_memory("NVTX heaps");
     for (size_t i = 0; i < heaps->steps.count; i++) {
         const struct nvtx_heap_step *step = &heaps->steps.items[i];
         const struct nvtx_heap *heap;

@@ -11,8 +11,6 @@ struct process;
 struct spool_nvtx_memory;
 
 int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event);
-/* After the last. Returns 0, or -1 after error(). */
-int nvtx_heaps_sort(struct nvtx_heaps *heaps);
 /* Applies a step. *REGION and *HEAP are what it is about, NULL where it is about none; valid until the next step.
  * Returns 0, or -1 after error(). */
 int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, const struct nvtx_heap **heap,

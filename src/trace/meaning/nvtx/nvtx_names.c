@@ -13,11 +13,6 @@
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-static uint64_t pair(uint32_t high, uint32_t low)
-{
-    return (uint64_t)high << 32 | low;
-}
-
 static int keep_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
 {
     struct nvtx_text *text = PUT_ITEM(&nvtx->texts, map, key);
@@ -61,7 +56,7 @@ static int index_resource(struct nvtx_resources *resources, const struct event *
 
 int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 {
-    uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
+    uint64_t key = (uint64_t)event->nvtx_text.domain << 32 | event->nvtx_text.number;
     switch (event->type) {
     case EVENT_NVTX_DOMAIN: return keep_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
     case EVENT_NVTX_STRING: return keep_text(nvtx, &nvtx->strings, key, event);
@@ -86,7 +81,7 @@ int nvtx_close_names(struct nvtx *nvtx)
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
 {
     if (event->nvtx.string != 0)
-        return text_at(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
+        return text_at(nvtx, &nvtx->strings, (uint64_t)event->nvtx.domain << 32 | event->nvtx.string);
     return (struct nvtx_text){event->text, event->text_length};
 }
 
@@ -116,7 +111,7 @@ bool nvtx_has_domain(const struct nvtx *nvtx, const char *name)
 
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
 {
-    return text_at(nvtx, &nvtx->categories, pair(domain, category));
+    return text_at(nvtx, &nvtx->categories, (uint64_t)domain << 32 | category);
 }
 
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
@@ -191,15 +186,14 @@ static void put_time(struct json_out *json, const char *key, uint64_t time, uint
     json_us(json, (int64_t)(time - base));
 }
 
-void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
-                    size_t (*count)(const struct nvtx *nvtx),
+void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key, size_t count,
                     void (*put)(struct json_out *json, const struct conversion *conversion,
                                 const struct process *process, size_t i))
 {
     bool any = false;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
-        size_t items = count(process->nvtx);
+        size_t items = *(const size_t *)(const void *)((const char *)process->nvtx + count);
         if (items > 0 && !any) {
             json_key_array(json, key);
             any = true;
@@ -237,14 +231,9 @@ static void put_resource(struct json_out *json, const struct conversion *convers
     put_time(json, "destroyed", resource->destroyed, conversion->base);
 }
 
-static size_t resource_count(const struct nvtx *nvtx)
-{
-    return nvtx->resources.items.count;
-}
-
 void write_nvtx_resources(const struct conversion *conversion, struct json_out *json)
 {
-    put_nvtx_items(conversion, json, "nvtx_resources", resource_count, put_resource);
+    put_nvtx_items(conversion, json, "nvtx_resources", offsetof(struct nvtx, resources.items.count), put_resource);
 }
 
 /* --- scopes --- */

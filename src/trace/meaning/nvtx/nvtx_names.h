@@ -41,9 +41,9 @@ bool nvtx_has_domain(const struct nvtx *nvtx, const char *name);
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category);
 /* Of the CUDA event that the call of this correlation id recorded. */
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation);
-/* Writes KEY and an array, with what PUT writes for item I of COUNT(process) of each process, when there are any. */
-void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
-                    size_t (*count)(const struct nvtx *nvtx),
+/* Writes KEY and an array, with what PUT writes for each of the items of all processes, when there are any. COUNT is the
+ * place in struct nvtx where the number of a process's is. */
+void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key, size_t count,
                     void (*put)(struct json_out *json, const struct conversion *conversion,
                                 const struct process *process, size_t i));
 /* Within an object: "nvtx_resources" is an array of them, when there are any. */

@@ -176,8 +176,6 @@ void projections_found_release(struct projections_found *found)
     array_release(&found->items);
 }
 
-/* --- the items --- */
-
 struct finish {
     struct nvtx *nvtx;
     size_t made;
@@ -221,12 +219,7 @@ static int join_two(struct projections *projections)
     return 0;
 }
 
-/* Earlier ranges first where times are equal: what encloses was pushed before. */
-static int outer_first(const void *a, const void *b)
-{
-    const struct projection *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: by_range(a, b);
-}
+ORDER_OUTER_FIRST(outer_first, struct projection, range, track)
 
 int projections_finish(struct nvtx *nvtx)
 {

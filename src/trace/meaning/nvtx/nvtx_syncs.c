@@ -152,8 +152,6 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
     return 0;
 }
 
-/* --- writing --- */
-
 /* Arguments of a span, and "holding NAME", to be freed; NULL after error(). */
 static char *describe(struct args *args, const struct process *process, const struct nvtx_sync_span *span,
                       const char *doing)

@@ -91,8 +91,6 @@ double payload_number_real(const struct payload_number *number)
     }
 }
 
-/* --- views --- */
-
 const struct payload_described *payload_view_described(const struct payload_view *view, uint64_t id)
 {
     return payload_schemas_find(&view->nvtx->schemas, view->domain, id);

@@ -63,8 +63,6 @@ int index_graph_launch(struct process *process, const struct event *event)
     return conditional_launches_index(process->conditional, event);
 }
 
-/* --- NVTX --- */
-
 int index_nvtx(struct process *process, const struct event *event)
 {
     if (!process_index_span(process, event))
@@ -188,8 +186,6 @@ static int take(struct process *process, void *context)
     return result;
 }
 
-/* --- what was put off --- */
-
 static int index_deferred(struct process *process, const struct event *event)
 {
     const struct event_passes *passes = &cupti_passes[event->type];
@@ -272,8 +268,6 @@ static int find_capture_intervals(struct process *process)
         return 0;
     return parallel_scan(process, &calls, NULL);
 }
-
-/* --- the pass --- */
 
 static int index_given_name(struct process *process, const struct event *event)
 {

@@ -34,7 +34,7 @@
 /* What is known of a process: each topic's own struct. */
 struct process_state {
     struct process process;
-#define TOPIC(type, field) struct type field;
+#define TOPIC(type, field, ...) struct type field;
     PROCESS_TOPICS(TOPIC)
 #undef TOPIC
 };
@@ -43,8 +43,11 @@ struct process_state {
 #define PROCESS_BLOCK ((size_t)16384)
 _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has space in its block");
 
-/* What topics keep of a process in lists that files may hold, in arrays, and in maps. launches, nvtx and
- * plugin_intervals have functions of their own. */
+#define no_init(topic, directory) (void)(topic)
+#define no_evict(topic) (void)(topic)
+#define no_release(topic) (void)(topic)
+
+/* What topics keep of a process in lists that files may hold, in arrays, and in maps. */
 #define PROCESS_VECTORS(X)          \
     X(capture_intervals->marks)     \
     X(captures->of_changes)         \
@@ -97,10 +100,6 @@ _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has spa
     X(collectives->by_id)        \
     X(collectives->ranks_here)   \
     X(conditional->bodies)       \
-    X(graph_streams->pairs)      \
-    X(graph_streams->made)       \
-    X(kernel_names->of_launch)   \
-    X(kernel_names->unknown)     \
     X(operators->text_of)        \
     X(operators->thread_numbers) \
     X(plugins->by_number)        \
@@ -121,11 +120,10 @@ static void evict_process(const struct process *process)
 {
 #define EVICT(vector) file_vector_evict(&process->vector);
     PROCESS_VECTORS(EVICT)
+#define EVICT_TOPIC(type, field, init, evict, release) evict(process->field);
+    PROCESS_TOPICS(EVICT_TOPIC)
     spool_file_evict(&process->file);
-    launches_evict(process->launches);
-    nvtx_evict(process->nvtx);
     tracks_evict(&process->tracks);
-    plugin_intervals_evict(process->plugin_intervals);
 }
 
 /* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
@@ -136,7 +134,7 @@ static int process_open(struct process_state *state, const struct spool_director
     struct process *process = &state->process;
     *state = (struct process_state){0};
     process->rest = evict_process;
-#define TOPIC(type, field) process->field = &state->field;
+#define TOPIC(type, field, ...) process->field = &state->field;
     PROCESS_TOPICS(TOPIC)
 #undef TOPIC
     const struct spool_place *place = &spools->places[number];
@@ -154,12 +152,11 @@ static int process_open(struct process_state *state, const struct spool_director
     process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
     process->losses.cpu_lost = header->cpu_lost;
     cupti_record_sizes(process->record_bytes, header);
-    launches_init(process->launches, directory);
-    conditional_launches_init(process->conditional);
-    nvtx_init(process->nvtx, directory);
+#define INIT_TOPIC(type, field, init, ...) init(process->field, directory);
+    PROCESS_TOPICS(INIT_TOPIC)
 #define SET_DIRECTORY(vector) process->vector.memory.directory = directory;
     PROCESS_VECTORS(SET_DIRECTORY)
-    process->plugin_intervals->directory = process->tracks.directory = directory;
+    process->tracks.directory = directory;
     return 0;
 }
 
@@ -171,12 +168,8 @@ static void process_close(struct process *process)
     PROCESS_VECTORS(RELEASE_VECTOR)
     PROCESS_ARRAYS(RELEASE_ARRAY)
     PROCESS_MAPS(RELEASE_MAP)
-    memory_release(process->memory);
-    launches_release(process->launches);
-    nvtx_release(process->nvtx);
-    plugin_intervals_release(process->plugin_intervals);
-    pointer_names_release(&process->kernel_names->derived);
-    pointer_names_release(&process->kernel_names->functions);
+#define RELEASE_TOPIC(type, field, init, evict, release) release(process->field);
+    PROCESS_TOPICS(RELEASE_TOPIC)
     pointer_names_release(&process->symbols);
     tracks_release(&process->tracks);
     buffer_release(&process->mapping_lines);

@@ -24,8 +24,6 @@
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/torch/torch_launches.h"
 
-#define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
-
 /* Works of a launch that has several, one after another. */
 struct found_gpu_ops {
     uint32_t correlation, count;
@@ -153,8 +151,7 @@ int resolve_process(struct process *process)
         const struct nvtx_range *range = &process->nvtx->ranges.items[i];
         if (resolve_host(process, range->thread, range->start, range->end) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
         const struct nvtx_sync_span *wait = &process->nvtx->syncs.waits.items[i];
@@ -171,15 +168,13 @@ int resolve_process(struct process *process)
             process_stream(process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
         if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     if (resolve_compilation(process) != 0 || resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
         return -1;
     if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;
-    if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
-        cuda_events_sort(process->cuda_events) != 0)
+    if (memory_sort(process->memory) != 0 || cuda_events_sort(process->cuda_events) != 0)
         return -1;
     process_evict(process);
     return tracks_number(&process->tracks, &process->conversion->rows);

@@ -231,8 +231,6 @@ static int plan_process(struct write_pass *write_pass, struct process *process)
     return plan_alone(write_pass, process, write_counters);
 }
 
-/* --- the pieces --- */
-
 static int make_piece(void *context, size_t piece, unsigned slot, unsigned number)
 {
     struct write_pass *write_pass = context;

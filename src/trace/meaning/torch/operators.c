@@ -18,8 +18,6 @@
 #include "trace/event_fields.h"
 #include "trace/spool/agent_records.h"
 
-#define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
-
 /* --- names --- */
 
 int index_operator_name(struct process *process, const struct event *event)
@@ -155,8 +153,7 @@ int operators_match_ends(struct process *process)
         struct nvtx_range *range = &process->nvtx->ranges.items[i];
         if (range->kind != NVTX_RANGE && range->end == 0)
             kept = ADD(array_push, &open, (struct begun){self_of(range), range->start, range});
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     if (!kept || file_vector_sort(&operators->ends, by_self_and_time) != 0) {
         array_release(&open);
@@ -253,8 +250,7 @@ static int link_all(struct linking *linking)
     int result = 0;
     for (size_t i = 0; i < process->nvtx->ranges.count && result == 0; i++) {
         result = add_numbered(linking, (uint32_t)i);
-        if (i % EVICT_ITEMS == 0)
-            process_evict(process);
+        process_passed(process, i);
     }
     if (result != 0 || file_vector_sort(&linking->numbered, by_end) != 0)
         return -1;
@@ -272,8 +268,6 @@ int operators_link(struct process *process)
     map_release(&linking.forward);
     return result == 0 ? 0 : error_no_memory("operators");
 }
-
-/* --- writing --- */
 
 void operators_number(struct conversion *conversion)
 {

@@ -83,8 +83,6 @@ size_t compiled_find(const struct operators *operators, uint32_t correlation);
 void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process,
                          uint32_t correlation, uint32_t thread, uint64_t time);
 
-/* --- launches in compiled code --- */
-
 /* The name of an operator or annotation. */
 struct operator_text operator_name(const struct process *process, uint32_t range);
 

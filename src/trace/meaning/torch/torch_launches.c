@@ -108,8 +108,6 @@ int compiled_order(struct operators *operators)
     return file_vector_sort(&operators->compiled, by_correlation) == 0 ? 0 : error_no_memory("operators");
 }
 
-/* --- writing --- */
-
 void write_compiled_operator(struct piece_writer *out, const struct process *process, const struct event *event,
                              struct row row)
 {

@@ -36,8 +36,6 @@ void release_missed(struct missed *missed)
     buffer_release(&missed->text);
 }
 
-/* --- parts of sentences --- */
-
 static void put_time(struct buffer *text, uint64_t ns)
 {
     if (ns < NS_PER_S - NS_PER_MS / 2) /* else it would be 1e+03 ms */
@@ -63,8 +61,6 @@ static void put_seen(struct buffer *text, const struct interner *names)
     if (names->count >= NAMES_SHOWN)
         buffer_text(text, ", …");
 }
-
-/* --- what was asked for --- */
 
 static bool any_began(const struct conversion *conversion)
 {
@@ -108,8 +104,6 @@ static bool is_nvtx(const char *range)
 {
     return range && strncmp(range, "nvtx:", 5) == 0;
 }
-
-/* --- sentences --- */
 
 /* The time in which the program could be recorded, or all other time. */
 static void put_window(struct buffer *text, uint64_t delay, uint64_t duration, bool inside)

@@ -6,7 +6,7 @@ static struct conditional_launches launches;
 
 UNIT_FIXTURE(begin)
 {
-    conditional_launches_init(&launches);
+    conditional_launches_init(&launches, NULL);
     return 0;
 }
 
