@@ -6,7 +6,6 @@
 #include "analysis/stacks/stacks.h"
 
 #include "analysis/base/cost_sum.h"
-#include "analysis/engine/trace.h"
 #include "analysis/engine/trace_stacks.h"
 #include "common/buffer.h"
 

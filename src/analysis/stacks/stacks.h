@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/map.h"
 
 struct buffer;

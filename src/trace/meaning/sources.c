@@ -4,10 +4,6 @@
  */
 #include "trace/meaning/sources.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +15,6 @@
 #include "trace/gzip/gzip.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/pftrace/reader.h"
-#include "trace/sink.h"
 #include "trace/sources.h"
 #include "trace/spool/spool_directory.h"
 

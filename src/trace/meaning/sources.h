@@ -8,7 +8,6 @@
 
 struct fields_receiver;
 struct interner;
-struct sink;
 
 struct sources_options {
     unsigned workers;                /* threads that read; 0: as many as there are processors */

@@ -1,11 +1,7 @@
 /* A walk over the agent's records in a chunk, which checks each one's size and text, and a decoder for each type. */
 #include "trace/spool/agent_records.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "common/spool_records.h"
-#include "trace/spool/event_record.h"
 
 /* --- the walk --- */
 

@@ -6,15 +6,9 @@
 
 #include <cupti_version.h>
 
-#include <assert.h>
-#include <stddef.h>
-#include <string.h>
-
 #include <cupti_activity.h>
-#include <cupti_activity_deprecated.h>
 
 #include "common/cupti.h"
-#include "trace/spool/event_record.h"
 
 static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");
 

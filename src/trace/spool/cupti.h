@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/spool.h"
 #include "trace/spool/event_record.h"
 #include "trace/spool/spool_file.h"
 

@@ -6,7 +6,6 @@
 
 #include <lz4.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT8_MAX
 #define SLOTS 256u /* a power of two, and more than there are kinds */

@@ -5,17 +5,11 @@
 #include "trace/spool/spool_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/log.h"
-#include "common/array.h"
 #include "common/memory.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/packing.h"

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/file_vector.h"
 #include "common/spool.h"
 

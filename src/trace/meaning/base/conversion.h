@@ -10,8 +10,6 @@
 
 #include "trace/frames.h"
 
-struct sink;
-
 /* How far the writing is; another thread may read it meanwhile, each number by itself. */
 struct convert_progress {
     uint64_t done, total; /* TOTAL 0: it has not begun */

@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/map.h"
 #include "trace/meaning/base/process.h"
-#include "trace/sink.h"
 
 /* Where one thread's last searches ended, in some of the tracks: the next begin there. Starts as zeros. */
 struct nvtx_places {

@@ -6,20 +6,13 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged

@@ -8,25 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/buffer.h"
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "trace/meaning/base/conversion.h"
-#include "trace/names.h"
 #include "trace/sink.h"
 #include "trace/spool/event_record.h"
 #include "trace/spool/spool_file.h"
-#include "trace/tracks.h"
 
-struct conversion;
-struct cpu_scopes;
 struct json_out;
-struct missed;
-struct noting;
 struct piece_writer;
-struct process;
-struct session_note;
 
 /*
  * What each topic keeps of a process: a struct of its header, and the process's field that points to it. Where that has

@@ -6,16 +6,10 @@
 #include "trace/meaning/base/stacks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
 
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
 {

@@ -9,17 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
-#include "common/spool_records.h"
-#include "trace/event.h"
-#include "trace/frames.h"
 #include "trace/meaning/base/process.h"
-#include "trace/spool/event_record.h"
-
-struct conversion;
-struct process;
 
 struct recorded_stack {
     const char *words; /* addresses, innermost first, not aligned; NULL: its record was lost */

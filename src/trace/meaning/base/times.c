@@ -4,12 +4,8 @@
  */
 #include "trace/meaning/base/times.h"
 
-#include <stdlib.h>
-
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/spool/agent_records.h"
 

@@ -7,13 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "trace/spool/event_record.h"
 
 struct conversion;
-struct event;
 struct process;
 struct spool_part;
 

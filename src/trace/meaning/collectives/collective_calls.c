@@ -7,7 +7,6 @@
 #include "trace/meaning/collectives/collective_calls.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/payload_view.h"

@@ -4,15 +4,9 @@
  */
 #include "trace/meaning/collectives/collective_kernels.h"
 
-#include <string.h>
-
-#include "common/array.h"
 #include "common/log.h"
-#include "common/map.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 

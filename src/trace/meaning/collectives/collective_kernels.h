@@ -6,14 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/map.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/collectives/collective_calls.h"
-#include "trace/meaning/collectives/collectives.h"
-
-struct event;
-struct process;
 
 /* A call that was captured, and the type that a kernel of the graph says. */
 struct collective_captured {

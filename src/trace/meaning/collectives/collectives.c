@@ -4,12 +4,7 @@
  */
 #include "trace/meaning/collectives/collectives.h"
 
-#include <string.h>
-
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"

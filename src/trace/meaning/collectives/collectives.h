@@ -19,21 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
-#include "common/text.h"
-#include "trace/event.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/collectives/collective_calls.h"
-#include "trace/meaning/nvtx/payload_schemas.h"
-
-struct nvtx_places;
-struct event;
-struct process;
-struct spool_nccl_communicator;
-struct spool_nccl_operation;
-struct spool_nccl_steps;
 
 #define COLLECTIVE_NO_DEVICE UINT32_MAX
 

@@ -9,16 +9,10 @@
 #include "trace/meaning/collectives/collectives_write.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "common/settings.h"
-#include "common/text.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"
-#include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
 
 int index_nccl(struct process *process, const struct event *event)

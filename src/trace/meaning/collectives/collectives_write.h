@@ -9,11 +9,9 @@
 #include <stdint.h>
 
 #include "common/text.h"
-#include "trace/event.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
 
 struct communication;
-struct event;
 struct nvtx_places;
 struct process;
 

@@ -1,13 +1,8 @@
 /* Groups the communicators of all processes by their number, finds the ranks of each, and writes "distributedInfo". */
 #include "trace/meaning/collectives/distributed.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 

@@ -8,16 +8,10 @@
  */
 #include "trace/meaning/gpu/captures.h"
 
-#include "common/buffer.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/text.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
-#include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/torch/torch_launches.h"
 #include "trace/meaning/torch/operators.h"

@@ -12,15 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
-#include "trace/event.h"
 #include "trace/meaning/launches/graphs.h"
 
-struct event;
 struct nvtx;
-struct process;
 
 #define CAPTURE_PATH 1024 /* bytes, about */
 #define CAPTURE_RECENT 16u

@@ -4,12 +4,10 @@
  */
 #include "trace/meaning/gpu/device_ranges.h"
 
-#include "common/array.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/agent_records.h"
 
 #define EVICT_MARKERS ((size_t)1 << 17) /* are settled before pages are given back */
 

@@ -13,11 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file_vector.h"
 #include "trace/meaning/base/times.h"
-#include "trace/spool/event_record.h"
-
-struct process;
 
 /*
  * Markers in streams: the GPU reaches one when the operations before it are done. Each is a CUDA event of the agent's,

@@ -7,16 +7,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "common/array.h"
 #include "common/log.h"
-#include "common/map.h"
 #include "common/multiprocessor.h"
 #include "common/settings.h"
-#include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
-#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/collectives/collectives_write.h"

@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 /*

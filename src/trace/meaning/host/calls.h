@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/file_vector.h"
 #include "trace/spool/event_record.h"
 
 struct compilation_step {

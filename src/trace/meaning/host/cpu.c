@@ -1,14 +1,7 @@
 /* Decides which parts of CPU samples and thread states are shown, names their stacks, and writes them. */
 #include "trace/meaning/host/cpu.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool_records.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 

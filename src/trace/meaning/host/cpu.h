@@ -14,9 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
 
 /* Of a process; of all files but the launcher's it is all zero. */
 struct cpu_scope {

@@ -6,16 +6,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/spool/agent_records.h"

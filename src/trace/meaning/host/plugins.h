@@ -8,10 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
 
 struct plugin_text {
     const char *text;

@@ -6,8 +6,6 @@
 #include "trace/meaning/launches/graphs.h"
 
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "common/settings.h"
 #include "trace/meaning/base/process.h"
 

@@ -9,13 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "trace/spool/event_record.h"
-#include "trace/tracks.h"
 
-struct event;
 struct process;
 
 /*

@@ -3,16 +3,7 @@
  */
 #include "trace/meaning/launches/launches.h"
 
-#include <assert.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "common/array.h"
 #include "common/log.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 #include "trace/meaning/base/process.h"
 #include "trace/spool/cupti.h"
 

@@ -18,14 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "trace/meaning/launches/graphs.h"
-#include "trace/names.h"
-#include "trace/spool/event_record.h"
-
-struct event;
-struct process;
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
 

@@ -15,12 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "trace/spool/event_record.h"
 
-struct event;
 struct piece_writer;
 struct process;
 

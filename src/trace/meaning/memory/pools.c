@@ -7,15 +7,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/piece_writer.h"
 
 static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)

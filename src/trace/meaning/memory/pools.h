@@ -10,10 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
-#include "trace/spool/event_record.h"
 
 struct pool_step {
     uint64_t time; /* ns */

@@ -12,11 +12,6 @@
 
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-struct capture_intervals;
-struct event;
-struct nvtx_places;
-struct process;
-
 /* DIRECTORY is for what memory cannot hold. Only projections_begin() needs this: a struct that is all zero is empty. */
 void nvtx_init(struct nvtx *nvtx, const char *directory);
 void nvtx_release(struct nvtx *nvtx);

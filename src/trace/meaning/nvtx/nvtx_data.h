@@ -9,24 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/extents.h"
-#include "common/file_vector.h"
-#include "common/map.h"
-#include "trace/event.h"
 #include "trace/meaning/base/times.h"
 #include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
-#include "trace/spool/event_record.h"
-
-struct spool_nvtx_counter;
-struct spool_nvtx_deferred;
-struct spool_nvtx_memory;
-struct spool_nvtx_sample;
-struct spool_nvtx_scope;
-struct spool_nvtx_semantics;
-struct spool_nvtx_sync;
-struct spool_nvtx_time_domain;
 
 /* --- resources --- */
 

@@ -6,14 +6,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/memory.h"
 #include "common/text.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/nvtx/payload_view.h"

@@ -6,12 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
-#include "trace/names.h"
-#include "trace/tracks.h"
 
-struct event;
 struct json_out;
 struct nvtx;
 struct nvtx_range;

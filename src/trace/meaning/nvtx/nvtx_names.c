@@ -3,14 +3,8 @@
  */
 #include "trace/meaning/nvtx/nvtx_names.h"
 
-#include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/text.h"
-#include "common/spool_records.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
 static int keep_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)

@@ -10,16 +10,12 @@
 
 #include "trace/meaning/nvtx/payload_schemas.h"
 
-struct buffer;
 struct conversion;
-struct event;
 struct json_out;
 struct nvtx;
-struct nvtx_resource;
 struct nvtx_resources;
 struct nvtx_scopes;
 struct process;
-struct spool_nvtx_scope;
 
 /* NULL: not known. */
 const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources, uint64_t number);

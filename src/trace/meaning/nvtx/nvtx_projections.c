@@ -4,8 +4,6 @@
 #include "trace/meaning/nvtx/nvtx_projections.h"
 
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "common/extents.h"
 
 struct nvtx;
 struct projections;

@@ -3,11 +3,7 @@
  */
 #include "trace/meaning/nvtx/payload_schemas.h"
 
-#include <stdlib.h>
-
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
 
 void payload_split_text(const char *text, uint32_t length, uint32_t name_length, struct nvtx_text *name,
                         struct nvtx_text *description)

@@ -9,17 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
 #include "common/payload.h"
 #include "common/spool_records.h"
 #include "trace/spool/event_record.h"
-
-struct spool_nvtx_entry;
-struct spool_nvtx_piece;
-struct spool_nvtx_schema;
-struct spool_nvtx_semantics;
 
 struct nvtx_text {
     const char *text; /* in the spool, of LENGTH bytes; NULL: there is none */

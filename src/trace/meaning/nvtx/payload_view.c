@@ -4,9 +4,7 @@
 #include "trace/meaning/nvtx/payload_view.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/memory.h"
 #include "common/text.h"

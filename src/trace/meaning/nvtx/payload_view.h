@@ -10,11 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/payload.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
-
-struct nvtx;
-struct spool_nvtx_semantics;
 
 struct payload_view {
     const struct nvtx *nvtx;

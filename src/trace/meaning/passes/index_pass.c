@@ -2,19 +2,14 @@
  * The index pass (passes.h): its order, and what several threads look at in CUPTI's records.
  */
 #include "common/log.h"
-#include "common/spool_records.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/gpu/device_ranges.h"
-#include "trace/meaning/host/plugins.h"
-#include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/memory.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/meaning/passes/parallel_scan.h"
 #include "trace/meaning/passes/passes.h"
 #include "trace/meaning/torch/operators.h"
-#include "trace/spool/cupti.h"
 
 /* --- devices, contexts, streams, threads --- */
 

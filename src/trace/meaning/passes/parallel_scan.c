@@ -5,19 +5,11 @@
  */
 #include "trace/meaning/passes/parallel_scan.h"
 
-#include <stddef.h>
-
 #include "common/cupti.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/settings.h"
 #include "common/threads.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/gpu/device_ranges.h"
-#include "trace/meaning/host/plugins.h"
-#include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
-#include "trace/spool/event_record.h"
 
 #define no_index NULL
 #define no_resolve NULL

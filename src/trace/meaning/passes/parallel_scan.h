@@ -12,10 +12,6 @@
 #include "trace/meaning/base/process.h"
 #include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
-#include "trace/spool/event_record.h"
-
-struct piece_writer;
-struct process;
 
 /* What ties an event of CUPTI's to a call, which may be a plugin's. */
 enum event_cause {

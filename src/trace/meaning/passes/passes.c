@@ -2,14 +2,10 @@
 #include "trace/meaning/passes/passes.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "trace/output.h"
-#include "trace/meaning/base/times.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/collectives/distributed.h"
@@ -19,7 +15,6 @@
 #include "trace/meaning/host/calls.h"
 #include "trace/meaning/host/cpu.h"
 #include "trace/meaning/host/plugins.h"
-#include "trace/meaning/launches/graphs.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/memory/memory.h"
 #include "trace/meaning/memory/pools.h"
@@ -29,7 +24,6 @@
 #include "trace/meaning/write/missed.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
-#include "trace/sink.h"
 
 /* What is known of a process: each topic's own struct. */
 struct process_state {

@@ -3,7 +3,6 @@
  */
 #include "common/log.h"
 #include "common/settings.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collective_kernels.h"
 #include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/collectives.h"

@@ -3,14 +3,7 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool_records.h"
 #include "common/threads.h"
-#include "trace/meaning/base/process.h"
-#include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/gpu/gpu_ops.h"
-#include "trace/meaning/gpu/device_ranges.h"
 #include "trace/meaning/host/calls.h"
 #include "trace/meaning/host/plugins.h"
 #include "trace/meaning/memory/memory.h"

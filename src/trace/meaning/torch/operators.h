@@ -16,17 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "common/file_vector.h"
-#include "common/map.h"
-#include "trace/event.h"
 #include "trace/meaning/base/piece_writer.h"
-#include "trace/names.h"
-#include "trace/tracks.h"
-
-struct conversion;
-struct piece_writer;
-struct process;
 
 struct operators {
     struct map text_of; /* number -> index + 1 in texts */

@@ -8,17 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/array.h"
-#include "trace/event.h"
-#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/torch/operators.h"
-#include "trace/tracks.h"
+#include "trace/meaning/base/piece_writer.h"
 
-struct event;
 struct launch;
-struct nvtx_places;
-struct piece_writer;
-struct process;
 
 /* Those of one part of the spool. Starts as zeros. */
 struct compiled_found {

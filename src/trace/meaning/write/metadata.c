@@ -7,18 +7,10 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "common/spool.h"
-#include "common/spool_records.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
-#include "trace/meaning/base/times.h"
 #include "trace/meaning/collectives/collective_calls.h"
 #include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/distributed.h"

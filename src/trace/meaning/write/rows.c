@@ -5,15 +5,8 @@
 #include "trace/meaning/write/rows.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/buffer.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
-#include "trace/meaning/base/piece_writer.h"
-#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collectives_write.h"
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/gpu/device_ranges.h"
