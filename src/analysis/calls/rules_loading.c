@@ -217,9 +217,8 @@ struct graphs {
     struct stalls stalls; /* all calls that build graphs */
     struct name_facts names;
     const struct trace *trace;
-    int64_t instantiated;
+    struct offences instantiations;
     struct busy_sum time;
-    struct stall_call longest;
 };
 
 static void graphs_release(void *state)
@@ -227,11 +226,6 @@ static void graphs_release(void *state)
     struct graphs *graphs = state;
     stalls_release(&graphs->stalls);
     array_release(&graphs->names.items);
-}
-
-static int graphs_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    return stalls_add(&((struct graphs *)state)->stalls, trace, call);
 }
 
 static int graphs_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -245,28 +239,26 @@ static int add_graph_call(void *context, const struct stall_call *call)
 {
     struct graphs *graphs = context;
     busy_sum_add(&graphs->time, call->start, call->end);
-    if (!(name_facts_find(&graphs->names, &graphs->trace->strings, call->name) & NAME_INSTANTIATES))
-        return 0;
-    if (graphs->instantiated++ == 0 || call->end - call->start > graphs->longest.end - graphs->longest.start)
-        graphs->longest = *call;
+    const struct finding_place place = stall_place(call);
+    if (name_facts_find(&graphs->names, &graphs->trace->strings, call->name) & NAME_INSTANTIATES)
+        offences_add(&graphs->instantiations, &place, call->end - call->start);
     return 0;
 }
 
 static int graphs_find(void *state, struct findings *findings)
 {
     struct graphs *graphs = state;
+    const struct offences *all = &graphs->instantiations;
     graphs->trace = findings->trace;
     if (stalls_between_kernels(&graphs->stalls, add_graph_call, graphs) < 0)
         return -1;
-    if (graphs->instantiated < FINDING_GRAPHS)
+    if (all->count < FINDING_GRAPHS)
         return 0;
-    struct finding_place place = stall_place(&graphs->longest);
     int64_t cost = graphs->time.total;
-    return finding_format(finding_add(findings, cost, cost, graphs->instantiated, &place),
+    return finding_format(finding_add(findings, cost, cost, all->count, &all->worst),
                           "%s graphs are instantiated between kernels, %s at most, and capturing and building "
                           "graphs takes %s in all",
-                          amount_count(graphs->instantiated).text,
-                          amount_time(graphs->longest.end - graphs->longest.start).text, amount_time(cost).text);
+                          amount_count(all->count).text, amount_time(all->worst_ns).text, amount_time(cost).text);
 }
 
 const struct rule rule_graph_instantiation = {
@@ -279,7 +271,7 @@ const struct rule rule_graph_instantiation = {
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct graphs),
     .calls = CALL_KIND_BIT(CALL_GRAPH),
-    .call = graphs_call,
+    .call = stalls_call,
     .op = graphs_op,
     .find = graphs_find,
     .release = graphs_release,

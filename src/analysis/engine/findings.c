@@ -58,7 +58,6 @@ struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t unti
 bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns)
 {
     uint32_t device = (uint32_t)place->device;
-    offences->count++;
     offences->last = *place;
     if (device != offences->device) {
         offences->most = offences_cost(offences);
@@ -66,7 +65,7 @@ bool offences_add(struct offences *offences, const struct finding_place *place, 
         offences->device = device;
     }
     sum_add(&offences->sum, ns);
-    if (ns <= offences->worst_ns)
+    if (offences->count++ > 0 && ns <= offences->worst_ns)
         return false;
     offences->worst_ns = ns;
     offences->worst = *place;
@@ -115,6 +114,11 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     finding->range = finding->operation = EVENT_NO_TEXT;
     finding->number = (unsigned)findings->items.count;
     return finding;
+}
+
+struct finding *finding_of(struct findings *findings, const struct offences *offences, int64_t gain)
+{
+    return finding_add(findings, offences_cost(offences), gain, offences->count, offences_place(findings, offences));
 }
 
 /* Records that FINDING has the same idle time as the earlier finding at INDEX, so that only REST is left for it to
@@ -265,9 +269,10 @@ struct amount amount_part(int64_t part, int64_t whole)
     return amount;
 }
 
-void finding_names_release(void *state)
+void finding_array_release(void *state)
 {
-    array_release(&((struct name_facts *)state)->items);
+    ARRAY(char) *array = state;
+    array_release(array);
 }
 
 /* --- the list of rules --- */

@@ -13,10 +13,8 @@
  *     static int find(void *state, struct findings *findings)
  *     {
  *         const struct offences *copies = state;
- *         int64_t cost = offences_cost(copies);
- *         struct finding *finding = finding_add(findings, cost, cost, copies->count, offences_place(findings, copies));
- *         return finding_format(finding, "%s copies take %s", amount_count(copies->count).text,
- * amount_time(cost).text);
+ *         return finding_format(finding_of(findings, copies, offences_cost(copies)), "%s copies take too long",
+ *                               amount_count(copies->count).text);
  *     }
  *
  *     const struct rule rule_pageable_copies = {
@@ -185,6 +183,8 @@ void offences_add_op(struct offences *offences, const struct timeline_op *op, in
 int64_t offences_cost(const struct offences *offences);
 /* The place of the worst one; of the last one, if the worst was in the warm-up and the last was not. */
 const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences);
+/* Adds a finding with the count, the cost and the place of OFFENCES, as finding_add() does. */
+struct finding *finding_of(struct findings *findings, const struct offences *offences, int64_t gain);
 
 #define FINDING_TEXT 480
 #define FINDING_NAME 96
@@ -275,7 +275,7 @@ struct rule {
     int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
     /* Called last: adds the findings. It may use section_state() of the sections that section_findings needs. */
     int (*find)(void *state, struct findings *findings);
-    /* May be NULL. finding_names_release() releases a state that begins with a struct name_facts. */
+    /* May be NULL. finding_array_release() releases a state that has nothing but an ARRAY(), at its beginning. */
     void (*release)(void *state);
 };
 
@@ -325,7 +325,7 @@ static inline const char *amount_word(int64_t count, const char *one, const char
     return count == 1 ? one : several;
 }
 
-void finding_names_release(void *state);
+void finding_array_release(void *state);
 
 /* A name of trace.strings, shortened for a sentence. */
 struct finding_name {

@@ -56,20 +56,8 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
 /* Returns NULL if the calls are too few or too short for a finding. */
 static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
 {
-    const struct offences *calls = &blocked->calls;
-    if (calls->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
-        return NULL;
-    return finding_add(findings, offences_cost(calls), gain, calls->count, offences_place(findings, calls));
-}
-
-static bool is_copy(const struct timeline_op *op)
-{
-    return op->category == CATEGORY_GPU_MEMCPY;
-}
-
-static bool is_pageable(struct blocked *blocked, const struct trace *trace, const struct timeline_op *op)
-{
-    return name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_PAGEABLE;
+    bool enough = blocked->calls.count >= FINDING_COPY_CALLS || blocked->gpu >= FINDING_COPY_NS;
+    return enough ? finding_of(findings, &blocked->calls, gain) : NULL;
 }
 
 /* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
@@ -77,10 +65,12 @@ static bool is_pageable(struct blocked *blocked, const struct trace *trace, cons
 
 static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
-    int64_t ready = ready_time(state, op);
-    bool waits = is_copy(op) && op->kind == CALL_COPY_ASYNC && op->size > FINDING_SMALL_COPY_BYTES;
-    if (waits && is_pageable(state, trace, op))
-        add_blocked(state, op, ready, true);
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    bool waits =
+        op->category == CATEGORY_GPU_MEMCPY && op->kind == CALL_COPY_ASYNC && op->size > FINDING_SMALL_COPY_BYTES;
+    if (waits && (name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_PAGEABLE))
+        add_blocked(blocked, op, ready, true);
     return 0;
 }
 
@@ -103,7 +93,7 @@ const struct rule rule_pageable_copies = {
     .state_size = sizeof(struct blocked),
     .op = pageable_op,
     .find = pageable_find,
-    .release = finding_names_release,
+    .release = finding_array_release,
 };
 
 /* --- copies that block the host --- */
@@ -112,8 +102,9 @@ static int blocking_op(void *state, const struct trace *trace, const struct time
 {
     struct blocked *blocked = state;
     int64_t ready = ready_time(blocked, op);
-    if (is_copy(op) && op->kind == CALL_COPY) {
-        add_blocked(blocked, op, ready, is_pageable(blocked, trace, op));
+    if (op->category == CATEGORY_GPU_MEMCPY && op->kind == CALL_COPY) {
+        unsigned facts = name_facts_find(&blocked->names, &trace->strings, op->name);
+        add_blocked(blocked, op, ready, facts & NAME_PAGEABLE);
         blocked->outside -= blocked->after;
         blocked->after = 0;
     } else {
@@ -153,7 +144,7 @@ const struct rule rule_blocking_copies = {
     .state_size = sizeof(struct blocked),
     .op = blocking_op,
     .find = blocking_find,
-    .release = finding_names_release,
+    .release = finding_array_release,
 };
 
 /* --- sets that block the host --- */
@@ -187,7 +178,7 @@ const struct rule rule_blocking_sets = {
     .state_size = sizeof(struct blocked),
     .op = set_op,
     .find = set_find,
-    .release = finding_names_release,
+    .release = finding_array_release,
 };
 
 /* --- small copies one after another --- */
@@ -230,7 +221,7 @@ static int small_op(void *state, const struct trace *trace, const struct timelin
 {
     struct small *small = state;
     struct copy_series *series = &small->series;
-    bool fits = is_copy(op) && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
+    bool fits = op->category == CATEGORY_GPU_MEMCPY && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
     bool again = series->count > 0 && op->correlation != 0 && op->correlation == series->last.correlation;
     if (!fits || again || !follows(series, op))
         end_series(small);

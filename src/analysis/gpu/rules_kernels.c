@@ -42,11 +42,9 @@ static int float32_op(void *state, const struct trace *trace, const struct timel
 static int float32_find(void *state, struct findings *findings)
 {
     const struct offences *products = &((const struct float32 *)state)->products;
-    int64_t time = offences_cost(products);
-    return finding_format(
-        finding_add(findings, time, time / 8 * 7, products->count, offences_place(findings, products)),
-        "%s matrix product%s computed in float32 without tensor cores", amount_count(products->count).text,
-        amount_word(products->count, " is", "s are"));
+    return finding_format(finding_of(findings, products, offences_cost(products) / 8 * 7),
+                          "%s matrix product%s computed in float32 without tensor cores",
+                          amount_count(products->count).text, amount_word(products->count, " is", "s are"));
 }
 
 const struct rule rule_float32_matmul = {
@@ -60,7 +58,7 @@ const struct rule rule_float32_matmul = {
     .state_size = sizeof(struct float32),
     .op = float32_op,
     .find = float32_find,
-    .release = finding_names_release,
+    .release = finding_array_release,
 };
 
 /* --- kernels by name and number of blocks --- */
@@ -74,11 +72,8 @@ struct shape {
     /* The block shape that all these kernels have. If they differ, the rules ignore it. */
     struct block_shape block;
     bool known, differs;
-    uint32_t device;     /* index in trace.devices */
-    int64_t count;       /* of kernels that are long enough */
-    int64_t time, alone; /* ns: of these kernels; and the part of it in which no other kernel ran */
-    int64_t longest;     /* ns */
-    struct finding_place place;
+    struct offences kernels; /* those that are long enough */
+    int64_t alone;           /* ns in which no other kernel ran */
 };
 
 /* A kernel that may still run. Each GPU has two: the kernels that end last and second to last so far. */
@@ -138,13 +133,7 @@ static int shapes_op(void *state, const struct trace *trace, const struct timeli
         shape = dense_map_item(&shapes->keys, &key, &shapes->items);
         if (!shape)
             return -1;
-        shape->count++;
-        shape->time = sum_of(shape->time, length);
-        shape->device = op->device;
-        if (length > shape->longest) {
-            shape->longest = length;
-            shape->place = finding_at_op(op);
-        }
+        offences_add_op(&shape->kernels, op, length);
     }
     if (op->device != shapes->device) {
         count_alone(shapes, INT64_MAX);
@@ -206,16 +195,16 @@ static struct judged judge(const struct shapes *shapes, const struct trace *trac
     for (size_t i = 0; sums && i < shapes->items.count; i++) {
         const struct shape *shape = &shapes->items.items[i];
         const struct shape_key *key = dense_map_row(&shapes->keys, i);
-        const struct trace_device *device = &trace->devices.items[shape->device];
-        bool counts = shape->count > 0 && key->blocks > 0 && device->multiprocessors > 0;
+        const struct trace_device *device = &trace->devices.items[shape->kernels.device];
+        bool counts = shape->kernels.count > 0 && key->blocks > 0 && device->multiprocessors > 0;
         int64_t gain = counts ? gain_of(device, key, shape) : 0;
         if (gain <= 0 || is_excused(interned(&trace->strings, (uint32_t)key->name)))
             continue;
-        struct judged *sum = &sums[shape->device];
+        struct judged *sum = &sums[shape->kernels.device];
         sum->device = device;
         sum->alone = sum_of(sum->alone, shape->alone);
         sum->gain = sum_of(sum->gain, gain);
-        sum->count += shape->count;
+        sum->count += shape->kernels.count;
         if (gain > sum->worst_gain) {
             sum->worst_gain = gain;
             sum->worst = shape;
@@ -231,7 +220,7 @@ static struct judged judge(const struct shapes *shapes, const struct trace *trac
 static struct finding *add_worst(struct findings *findings, const struct judged *judged, int64_t cost)
 {
     bool enough = judged->worst && cost >= FINDING_SHAPE_NS;
-    return enough ? finding_add(findings, cost, judged->gain, judged->count, &judged->worst->place) : NULL;
+    return enough ? finding_add(findings, cost, judged->gain, judged->count, &judged->worst->kernels.worst) : NULL;
 }
 
 static int64_t share_of(int64_t time, int64_t part, int64_t whole)
@@ -298,7 +287,7 @@ static int64_t tail_gain(const struct trace_device *device, const struct shape_k
     int64_t waves = (blocks + wave - 1) / wave, last = blocks - (waves - 1) * wave;
     if (last * 100 > wave * FINDING_TAIL_PERCENT)
         return 0;
-    return share_of(shape->time, wave - last, wave * waves) - (shape->time - shape->alone);
+    return share_of(shape->kernels.sum, wave - last, wave * waves) - (shape->kernels.sum - shape->alone);
 }
 
 static int tail_find(void *state, struct findings *findings)

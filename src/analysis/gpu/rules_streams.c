@@ -133,7 +133,7 @@ const struct rule rule_serial_copies = {
     .state_size = sizeof(struct serial),
     .op = serial_op,
     .find = serial_find,
-    .release = finding_names_release,
+    .release = finding_array_release,
 };
 
 /* --- the legacy default stream, which waits for all blocking streams of its context, and they for it --- */
@@ -147,19 +147,14 @@ struct side {
 };
 
 struct defaults {
-    int64_t waits;       /* calls that make a stream wait for an event */
     ARRAY(int64_t) ends; /* by stream: end of the last operation + 1; 0: none */
+    int64_t waits;       /* calls that make a stream wait for an event */
     uint32_t device;
     bool any, legacy; /* legacy: the last operation was in the default stream */
     struct side sides[2];
     int64_t turns, overlapped;
     struct offences held;
 };
-
-static void defaults_release(void *state)
-{
-    array_release(&((struct defaults *)state)->ends);
-}
 
 static int defaults_call(void *state, const struct trace *trace, const struct host_call *call)
 {
@@ -182,16 +177,11 @@ static void add_turn(struct defaults *defaults, const struct timeline_op *op, co
         offences_add_op(&defaults->held, op, ns);
 }
 
-static bool same_context(const struct trace *trace, uint32_t left, uint32_t right)
-{
-    const struct trace_stream_id *a = trace_stream_id(trace, left), *b = trace_stream_id(trace, right);
-    return a->process == b->process && a->context == b->context;
-}
-
 static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct defaults *defaults = state;
-    bool legacy = trace_stream_id(trace, op->stream)->stream == LEGACY_STREAM;
+    const struct trace_stream_id *id = trace_stream_id(trace, op->stream);
+    bool legacy = id->stream == LEGACY_STREAM;
     int64_t *own_end = array_at(&defaults->ends, op->stream);
     if (!own_end)
         return -1;
@@ -202,7 +192,9 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
         defaults->legacy = legacy;
     }
     struct side *own = &defaults->sides[legacy], *other = &defaults->sides[!legacy];
-    if (defaults->legacy != legacy && other->end != FIELD_ABSENT && same_context(trace, op->stream, other->stream))
+    const struct trace_stream_id *beside = trace_stream_id(trace, other->stream);
+    if (defaults->legacy != legacy && other->end != FIELD_ABSENT && id->process == beside->process &&
+        id->context == beside->context)
         add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
@@ -227,9 +219,7 @@ static int defaults_find(void *state, struct findings *findings)
     bool apart = held->count >= FINDING_DEFAULT_TURNS && defaults->waits < held->count / 2 &&
                  defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
     int64_t gain = least(offences_cost(&defaults->sides[0].ops), offences_cost(&defaults->sides[1].ops));
-    struct finding *finding = apart && gain > 0 ? finding_add(findings, offences_cost(held), gain, held->count,
-                                                              offences_place(findings, held))
-                                                : NULL;
+    struct finding *finding = apart && gain > 0 ? finding_of(findings, held, gain) : NULL;
     return finding_format(finding,
                           "%s times work that was launched waits because the default stream and other streams "
                           "wait for each other, %s on average",
@@ -248,5 +238,5 @@ const struct rule rule_default_stream = {
     .call = defaults_call,
     .op = defaults_op,
     .find = defaults_find,
-    .release = defaults_release,
+    .release = finding_array_release,
 };

@@ -365,11 +365,6 @@ static int use_find(void *state, struct findings *findings)
         host_phrase(idle ? &idle->host : NULL, activity).text);
 }
 
-static void use_release(void *state)
-{
-    array_release(&((struct use *)state)->devices);
-}
-
 const struct rule rule_low_use = {
     .id = "low-use",
     .advice = "Look at what the program does in that time, and whether it can be done while the GPU works on something "
@@ -379,7 +374,7 @@ const struct rule rule_low_use = {
     .state_size = sizeof(struct use),
     .op = use_op,
     .find = use_find,
-    .release = use_release,
+    .release = finding_array_release,
 };
 
 /* --- waiting for PyTorch's DataLoader --- */
@@ -461,11 +456,6 @@ static int loading_find(void *state, struct findings *findings)
                           activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, activity).text);
 }
 
-static void loading_release(void *state)
-{
-    array_release(&((struct loading *)state)->is_loader);
-}
-
 const struct rule rule_data_loading = {
     .id = "data-loading",
     .section = "idle",
@@ -475,5 +465,5 @@ const struct rule rule_data_loading = {
     .categories = CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP),
     .event = loading_event,
     .find = loading_find,
-    .release = loading_release,
+    .release = finding_array_release,
 };

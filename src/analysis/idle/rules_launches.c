@@ -92,51 +92,31 @@ static void launches_release(void *state)
 /* The shortest time between two kernels of a graph on a GPU. */
 #define GRAPH_GAP_NS 1000
 
-/* How long, and in how many gaps, the GPU waited for launches. */
-struct late {
-    int64_t time, gaps;
-};
-
-/* Returns the words for what the host does between launches, if that takes most of the time. */
-static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
-{
-    const struct idle *idle = findings->idle;
-    const struct host_query query = {.device = device, .launching = true};
-    struct host_idle_found found = host_idle_find(findings->trace, idle, &query);
-    return host_phrase(&idle->host, found.total > late->time / 2 ? found.activity : EVENT_NO_TEXT);
-}
-
 static int add_launch_bound(struct findings *findings, const struct launches *launches,
-                            const struct launches_of_device *device, const struct late *late)
+                            const struct launches_of_device *device)
 {
     size_t number = (size_t)(device - launches->devices.items);
     const struct idle_device *idle = &findings->idle->devices.items[number];
-    struct host_phrase between = between_launches(findings, late, number);
-    int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
-    int64_t launched = idle->launched > late->gaps ? idle->launched : late->gaps; /* the last one may not have ended */
+    const struct idle_sum *late = &idle->causes[IDLE_LAUNCH];
+    /* What the host does between launches is said if that takes most of the time. */
+    const struct host_query query = {.device = number, .launching = true};
+    struct host_idle_found found = host_idle_find(findings->trace, findings->idle, &query);
+    struct host_phrase between =
+        host_phrase(&findings->idle->host, found.total > late->total / 2 ? found.activity : EVENT_NO_TEXT);
+    int64_t gain = late->total - late->count * GRAPH_GAP_NS;
+    int64_t launched = idle->launched > late->count ? idle->launched : late->count; /* the last may not have ended */
     struct finding *finding =
-        finding_add(findings, late->time, gain > 0 ? gain : 0, late->gaps, &waited_for_most(findings, device)->place);
+        finding_add(findings, late->total, gain > 0 ? gain : 0, late->count, &waited_for_most(findings, device)->place);
     if (device->of_graphs * 2 > device->count)
         finding_advise(finding, "Put more into each graph: several iterations in one, or the host's decision into a "
                                 "conditional node.");
     return finding_format(finding,
                           "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
                           "and an operation takes %s on average%s%s",
-                          amount_count(late->gaps).text, amount_count(launched).text,
-                          amount_mean(late->time, late->gaps).text,
+                          amount_count(late->count).text, amount_count(launched).text,
+                          amount_mean(late->total, late->count).text,
                           amount_mean(idle->launched_time, idle->launched).text,
                           *between.text ? "; between launches it is in " : "", between.text);
-}
-
-static bool reaches(const struct late *late, int64_t steady, int64_t gaps, int64_t percent, int64_t time)
-{
-    return late->gaps >= gaps && late->time >= steady / 100 * percent && late->time >= time;
-}
-
-static bool matters(const struct late *late, int64_t steady)
-{
-    return reaches(late, steady, FINDING_LAUNCHES, FINDING_LAUNCH_PERCENT, FINDING_LAUNCH_NS) ||
-           reaches(late, steady, FINDING_SHORT_LAUNCHES, FINDING_SHORT_LAUNCH_PERCENT, FINDING_SHORT_LAUNCH_NS);
 }
 
 static int bound_find(void *state, struct findings *findings)
@@ -144,17 +124,19 @@ static int bound_find(void *state, struct findings *findings)
     const struct launches *launches = state;
     const struct idle *idle = findings->idle;
     const struct launches_of_device *worst = NULL;
-    struct late most = {0};
+    int64_t most = 0, percent = findings->steady / 100;
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
-        const struct idle_sum *sum = &idle->devices.items[i].causes[IDLE_LAUNCH];
-        const struct late late = {.time = sum->total, .gaps = sum->count};
-        if (late.time <= most.time || !matters(&late, findings->steady) ||
-            !waited_for_most(findings, &launches->devices.items[i]))
+        const struct idle_sum *late = &idle->devices.items[i].causes[IDLE_LAUNCH];
+        bool matters = late->count >= FINDING_LAUNCHES && late->total >= percent * FINDING_LAUNCH_PERCENT &&
+                       late->total >= FINDING_LAUNCH_NS;
+        matters |= late->count >= FINDING_SHORT_LAUNCHES && late->total >= percent * FINDING_SHORT_LAUNCH_PERCENT &&
+                   late->total >= FINDING_SHORT_LAUNCH_NS;
+        if (late->total <= most || !matters || !waited_for_most(findings, &launches->devices.items[i]))
             continue;
-        most = late;
+        most = late->total;
         worst = &launches->devices.items[i];
     }
-    return worst ? add_launch_bound(findings, launches, worst, &most) : 0;
+    return worst ? add_launch_bound(findings, launches, worst) : 0;
 }
 
 const struct rule rule_launch_bound = {
@@ -292,10 +274,7 @@ static int waits_find(void *state, struct findings *findings)
     const struct waits *waits = state;
     const struct offences *all = &waits->waits;
     bool of_device = findings->rule == &rule_device_waits;
-    int64_t cost = offences_cost(all);
-    struct finding *finding = all->count >= FINDING_WAITS
-                                  ? finding_add(findings, cost, cost, all->count, offences_place(findings, all))
-                                  : NULL;
+    struct finding *finding = all->count >= FINDING_WAITS ? finding_of(findings, all, offences_cost(all)) : NULL;
     if (!finding)
         return 0;
     uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);
@@ -309,11 +288,6 @@ static int waits_find(void *state, struct findings *findings)
 }
 
 /* --- waits for all work of a device --- */
-
-static int waits_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    return stalls_add(&((struct waits *)state)->stalls, trace, call);
-}
 
 static int device_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
@@ -331,7 +305,7 @@ const struct rule rule_device_waits = {
     .sources = {TRACE_API, TRACE_GPU_WORK},
     .state_size = sizeof(struct waits),
     .calls = CALL_KIND_BIT(CALL_SYNC_DEVICE),
-    .call = waits_call,
+    .call = stalls_call,
     .op = device_op,
     .find = waits_find,
     .release = waits_release,
@@ -362,7 +336,7 @@ const struct rule rule_repeated_waits = {
     .sources = {TRACE_API, TRACE_GPU_WORK},
     .state_size = sizeof(struct waits),
     .calls = CALL_KIND_BIT(CALL_SYNC_STREAM) | CALL_KIND_BIT(CALL_SYNC_EVENT),
-    .call = waits_call,
+    .call = stalls_call,
     .op = waits_op,
     .find = waits_find,
     .release = waits_release,

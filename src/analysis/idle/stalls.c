@@ -14,16 +14,18 @@ static void end_walk(struct stalls *stalls)
     stalls->walking = false;
 }
 
-void stalls_release(struct stalls *stalls)
+void stalls_release(void *state)
 {
+    struct stalls *stalls = state;
     end_walk(stalls);
     if (stalls->count > 0)
         sorter_release(&stalls->calls);
     array_release(&stalls->threads);
 }
 
-int stalls_add(struct stalls *stalls, const struct trace *trace, const struct host_call *call)
+int stalls_call(void *state, const struct trace *trace, const struct host_call *call)
 {
+    struct stalls *stalls = state;
     if (stalls->count++ == 0)
         sorter_init(&stalls->calls, trace->space, sizeof(struct stall_call), by_start);
     const struct stall_call added = {call->start, call->end, call->thread, call->name, call->kind};

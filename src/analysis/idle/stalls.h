@@ -1,6 +1,6 @@
 /*
  * Stalls: times in which a GPU was idle because the thread that launched its next operation was in an API call of some
- * kind, or returned from one late. A rule passes its calls to stalls_add(), then all operations to stalls_op(), both in
+ * kind, or returned from one late. A rule passes its calls to stalls_call(), then all operations to stalls_op(), both in
  * the order of the engine.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_STALLS_H
@@ -56,10 +56,10 @@ struct stall {
     struct stall_call call;
 };
 
-void stalls_release(struct stalls *stalls);
+/* Hooks of rules whose states begin with a struct stalls. */
+void stalls_release(void *state);
+int stalls_call(void *state, const struct trace *trace, const struct host_call *call);
 
-/* Adds a call of the rule. Returns 0, or -1: no memory. */
-int stalls_add(struct stalls *stalls, const struct trace *trace, const struct host_call *call);
 /* Reads OP. Returns 1 and sets *STALL if OP ended a stall of this kind; 0 if not; -1: no memory. */
 int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_kind kind, struct stall *stall);
 /* Adds OP's own call as one of the rule, after stalls_op(). Returns 0, or -1: no memory. */

@@ -14,40 +14,21 @@
 
 struct churn {
     struct stalls stalls;
-    struct offences idle;
+    struct offences idle, calls;
     int64_t allocations, releases;
-    struct busy_sum time; /* in these calls */
-    struct stall_call longest;
-    uint32_t name; /* + 1, of instants of such allocations, which may have call stacks; 0: there is none */
+    struct busy_sum time;    /* in these calls */
+    uint32_t device, pinned; /* names + 1 of instants of allocations, which may have call stacks; 0: there are none */
 };
 
-static void churn_release(void *state)
+static int churn_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    stalls_release(&((struct churn *)state)->stalls);
-}
-
-static void note_name(struct churn *churn, const struct trace *trace, const struct event_fields *event,
-                      const char *name)
-{
-    if (strcmp(trace_text(trace, event->name), name) == 0)
-        churn->name = event->name + 1;
-}
-
-static int allocation_event(void *state, const struct trace *trace, const struct event_fields *event)
-{
-    note_name(state, trace, event, "Allocate Device");
+    struct churn *churn = state;
+    const char *name = trace_text(trace, event->name);
+    if (strcmp(name, "Allocate Device") == 0)
+        churn->device = event->name + 1;
+    else if (strcmp(name, "Allocate Pinned") == 0)
+        churn->pinned = event->name + 1;
     return 0;
-}
-
-static int pinning_event(void *state, const struct trace *trace, const struct event_fields *event)
-{
-    note_name(state, trace, event, "Allocate Pinned");
-    return 0;
-}
-
-static int churn_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    return stalls_add(&((struct churn *)state)->stalls, trace, call);
 }
 
 static int churn_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -67,9 +48,8 @@ static int add_call(void *context, const struct stall_call *call)
     churn->allocations += allocates;
     churn->releases += !allocates;
     busy_sum_add(&churn->time, call->start, call->end);
-    if (churn->allocations + churn->releases == 1 ||
-        call->end - call->start > churn->longest.end - churn->longest.start)
-        churn->longest = *call;
+    const struct finding_place place = stall_place(call);
+    offences_add(&churn->calls, &place, call->end - call->start);
     return 0;
 }
 
@@ -80,16 +60,18 @@ static int churn_find(void *state, struct findings *findings)
         return -1;
     if (churn->allocations < FINDING_CHURN_CALLS || churn->releases < FINDING_CHURN_CALLS)
         return 0;
-    struct finding_place place = stall_place(&churn->longest);
-    place.name = churn->name ? churn->name - 1 : EVENT_NO_TEXT;
-    int64_t idle = offences_cost(&churn->idle), count = churn->allocations + churn->releases;
-    return finding_format(finding_add(findings, churn->time.total, idle, count, &place),
+    bool pinned = findings->rule == &rule_pinning_churn;
+    struct finding_place place = churn->calls.worst;
+    uint32_t name = pinned ? churn->pinned : churn->device;
+    place.name = name ? name - 1 : EVENT_NO_TEXT;
+    int64_t idle = offences_cost(&churn->idle);
+    return finding_format(finding_add(findings, churn->time.total, idle, churn->calls.count, &place),
                           "%s memory is allocated %s times and released %s times between kernels; the longest call is "
                           "%s(), %s, and a GPU idles %s around these calls",
-                          findings->rule == &rule_pinning_churn ? "Pinned" : "Device",
-                          amount_count(churn->allocations).text, amount_count(churn->releases).text,
-                          finding_name(findings->trace, churn->longest.name).text,
-                          amount_time(churn->longest.end - churn->longest.start).text, amount_time(idle).text);
+                          pinned ? "Pinned" : "Device", amount_count(churn->allocations).text,
+                          amount_count(churn->releases).text,
+                          finding_name(findings->trace, churn->calls.worst.name).text,
+                          amount_time(churn->calls.worst_ns).text, amount_time(idle).text);
 }
 
 const struct rule rule_allocation_churn = {
@@ -102,12 +84,12 @@ const struct rule rule_allocation_churn = {
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
     .categories = CATEGORY_BIT(CATEGORY_MEMORY),
-    .event = allocation_event,
+    .event = churn_event,
     .calls = CALL_KIND_BIT(CALL_ALLOCATE) | CALL_KIND_BIT(CALL_FREE),
-    .call = churn_call,
+    .call = stalls_call,
     .op = churn_op,
     .find = churn_find,
-    .release = churn_release,
+    .release = stalls_release,
 };
 
 const struct rule rule_pinning_churn = {
@@ -119,12 +101,12 @@ const struct rule rule_pinning_churn = {
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
     .categories = CATEGORY_BIT(CATEGORY_MEMORY),
-    .event = pinning_event,
+    .event = churn_event,
     .calls = CALL_KIND_BIT(CALL_ALLOCATE_HOST) | CALL_KIND_BIT(CALL_FREE_HOST),
-    .call = churn_call,
+    .call = stalls_call,
     .op = churn_op,
     .find = churn_find,
-    .release = churn_release,
+    .release = stalls_release,
 };
 
 /* --- managed memory that migrates to the GPU and back; what cudaMemPrefetchAsync() moved is left out --- */
