@@ -362,11 +362,11 @@ static int read_events(struct sections *sections, const char *path)
     struct trace *trace = &sections->trace;
     const struct report_options *options = trace->options;
     struct reading reading = {.sections = sections, .filtered = filter_wanted(&options->filter)};
+    bool renames = options->names == REPORT_NAMES_SHORT || options->names == REPORT_NAMES_MANGLED;
     const struct fields_receiver receiver = {.context = &reading,
                                              .place = place_event,
                                              .event = read_event,
-                                             .batch =
-                                                 reading.filtered || names_are_changed(options) ? NULL : read_batch,
+                                             .batch = reading.filtered || renames ? NULL : read_batch,
                                              .batches = &sections->dispatcher.pool,
                                              .metadata = read_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};

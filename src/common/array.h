@@ -81,6 +81,13 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
         const type *a = left, *b = right;                                                            \
         ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
     }
+/* The same by ORDER, an expression of two pointers to TYPE, a and b. */
+#define ORDER_WITH(name, type, order)                    \
+    static int name(const void *left, const void *right) \
+    {                                                    \
+        const type *a = left, *b = right;                \
+        return order;                                    \
+    }
 #define ORDER_CHOICE(member_1, member_2, member_3, member_4, member_5, order, ...) order
 #define ORDER_FIRST(member)     \
     if (a->member != b->member) \

@@ -37,26 +37,12 @@ int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end)
     return 0;
 }
 
-int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_interval *interval), void *context)
+int busy_ready(struct busy *busy)
 {
-    struct sorter_walk walk;
-    const struct busy_interval *interval;
     for (size_t i = 0; i < busy->last.count; i++)
         if (busy->last.items[i].any && sorter_add(&busy->intervals, &busy->last.items[i]) < 0)
             return -1;
-    if (sorter_ready(&busy->intervals) < 0)
-        return -1;
-    sorter_walk_begin(&walk, &busy->intervals);
-    while ((interval = sorter_next(&walk)))
-        each(context, interval);
-    int status = sorter_walk_end(&walk);
-    busy_release(busy);
-    return status;
-}
-
-void range_busy_init(struct range_busy *busy, struct sorter_space *space)
-{
-    busy_init(&busy->busy, space);
+    return sorter_ready(&busy->intervals);
 }
 
 void range_busy_release(struct range_busy *busy)
@@ -90,19 +76,19 @@ static int make_total(struct range_busy *busy, uint32_t row)
     return 0;
 }
 
-static void add_up(void *context, const struct busy_interval *interval)
+static void add_interval(struct range_busy *busy, const struct busy_interval *interval)
 {
-    struct range_busy *busy = context;
     struct range_busy_gpu *one = &busy->gpus.items[interval->number];
     sum_add(&busy->totals.items[one->row], busy_sum_add(&one->sum, interval->start, interval->end));
 }
 
 int range_busy_finish(struct range_busy *busy)
 {
+    const struct busy_interval *one;
     for (size_t i = 0; i < busy->gpus.count; i++)
         if (make_total(busy, busy->gpus.items[i].row) < 0)
             return -1;
-    return busy_finish(&busy->busy, add_up, busy);
+    return BUSY_EACH(&busy->busy, one, add_interval(busy, one));
 }
 
 int range_busy_leave_out(struct range_busy *busy, uint32_t row)

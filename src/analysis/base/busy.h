@@ -50,16 +50,23 @@ void busy_release(struct busy *busy);
 /* Returns 0, or -1: no memory. */
 int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end);
 
-/* Calls EACH for all intervals in the order of their starts, and releases them. Returns 0, or -1: no memory, or after
- * error(). */
-int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_interval *interval), void *context);
+/* Sorts the intervals, after the last. Returns 0, or -1: no memory. */
+int busy_ready(struct busy *busy);
+/* Evaluates ADD with each interval in the order of their starts, and releases them. The value is 0, or -1: no memory, or
+ * after error(). */
+#define BUSY_EACH(busy, interval, add)                                                                \
+    ({                                                                                                \
+        int added_ = busy_ready(busy) ?: SORTER_EACH(&(busy)->intervals, interval, ((void)(add), 0)); \
+        busy_release(busy);                                                                           \
+        added_;                                                                                       \
+    })
 
 /*
  * GPU busy time, as all sections about ranges show it: the time in which at least one of a row's GPU operations ran, on
  * each GPU by itself, summed over the GPUs. An operation that belongs to several ranges of a row counts once.
  */
 
-/* All zero is empty. */
+/* All zero is empty; `busy` is initialised before the first operation. */
 struct range_busy {
     struct dense_map ids; /* index in gpus by {row, GPU} */
     ARRAY(struct range_busy_gpu) gpus;
@@ -76,7 +83,6 @@ struct range_busy_gpu {
     struct busy_sum sum; /* after range_busy_finish() */
 };
 
-void range_busy_init(struct range_busy *busy, struct sorter_space *space);
 void range_busy_release(struct range_busy *busy);
 
 /* These return 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */

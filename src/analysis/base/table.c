@@ -53,12 +53,6 @@ struct cell cell_share(int64_t part, int64_t whole)
     return cell_real(whole > 0 ? 100 * (double)part / (double)whole : 0);
 }
 
-struct cell cell_typed(struct cell cell, enum column_type type)
-{
-    cell.type = type;
-    return cell;
-}
-
 struct cell table_text(struct table *table, const char *text)
 {
     uint32_t number = intern(&table->texts, text, strlen(text));

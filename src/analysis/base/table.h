@@ -117,7 +117,6 @@ struct cell cell_integer(int64_t value);
 struct cell cell_real(double value);
 /* PART of WHOLE in per cent. */
 struct cell cell_share(int64_t part, int64_t whole);
-struct cell cell_typed(struct cell cell, enum column_type type);
 /* The number in a cell. */
 static inline double cell_value(const struct cell *cell)
 {

@@ -36,11 +36,7 @@ static void times_release(void *state)
     array_release(&times->names.items);
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct host_time *a = left, *b = right;
-    return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->end > b->end ? -1 : a->end < b->end);
-}
+ORDER_WITH(by_start, struct host_time, ORDER(a->start, b->start) ?: ORDER(b->end, a->end))
 
 static int add_time(struct host_times *times, const struct trace *trace, const struct host_time *time)
 {

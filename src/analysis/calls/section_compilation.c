@@ -50,14 +50,12 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
                     event->start + event->duration);
 }
 
-static void add_passed(void *state, const struct busy_interval *piece)
-{
-    busy_sum_add(&group_of(state, piece->number)->passed, piece->start, piece->end);
-}
-
 static int gather(void *state, const struct trace *trace)
 {
-    return busy_finish(&((struct compilation *)state)->busy, add_passed, state);
+    struct compilation *compilation = state;
+    const struct busy_interval *one;
+    return BUSY_EACH(&compilation->busy, one,
+                     busy_sum_add(&group_of(compilation, one->number)->passed, one->start, one->end));
 }
 
 enum { COLUMN_PASSED = 1 };

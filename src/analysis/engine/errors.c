@@ -52,21 +52,18 @@ static const struct expected_result {
     {"cuGetProcAddress", NOT_FOUND},
 };
 
-/* Whether NAME is the function, perhaps with a version or variant behind it: cudaStreamQuery_ptsz_v7000. */
-static bool is_function(const char *name, const char *function)
-{
-    size_t length = strlen(function);
-    return strncmp(name, function, length) == 0 && (name[length] == '\0' || name[length] == '_');
-}
-
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event)
 {
     if (event->return_value == FIELD_ABSENT || event->return_value == 0)
         return false;
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
-    for (size_t i = 0; i < sizeof(expected_results) / sizeof(*expected_results); i++)
-        if (is_function(name, expected_results[i].function))
-            return expected_results[i].code != 0 && expected_results[i].code != event->return_value;
+    for (size_t i = 0; i < sizeof(expected_results) / sizeof(*expected_results); i++) {
+        const struct expected_result *expected = &expected_results[i];
+        size_t length = strlen(expected->function);
+        /* A version or variant may follow: cudaStreamQuery_ptsz_v7000. */
+        if (strncmp(name, expected->function, length) == 0 && (name[length] == '\0' || name[length] == '_'))
+            return expected->code != 0 && expected->code != event->return_value;
+    }
     return true;
 }
 
@@ -94,11 +91,8 @@ static void write_error(struct buffer *text, bool of_runtime, int64_t code)
         buffer_format(text, "error %" PRId64, code);
 }
 
-static int by_count(const void *left, const void *right)
-{
-    const struct error_kind *a = left, *b = right;
-    return ORDER(b->count, a->count) ?: ORDER(a->code, b->code) ?: ORDER(b->of_runtime, a->of_runtime);
-}
+ORDER_WITH(by_count, struct error_kind,
+           ORDER(b->count, a->count) ?: ORDER(a->code, b->code) ?: ORDER(b->of_runtime, a->of_runtime))
 
 struct cell errors_cell(const struct errors *errors, struct table *table)
 {
@@ -126,12 +120,6 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
     buffer_init_memory(&text);
     write_error(&text, of_runtime, code);
     return table_text_from_buffer(table, &text);
-}
-
-void failures_release(struct failures *failures)
-{
-    dense_map_release(&failures->keys);
-    array_release(&failures->items);
 }
 
 int failures_add(struct failures *failures, const struct event_fields *event)

@@ -62,8 +62,6 @@ struct failures {
     ARRAY(struct failure) items;
 };
 
-void failures_release(struct failures *failures);
-
 /* Adds the failed call EVENT. Returns 0, or -1: no memory. */
 int failures_add(struct failures *failures, const struct event_fields *event);
 

@@ -9,11 +9,7 @@
 #include "common/array.h"
 #include "trace/event_fields.h"
 
-static int by_correlation_and_process(const void *left, const void *right)
-{
-    const struct call *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
-}
+ORDER_WITH(by_correlation_and_process, struct call, ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
 
 void calls_init(struct sorter *calls, struct sorter_space *space)
 {

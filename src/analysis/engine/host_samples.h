@@ -64,16 +64,6 @@ int host_samples_add_state(struct host_samples *samples, uint32_t thread, const 
 /* Sorts all, after the last. Returns 0, or -1: no memory, or after warning(). Then several threads may read. */
 int host_samples_finish(struct host_samples *samples);
 
-/* Whether there are samples; and whether there are states. */
-static inline bool host_samples_any(const struct host_samples *samples)
-{
-    return samples->samples.count > 0;
-}
-static inline bool host_samples_any_states(const struct host_samples *samples)
-{
-    return samples->states.count > 0;
-}
-
 /* The samples and states of a thread; none if it was not sampled. */
 struct host_thread host_samples_thread(const struct host_samples *samples, uint32_t thread);
 

@@ -102,11 +102,6 @@ static uint32_t shorten(struct trace *trace, uint32_t name)
     return number;
 }
 
-bool names_are_changed(const struct report_options *options)
-{
-    return options->names == REPORT_NAMES_SHORT || options->names == REPORT_NAMES_MANGLED;
-}
-
 int name_change(struct trace *trace, struct event_fields *event)
 {
     enum report_names names = trace->options->names;

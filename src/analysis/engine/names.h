@@ -9,7 +9,6 @@
 
 struct buffer;
 struct trace;
-struct report_options;
 struct event_fields;
 
 /*
@@ -26,10 +25,8 @@ size_t name_shorten(const char *name, size_t length, char *short_name);
 /* The pretty and the short form of a kernel's name, for --kernel: a kernel_name_form(). */
 bool name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
-/* Whether name_change() changes names, and must be called. Pretty names are made at the end (pretty_names.h). */
-bool names_are_changed(const struct report_options *options);
-
-/* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
+/* Changes the name of a kernel to the one that --names=short or mangled shows. Pretty names are made at the end
+ * (pretty_names.h). Returns 0, or -1: no memory. */
 int name_change(struct trace *trace, struct event_fields *event);
 
 /* Whether a range, operator or frame of this name is PyTorch's DataLoader, which fetches the next batch. */

@@ -10,11 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 
-static int by_thread_and_start(const void *a, const void *b)
-{
-    const struct range *left = a, *right = b;
-    return ORDER(left->thread, right->thread) ?: ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->number, right->number);
-}
+ORDER_WITH(by_thread_and_start, struct range, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->number, b->number))
 
 void ranges_init(struct ranges *ranges, struct sorter_space *space)
 {

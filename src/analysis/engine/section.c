@@ -109,15 +109,21 @@ static const struct summary *summary_of(struct report_row *row, const struct col
     return &row->summary;
 }
 
-struct cell fill_share(struct report_row *row, const struct column *column)
-{
-    return cell_share(summary_of(row, column)->total, row->table->whole);
-}
-
-struct cell fill_count(struct report_row *row, const struct column *column)
-{
-    return cell_integer(summary_of(row, column)->count);
-}
+/* A function that fills a cell by an expression of its row and column. */
+#define FILL(name, value)                                                        \
+    struct cell fill_##name(struct report_row *row, const struct column *column) \
+    {                                                                            \
+        return value;                                                            \
+    }
+FILL(share, cell_share(summary_of(row, column)->total, row->table->whole))
+FILL(count, cell_integer(summary_of(row, column)->count))
+FILL(number, cell_integer(row_integer(row, column)))
+FILL(name, trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column)))
+FILL(gpu, cell_integer(trace_device_id(row->trace, (size_t)row_integer(row, column))))
+FILL(place, trace_place_cell(row->trace, row->table, row_integer(row, column)))
+FILL(stack, trace_stack_cell(row->trace, row->table, row_integer(row, column)))
+FILL(errors, errors_cell(row_field(row, column), row->table))
+FILL(cell, *(const struct cell *)row_field(row, column))
 
 /* The cell is empty if the series has no values. */
 #define FILL_SUMMARY(name, value)                                                \
@@ -133,76 +139,20 @@ FILL_SUMMARY(min, cell_integer(summary->min))
 FILL_SUMMARY(max, cell_integer(summary->max))
 FILL_SUMMARY(deviation, cell_real(summary->deviation))
 
-struct cell fill_number(struct report_row *row, const struct column *column)
-{
-    return cell_integer(row_integer(row, column));
-}
-
-struct cell fill_quotient(struct report_row *row, const struct column *column)
-{
-    int64_t per = *(const int64_t *)((const char *)row->item + column->per);
-    return per > 0 ? cell_real((double)row_integer(row, column) / (double)per) : (struct cell){0};
-}
-
-struct cell fill_percent(struct report_row *row, const struct column *column)
-{
-    int64_t per = *(const int64_t *)((const char *)row->item + column->per);
-    return per > 0 ? cell_share(row_integer(row, column), per) : (struct cell){0};
-}
-
-struct cell fill_some(struct report_row *row, const struct column *column)
-{
-    int64_t number = row_integer(row, column);
-    return number ? cell_integer(number) : (struct cell){0};
-}
-
-struct cell fill_time(struct report_row *row, const struct column *column)
-{
-    int64_t time = row_integer(row, column);
-    return cell_integer(time == FIELD_ABSENT ? time : time - row->trace->start);
-}
-
-struct cell fill_name(struct report_row *row, const struct column *column)
-{
-    return trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column));
-}
-
-struct cell fill_gpu(struct report_row *row, const struct column *column)
-{
-    return cell_integer(trace_device_id(row->trace, (size_t)row_integer(row, column)));
-}
-
-struct cell fill_process(struct report_row *row, const struct column *column)
-{
-    event_id process = (event_id)row_integer(row, column);
-    return row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
-}
-
-struct cell fill_error(struct report_row *row, const struct column *column)
-{
-    int64_t code = row_integer(row, column);
-    return code == 0 || code == FIELD_ABSENT ? (struct cell){0} : error_cell(row->table, false, code);
-}
-
-struct cell fill_place(struct report_row *row, const struct column *column)
-{
-    return trace_place_cell(row->trace, row->table, row_integer(row, column));
-}
-
-struct cell fill_stack(struct report_row *row, const struct column *column)
-{
-    return trace_stack_cell(row->trace, row->table, row_integer(row, column));
-}
-
-struct cell fill_errors(struct report_row *row, const struct column *column)
-{
-    return errors_cell(row_field(row, column), row->table);
-}
-
-struct cell fill_cell(struct report_row *row, const struct column *column)
-{
-    return *(const struct cell *)row_field(row, column);
-}
+/* NUMBER is the integer that the column shows; the cell is empty unless it is KNOWN. */
+#define FILL_KNOWN(name, known, value)                                           \
+    struct cell fill_##name(struct report_row *row, const struct column *column) \
+    {                                                                            \
+        int64_t number = row_integer(row, column);                               \
+        return (known) ? (value) : (struct cell){0};                             \
+    }
+#define PER (*(const int64_t *)((const char *)row->item + column->per))
+FILL_KNOWN(quotient, PER > 0, cell_real((double)number / (double)PER))
+FILL_KNOWN(percent, PER > 0, cell_share(number, PER))
+FILL_KNOWN(some, number != 0, cell_integer(number))
+FILL_KNOWN(time, number != FIELD_ABSENT, cell_integer(number - row->trace->start))
+FILL_KNOWN(process, row->trace->host_processes > 1, trace_process_cell(row->trace, row->table, (event_id)number))
+FILL_KNOWN(error, number != 0 && number != FIELD_ABSENT, error_cell(row->table, false, number))
 
 struct cell row_phrase(const struct report_row *row, const char *text)
 {
@@ -427,6 +377,9 @@ int sections_fill(struct sections *sections, unsigned number, struct table *tabl
     const struct tally *tally = one->state;
     if (one->section->finish)
         one->section->finish(&row);
+    else if (one->section->order)
+        section_rows_ordered(&row, &tally->keys, tally->items, tally->count, one->section->item_size,
+                             one->section->order);
     else
         section_rows(&row, &tally->keys, tally->items, tally->count, one->section->item_size);
     return table->no_memory ? -1 : 0;

@@ -207,6 +207,8 @@ struct section {
      * SERIES struct series. */
     size_t item_size;
     unsigned series;
+    /* Compares two items of the tally: the order of rows that are equal in the column that sorts. NULL: as they came. */
+    int (*order)(const void *left, const void *right);
     struct trace_wanted indexes; /* members of struct trace that it reads */
     /* REPORT_BIT() of the sections whose states finish() reads by section_state(). They are gathered, but only shown if
      * they are wanted. */

@@ -53,11 +53,7 @@ int timeline_gather(struct sorter *timeline, const struct timeline_sources *part
 
 /* --- */
 
-static int by_thread_and_start(const void *left, const void *right)
-{
-    const struct host_call *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
-}
+ORDER_WITH(by_thread_and_start, struct host_call, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
 
 void host_calls_init(struct sorter *host_calls, struct sorter_space *space)
 {

@@ -92,7 +92,8 @@ void trace_release(struct trace *trace)
     host_samples_release(&trace->samples);
     autograd_release(&trace->autograd);
     captured_release(&trace->captured);
-    failures_release(&trace->failures);
+    dense_map_release(&trace->failures.keys);
+    array_release(&trace->failures.items);
     interner_release(&trace->strings);
 }
 
@@ -418,11 +419,6 @@ static void sum_times(struct trace *trace)
     trace->any = all.any;
 }
 
-static void add_compiling(void *context, const struct busy_interval *interval)
-{
-    busy_sum_add(&((struct trace *)context)->compiled, interval->start, interval->end);
-}
-
 int trace_finish(struct trace *trace, unsigned workers)
 {
     const struct task tasks[] = {{finish_ranges, trace},           {finish_operators, trace},
@@ -435,7 +431,9 @@ int trace_finish(struct trace *trace, unsigned workers)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
-    if (trace_set_stream_owners(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
+    const struct busy_interval *one;
+    if (trace_set_stream_owners(trace) < 0 ||
+        BUSY_EACH(&trace->compiling, one, busy_sum_add(&trace->compiled, one->start, one->end)) < 0 ||
         captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
     int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
@@ -443,9 +441,8 @@ int trace_finish(struct trace *trace, unsigned workers)
     return status ?: trace_place_python(trace);
 }
 
-static void add_busy(void *context, const struct busy_interval *interval)
+static void add_busy(struct trace *trace, const struct busy_interval *interval)
 {
-    struct trace *trace = context;
     struct trace_stream *stream = &trace->streams.items[interval->number];
     busy_sum_add(&stream->busy, interval->start, interval->end);
     busy_sum_add(&trace->devices.items[stream->device].busy, interval->start, interval->end);
@@ -454,7 +451,8 @@ static void add_busy(void *context, const struct busy_interval *interval)
 static int finish_busy(void *context)
 {
     struct trace *trace = context;
-    return busy_finish(&trace->busy, add_busy, trace);
+    const struct busy_interval *one;
+    return BUSY_EACH(&trace->busy, one, add_busy(trace, one));
 }
 
 static int finish_heap(void *context)

@@ -52,11 +52,6 @@ int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace)
 
 /* --- walks --- */
 
-void gpu_idle_walk_release(struct gpu_idle_walk *walk)
-{
-    array_release(&walk->devices);
-}
-
 static int add_device(struct gpu_idle_walk *walk, const struct gpu_busy_list *device)
 {
     const struct gpu_busy_time *busy = walk->idle->busy.items + device->first;

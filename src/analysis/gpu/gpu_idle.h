@@ -41,11 +41,10 @@ void gpu_idle_release(struct gpu_idle *idle);
 /* A walk forward in time: times never go back until the next gpu_idle_walk_begin(). */
 struct gpu_idle_walk {
     const struct gpu_idle *idle;
-    ARRAY(struct gpu_busy_list) devices; /* of the process */
+    ARRAY(struct gpu_busy_list) devices; /* of the process; the caller releases it */
     int64_t from, to;                    /* the first start and the last end */
 };
 
-void gpu_idle_walk_release(struct gpu_idle_walk *walk);
 /* Begins a walk over the GPUs of PROCESS, an index in trace.processes. WALK is zero or was used before. Returns 0, or
  * -1: no memory. */
 int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle, uint32_t process);

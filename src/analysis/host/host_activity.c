@@ -179,23 +179,20 @@ static int follow(struct host_activities *all, uint32_t thread, const struct hos
     return 0;
 }
 
-/* Whether BY may wait for THREAD: another thread of its process, or one of a process that does not use CUDA, such as a
- * worker. */
-static bool may_be_waited_for(const struct trace *trace, uint32_t thread, uint32_t by)
-{
-    uint32_t process = trace->threads.items[thread].process;
-    return thread != by && (process == trace->threads.items[by].process || !trace->processes.items[process].calls);
-}
-
 static int find_busiest(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct other *other)
 {
-    bool states = host_samples_any_states(&all->trace->samples);
+    const struct trace *trace = all->trace;
+    bool states = all->trace->samples.states.count > 0;
     int64_t most = (end - start) / 100 * (states ? MEANWHILE_PERCENT : MEANWHILE_PERCENT_OFF);
     if (end - start < MEANWHILE_PERIODS * all->trace->samples.period)
         return 0;
     for (uint32_t i = 0; i < all->trace->samples.threads.count; i++) {
         struct mostly mostly;
-        if (all->trace->samples.threads.items[i].samples == 0 || !may_be_waited_for(all->trace, i, thread))
+        uint32_t process = trace->threads.items[i].process;
+        /* It may wait for another thread of its process, or of one that does not use CUDA, such as a worker. */
+        bool waits =
+            i != thread && (process == trace->threads.items[thread].process || !trace->processes.items[process].calls);
+        if (trace->samples.threads.items[i].samples == 0 || !waits)
             continue;
         if (find_mostly(all, i, start, end, &mostly) < 0)
             return -1;
@@ -296,7 +293,7 @@ static int at_run(struct host_activities *all, uint32_t thread, int64_t time, st
                              .waker = FIELD_ABSENT,
                              .site = EVENT_NO_TEXT,
                              .kind = HOST_SLEEPING};
-    if (!host_samples_any_states(samples) && gap.end > time && gap.end - gap.start > off)
+    if (samples->states.count == 0 && gap.end > time && gap.end - gap.start > off)
         return at_wait(all, thread, &gap, moment);
     moment->until = gap.end > time ? gap.end : INT64_MAX;
     return 0;

@@ -84,14 +84,7 @@ void host_times_release(struct host_times *times)
 
 bool host_times_known(const struct trace *trace)
 {
-    return host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples);
-}
-
-static int init_once(struct host_times *times, const struct trace *trace)
-{
-    bool made = times->made;
-    times->made = true;
-    return made || !host_times_known(trace) ? 0 : host_activities_init(&times->host, trace);
+    return trace->samples.samples.count > 0 || trace->samples.states.count > 0;
 }
 
 static int add_moment(struct host_times *times, const struct host_moment *moment, int64_t ns, enum host_stretch stretch)
@@ -109,7 +102,9 @@ int host_times_add(struct host_times *times, const struct trace *trace, uint32_t
                    enum host_stretch stretch)
 {
     struct host_moment moment;
-    if (init_once(times, trace) < 0)
+    bool made = times->made;
+    times->made = true;
+    if (!made && host_times_known(trace) && host_activities_init(&times->host, trace) < 0)
         return -1;
     for (int64_t time = from; times->host.trace && time < to; time = moment.until) {
         if (host_activities_at(&times->host, thread, time, &moment) < 0)

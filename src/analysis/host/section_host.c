@@ -36,12 +36,11 @@ struct function_row {
 };
 
 struct host_groups {
+    struct tally functions; /* struct function_row by struct function_key */
     struct gpu_idle idle;
     struct interner groups; /* what threads are called */
     struct dense_map counted;
     ARRAY(struct count) counts;
-    struct dense_map functions;
-    ARRAY(struct function_row) rows;
     struct count all;
 };
 
@@ -52,8 +51,6 @@ static void release(void *context)
     interner_release(&host->groups);
     dense_map_release(&host->counted);
     array_release(&host->counts);
-    dense_map_release(&host->functions);
-    array_release(&host->rows);
 }
 
 static void add(struct count *to, const struct count *count)
@@ -93,9 +90,9 @@ static int count_thread(struct host_groups *host, const struct trace *trace, str
 static struct function_row *count_function(struct host_groups *host, const struct function_key *key, uint32_t file,
                                            size_t stack, const struct count *count)
 {
-    size_t before = host->rows.count;
-    struct function_row *row = dense_map_item(&host->functions, key, &host->rows);
-    if (row && host->rows.count > before) {
+    size_t before = host->functions.count;
+    struct function_row *row = tally_item(&host->functions, key, struct function_row);
+    if (row && host->functions.count > before) {
         row->file = file;
         row->seen = SIZE_MAX;
     }
@@ -146,7 +143,7 @@ static int gather(void *context, const struct trace *trace)
 {
     struct host_groups *host = context;
     struct gpu_idle_walk walk = {0};
-    int status = host_samples_any(&trace->samples) ? gpu_idle_gather(&host->idle, trace) : 0;
+    int status = trace->samples.samples.count > 0 ? gpu_idle_gather(&host->idle, trace) : 0;
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
         if (trace->samples.threads.items[i].samples > 0) {
             status = count_thread(host, trace, &walk, i);
@@ -154,7 +151,7 @@ static int gather(void *context, const struct trace *trace)
         }
     for (size_t i = 0; status == 0 && i < host->counts.count; i++)
         status = count_stack(host, trace, i);
-    gpu_idle_walk_release(&walk);
+    array_release(&walk.devices);
     gpu_idle_release(&host->idle);
     host->idle = (struct gpu_idle){0};
     return status;
@@ -211,27 +208,17 @@ static const struct column columns[] = {
 };
 
 /* Rows come as people look for them where the column that they are sorted by does not distinguish them. */
-static int by_samples(const void *left, const void *right)
-{
-    const struct function_row *a = left, *b = right;
-    return ORDER(b->self.idle, a->self.idle) ?: ORDER(b->self.all, a->self.all)
-           ?: ORDER(b->with.idle, a->with.idle) ?: ORDER(b->with.all, a->with.all);
-}
-
-static void finish(struct report_row *row)
-{
-    const struct host_groups *host = row->state;
-    section_rows_ordered(row, &host->functions, host->rows.items, host->rows.count, sizeof(*host->rows.items),
-                         by_samples);
-}
+ORDER_WITH(by_samples, struct function_row, ORDER(b->self.idle, a->self.idle) ?: ORDER(b->self.all, a->self.all)
+           ?: ORDER(b->with.idle, a->with.idle) ?: ORDER(b->with.all, a->with.all))
 
 const struct section section_host = {
     SECTION_COLUMNS(columns),
     .none = "no CPU samples were recorded: gputrace run --cpu=samples records them",
     .state_size = sizeof(struct host_groups),
+    SECTION_STATE_PLAIN_TALLY(struct function_row),
+    .order = by_samples,
     .indexes = {.timeline = true, .samples = true},
     .gather = gather,
-    .finish = finish,
     .release = release,
 };
 
@@ -250,7 +237,7 @@ struct wait_key {
 #define NOBODY UINT32_MAX
 
 struct wait_row {
-    struct series times;
+    TALLY_SERIES(times);
     int64_t idle;    /* ns of it that the GPUs were idle */
     int64_t longest; /* ns */
     bool launches;   /* one of the threads launches GPU work */
@@ -258,8 +245,7 @@ struct wait_row {
 };
 
 struct thread_waits {
-    struct dense_map keys;
-    ARRAY(struct wait_row) rows;
+    struct tally rows; /* struct wait_row by struct wait_key */
     struct gpu_idle idle;
     struct interner groups; /* what threads are called */
     struct map wakers;      /* thread and id of the waker -> number of its group + 1 */
@@ -269,10 +255,6 @@ struct thread_waits {
 static void release_waits(void *context)
 {
     struct thread_waits *waits = context;
-    for (size_t i = 0; i < waits->rows.count; i++)
-        series_release(&waits->rows.items[i].times);
-    array_release(&waits->rows);
-    dense_map_release(&waits->keys);
     gpu_idle_release(&waits->idle);
     interner_release(&waits->groups);
     map_release(&waits->wakers);
@@ -313,7 +295,7 @@ static int add_state(struct thread_waits *waits, const struct trace *trace, stru
     key->doing = host_sites_of_state(&waits->sites, time);
     if (key->doing == EVENT_NO_TEXT || find_waker(waits, trace, thread, time->waker, &key->waker) < 0)
         return -1;
-    struct wait_row *row = dense_map_item(&waits->keys, key, &waits->rows);
+    struct wait_row *row = tally_item(&waits->rows, key, struct wait_row);
     if (!row || series_add(&row->times, length) < 0)
         return -1;
     sum_add(&row->idle, gpu_idle_within(walk, time->start, time->end));
@@ -325,30 +307,26 @@ static int add_state(struct thread_waits *waits, const struct trace *trace, stru
     return 0;
 }
 
-/* A thread of gputrace in the program. */
-static bool is_ours(const struct trace *trace, uint32_t thread)
-{
-    size_t length;
-    return strncmp(trace_thread_comm(trace, thread, &length), "gputrace-", strlen("gputrace-")) == 0;
-}
-
 static int gather_waits(void *context, const struct trace *trace)
 {
     struct thread_waits *waits = context;
     struct gpu_idle_walk walk = {0};
-    bool any = host_samples_any_states(&trace->samples);
+    bool any = trace->samples.states.count > 0;
     int status = any ? gpu_idle_gather(&waits->idle, trace) : 0;
     if (status == 0 && any)
         status = host_sites_make(&waits->sites, trace);
-    for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
-        if (trace->samples.threads.items[i].states > 0 && !is_ours(trace, i)) {
-            const struct host_thread own = host_samples_thread(&trace->samples, i);
-            struct wait_key key = {.group = group_of(waits, trace, i)};
-            status = gpu_idle_walk_begin(&walk, &waits->idle, trace->threads.items[i].process);
-            for (size_t k = 0; status == 0 && k < own.states; k++)
-                status = add_state(waits, trace, &walk, &key, i, &trace->samples.states.items[own.first_state + k]);
-        }
-    gpu_idle_walk_release(&walk);
+    for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++) {
+        const struct host_thread own = trace->samples.threads.items[i];
+        size_t length;
+        /* Threads of gputrace in the program are left out. */
+        if (own.states == 0 || strncmp(trace_thread_comm(trace, i, &length), "gputrace-", strlen("gputrace-")) == 0)
+            continue;
+        struct wait_key key = {.group = group_of(waits, trace, i)};
+        status = gpu_idle_walk_begin(&walk, &waits->idle, trace->threads.items[i].process);
+        for (size_t k = 0; status == 0 && k < own.states; k++)
+            status = add_state(waits, trace, &walk, &key, i, &trace->samples.states.items[own.first_state + k]);
+    }
+    array_release(&walk.devices);
     gpu_idle_release(&waits->idle);
     waits->idle = (struct gpu_idle){0};
     host_samples_evict(&trace->samples);
@@ -393,24 +371,15 @@ static const struct column wait_columns[] = {
 };
 
 /* Threads that do not launch work may sleep all the time: they come after those that do. */
-static int by_idle(const void *left, const void *right)
-{
-    const struct wait_row *a = left, *b = right;
-    return ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total);
-}
-
-static void finish_waits(struct report_row *row)
-{
-    const struct thread_waits *waits = row->state;
-    section_rows_ordered(row, &waits->keys, waits->rows.items, waits->rows.count, sizeof(*waits->rows.items), by_idle);
-}
+ORDER_WITH(by_idle, struct wait_row, ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total))
 
 const struct section section_host_waits = {
     SECTION_COLUMNS(wait_columns),
     .none = "times off the processor were not recorded: gputrace run --cpu=switches records them",
     .state_size = sizeof(struct thread_waits),
+    SECTION_STATE_TALLY(struct wait_row),
+    .order = by_idle,
     .indexes = {.timeline = true, .samples = true},
     .gather = gather_waits,
-    .finish = finish_waits,
     .release = release_waits,
 };

@@ -26,11 +26,7 @@ static int stream_order(const struct trace_stream_id *a, const struct trace_stre
     return ORDER(a->process, b->process) ?: ORDER(a->device, b->device) ?: ORDER(a->context, b->context) ?: ORDER(a->stream, b->stream);
 }
 
-static int by_stream_and_time(const void *left, const void *right)
-{
-    const struct record *a = left, *b = right;
-    return stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on);
-}
+ORDER_WITH(by_stream_and_time, struct record, stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on))
 
 void idle_waits_init(struct idle_waits *waits, struct sorter_space *space)
 {

@@ -14,14 +14,11 @@
 #include "common/map.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace.h"
+#include "analysis/host/host_times.h"
 
 ORDER_BY(by_thread_and_time, struct idle_host_gap, thread, start, what.device)
 
-static int by_thread_and_start(const void *left, const void *right)
-{
-    const struct idle_host_phase *a = left, *b = right;
-    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
-}
+ORDER_WITH(by_thread_and_start, struct idle_host_phase, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
 
 void idle_host_init(struct idle_host *host, struct sorter_space *space)
 {
@@ -437,7 +434,7 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
     int status = sorter_ready(&host->gaps);
     if (status == 0)
         status = sorter_ready(&host->phases);
-    if (status == 0 && (host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples)))
+    if (status == 0 && host_times_known(trace))
         status = host_activities_init(&idle->host, trace);
     if (status < 0)
         return status;

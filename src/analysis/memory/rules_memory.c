@@ -159,18 +159,13 @@ static int managed_event(void *state, const struct trace *trace, const struct ev
     return busy_add(&managed->busy, 0, event->start, event->start + event->duration);
 }
 
-static void add_time(void *context, const struct busy_interval *piece)
-{
-    struct managed *managed = context;
-    busy_sum_add(&managed->time, piece->start, piece->end);
-}
-
 static int managed_find(void *state, struct findings *findings)
 {
     struct managed *managed = state;
+    const struct busy_interval *one;
     if (!managed->begun)
         return 0;
-    if (busy_finish(&managed->busy, add_time, managed) < 0)
+    if (BUSY_EACH(&managed->busy, one, busy_sum_add(&managed->time, one->start, one->end)) < 0)
         return -1;
     managed->begun = false;
     if (managed->to_device < FINDING_MIGRATIONS || managed->to_host < FINDING_MIGRATIONS)

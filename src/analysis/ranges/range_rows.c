@@ -168,7 +168,7 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     const struct trace *trace = rows->trace;
     if (!trace_has_ranges(trace))
         return 0;
-    range_busy_init(busy, trace->space);
+    busy_init(&busy->busy, trace->space);
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     status = status ?: range_busy_finish(busy) ?: leave_out(&gathering);
     array_release(&gathering.open);

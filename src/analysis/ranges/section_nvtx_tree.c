@@ -67,11 +67,7 @@ struct rank {
     uint32_t node;
 };
 
-static int shortest_first(const void *a, const void *b)
-{
-    const struct rank *left = a, *right = b;
-    return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
-}
+ORDER_WITH(shortest_first, struct rank, ORDER(a->total, b->total) ?: ORDER(b->node, a->node))
 
 /* Inserts the nodes at the front, the shortest first, so that the longest becomes the first. */
 static int order(struct tree *tree)
@@ -234,7 +230,7 @@ static int gather_kernels(void *state, const struct trace *trace)
     if (!trace_has_ranges(trace))
         return 0;
     kernels->trace = trace;
-    range_busy_init(&kernels->busy, trace->space);
+    busy_init(&kernels->busy.busy, trace->space);
     int status = range_walk_ops(&trace->ranges, true, &trace->launched_ops, add_op, NULL, kernels);
     return status ?: range_busy_finish(&kernels->busy);
 }

@@ -31,7 +31,8 @@ static void put(struct table *table, struct cell item, struct cell value, enum c
     if (!row)
         return;
     row[ITEM] = item;
-    row[VALUE] = cell_typed(value, type);
+    row[VALUE] = value;
+    row[VALUE].type = type;
     row[UNIT] = table_text(table, unit);
     row[DETAIL] = detail;
 }

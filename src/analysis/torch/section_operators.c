@@ -273,11 +273,7 @@ static const struct column columns[] = {
     COLUMN_NAME,
 };
 
-static int longest_first(const void *left, const void *right)
-{
-    const struct operator_row *a = left, *b = right;
-    return ORDER(b->own_host, a->own_host);
-}
+ORDER_WITH(longest_first, struct operator_row, ORDER(b->own_host, a->own_host))
 
 /* Rows that are equal in the column that sorts stay in the order of their own time on the host. */
 static void finish(struct report_row *row)

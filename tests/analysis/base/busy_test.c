@@ -20,7 +20,7 @@ UNIT_TEST(what_overlaps_counts_once_and_gpus_are_summed)
 {
     struct sorter_space space = sorter_space_usual();
     struct range_busy busy = {0};
-    range_busy_init(&busy, &space);
+    busy_init(&busy.busy, &space);
     assert_int_equal(range_busy_add(&busy, 2, 0, 100, 50), 0);
     assert_int_equal(range_busy_add(&busy, 2, 0, 120, 50), 0);
     assert_int_equal(range_busy_add(&busy, 2, 0, 10, 5), 0); /* later, though it ran before */
@@ -39,7 +39,7 @@ UNIT_TEST(of_nothing_it_is_nothing)
     struct sorter_space space = sorter_space_usual();
     struct range_busy unused = {0}, busy = {0};
     range_busy_release(&unused);
-    range_busy_init(&busy, &space);
+    busy_init(&busy.busy, &space);
     assert_int_equal(range_busy_finish(&busy), 0);
     assert_int_equal(range_busy_total(&busy, 0), 0);
     range_busy_release(&busy);
@@ -53,7 +53,7 @@ UNIT_TEST(random_operations_agree_with_counting)
         struct sorter_space space = {.left = 512, .run = 256};
         struct range_busy busy = {0};
         memset(used, 0, sizeof(used));
-        range_busy_init(&busy, &space);
+        busy_init(&busy.busy, &space);
         for (int i = 0; i < 400; i++) {
             unsigned row = random_below(ROWS), gpu = random_below(GPUS), start = random_below(TIMES);
             unsigned duration = random_below(40);
