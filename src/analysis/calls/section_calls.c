@@ -194,7 +194,6 @@ static int gather(void *state, const struct trace *trace)
 {
     struct sync *sync = state;
     struct calls_join join;
-    struct sorter_walk walk;
     const struct sync_record *record;
     int status = sorter_ready(&sync->records);
     if (status < 0)
@@ -202,13 +201,11 @@ static int gather(void *state, const struct trace *trace)
     calls_join_begin(&join, &trace->calls);
     join.missed = add_call;
     join.context = sync;
-    sorter_walk_begin(&walk, &sync->records);
-    while (status == 0 && (record = sorter_next(&walk)))
-        status = add_record(sync, &join, record);
+    status = SORTER_EACH(&sync->records, record, add_record(sync, &join, record));
     if (status == 0)
         calls_join_miss_rest(&join);
-    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
-    return status ? status : walked ? walked : joined;
+    int joined = calls_join_end(&join);
+    return status ?: joined;
 }
 
 static struct cell fill_waiter(struct report_row *row, const struct column *column)

@@ -4,6 +4,7 @@
  */
 #include "analysis/critical/critical_decide.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "common/array.h"
@@ -126,46 +127,39 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
     return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
-/* Finds when the calls began that recorded the events. */
-static int find_marks(struct critical_syncs *syncs, const struct trace *trace)
+/* Sets when the call began that recorded the event. */
+static int mark(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
+                const struct call *call)
 {
-    struct calls_join join;
-    struct sorter_walk walk;
-    const struct sync_record *next;
-    int status = sorter_ready(&syncs->marked);
-    if (status < 0)
-        return status;
-    calls_join_begin(&join, &trace->calls);
-    sorter_walk_begin(&walk, &syncs->marked);
-    while (status == 0 && (next = sorter_next(&walk))) {
-        struct sync_record record = *next;
-        const struct call *call = calls_join_find(&join, record.recorded, record.time);
-        record.marked = call ? call->start : FIELD_ABSENT;
-        status = sorter_add(&syncs->records, &record);
-    }
-    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
-    return status ? status : walked ? walked : joined;
+    struct sync_record marked = *record;
+    marked.marked = call ? call->start : FIELD_ABSENT;
+    return sorter_add(&syncs->records, &marked);
 }
 
-static int find_calls(struct critical_syncs *syncs, const struct trace *trace)
+static int add_record(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
+                      const struct call *call)
+{
+    if (record->kind == SYNC_STREAM_WAITS)
+        return add_wait(syncs, trace, record, call);
+    return call ? add_call(syncs, trace, record, call) : 0;
+}
+
+/* Joins the records of SORTER by the correlation id at offset ID of each, and calls EACH with them. */
+static int join_records(struct critical_syncs *syncs, const struct trace *trace, struct sorter *sorter, size_t id,
+                        int (*each)(struct critical_syncs *syncs, const struct trace *trace,
+                                    const struct sync_record *record, const struct call *call))
 {
     struct calls_join join;
-    struct sorter_walk walk;
     const struct sync_record *record;
-    int status = sorter_ready(&syncs->records);
+    int status = sorter_ready(sorter);
     if (status < 0)
         return status;
     calls_join_begin(&join, &trace->calls);
-    sorter_walk_begin(&walk, &syncs->records);
-    while (status == 0 && (record = sorter_next(&walk))) {
-        const struct call *call = calls_join_find(&join, record->correlation, record->time);
-        if (record->kind == SYNC_STREAM_WAITS)
-            status = add_wait(syncs, trace, record, call);
-        else if (call)
-            status = add_call(syncs, trace, record, call);
-    }
-    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
-    return status ? status : walked ? walked : joined;
+    status = SORTER_EACH(sorter, record,
+                         each(syncs, trace, record,
+                              calls_join_find(&join, *(const int64_t *)((const char *)record + id), record->time)));
+    int joined = calls_join_end(&join);
+    return status ?: joined;
 }
 
 int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace)
@@ -173,13 +167,10 @@ int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trac
     syncs->waits.memory.directory = syncs->calls.memory.directory = temporary_directory();
     if (syncs->marked.count == 0 && syncs->records.count == 0)
         return 0;
-    int status = find_marks(syncs, trace);
-    status = status ? status : find_calls(syncs, trace);
-    if (status < 0)
-        return status;
-    if (file_vector_sort(&syncs->waits, by_stream_and_time) < 0)
-        return -1;
-    return file_vector_sort(&syncs->calls, by_thread_and_time);
+    return join_records(syncs, trace, &syncs->marked, offsetof(struct sync_record, recorded), mark)
+               ?: join_records(syncs, trace, &syncs->records, offsetof(struct sync_record, correlation), add_record)
+               ?: file_vector_sort(&syncs->waits, by_stream_and_time)
+               ?: file_vector_sort(&syncs->calls, by_thread_and_time);
 }
 
 /* --- decisions --- */

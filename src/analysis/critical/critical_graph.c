@@ -218,33 +218,39 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
     return critical_heap_push(&loading->running, (struct critical_heap_item){.key = op->end, .value = number});
 }
 
-static int load_ops(struct critical_graph *graph)
+static int load_op(struct loading *loading, const struct timeline_op *op)
 {
-    struct loading loading = {.graph = graph};
-    struct sorter_walk walk;
-    const struct timeline_op *op;
-    uint32_t device = CRITICAL_NONE;
-    int status = 0;
-    sorter_walk_begin(&walk, &graph->trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk))) {
-        if (op->device != device) {
-            const struct critical_device added = {.first = graph->ops.count, .device = op->device};
-            if (!ADD(array_push, &graph->devices, added)) {
-                status = -1;
-                break;
-            }
-            loading.running.items.count = 0;
-            loading.ended = 0;
-            loading.before = CRITICAL_NONE;
-            device = op->device;
-        }
-        graph->devices.items[graph->devices.count - 1].count++;
-        status = add_op(&loading, op);
-        critical_graph_evict(graph, graph->ops.count);
+    struct critical_graph *graph = loading->graph;
+    size_t count = graph->devices.count;
+    if (count == 0 || graph->devices.items[count - 1].device != op->device) {
+        const struct critical_device added = {.first = graph->ops.count, .device = op->device};
+        if (!ADD(array_push, &graph->devices, added))
+            return -1;
+        loading->running.items.count = 0;
+        loading->ended = 0;
+        loading->before = CRITICAL_NONE;
     }
-    int walked = sorter_walk_end(&walk);
-    array_release(&loading.running.items);
-    return status ? status : walked;
+    graph->devices.items[graph->devices.count - 1].count++;
+    int status = add_op(loading, op);
+    critical_graph_evict(graph, graph->ops.count);
+    return status;
+}
+
+static int load_call(struct critical_graph *graph, const struct host_call *call)
+{
+    const struct critical_call added = {.start = call->start,
+                                        .end = call->end,
+                                        .name = call->name,
+                                        .op = CRITICAL_NONE,
+                                        .waited = CRITICAL_NONE,
+                                        .kind = call->kind};
+    struct critical_thread *thread = array_at(&graph->threads, call->thread);
+    if (!thread || !ADD(file_vector_push, &graph->calls, added))
+        return -1;
+    critical_graph_evict(graph, graph->calls.count);
+    if (thread->count++ == 0)
+        thread->first = graph->calls.count - 1;
+    return 0;
 }
 
 int critical_graph_load(struct critical_graph *graph, const struct trace *trace)
@@ -252,25 +258,12 @@ int critical_graph_load(struct critical_graph *graph, const struct trace *trace)
     graph->trace = trace;
     graph->ops.memory.directory = graph->calls.memory.directory = temporary_directory();
     graph->edges.memory.directory = graph->within.memory.directory = temporary_directory();
-    struct host_calls_walk walk;
+    struct loading loading = {.graph = graph};
     const struct host_call *call;
-    int status = 0;
-    host_calls_walk_begin(&walk, &graph->trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk))) {
-        const struct critical_call added = {.start = call->start,
-                                            .end = call->end,
-                                            .name = call->name,
-                                            .op = CRITICAL_NONE,
-                                            .waited = CRITICAL_NONE,
-                                            .kind = call->kind};
-        struct critical_thread *thread = array_at(&graph->threads, call->thread);
-        status = thread && ADD(file_vector_push, &graph->calls, added) ? 0 : -1;
-        critical_graph_evict(graph, graph->calls.count);
-        if (status == 0 && thread->count++ == 0)
-            thread->first = graph->calls.count - 1;
-    }
-    status = host_calls_walk_end(&walk) ?: status;
-    status = status ? status : load_ops(graph);
+    const struct timeline_op *op;
+    int status = HOST_CALLS_EACH(&trace->host_calls, call, load_call(graph, call))
+                     ?: SORTER_EACH(&trace->timeline, op, load_op(&loading, op));
+    array_release(&loading.running.items);
     graph->latency =
         graph->latencies.total ? histogram_rank(&graph->latencies, graph->latencies.total / 2) : CRITICAL_HELD_AFTER;
     graph->latency = graph->latency < CRITICAL_HELD_AFTER ? graph->latency : CRITICAL_HELD_AFTER;

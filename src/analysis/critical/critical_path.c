@@ -69,38 +69,16 @@ int critical_path_each(const struct critical_path *path,
 struct divider {
     struct critical_path *path;
     struct range_walk ranges, operators;
-    uint32_t thread;
-    int64_t time, until; /* of the interval that is being made */
 };
-
-static void limit(struct divider *divider, int64_t time)
-{
-    if (time > divider->time && time < divider->until)
-        divider->until = time;
-}
-
-/* The name of the innermost range of WALK; EVENT_NO_TEXT: there is none. The interval ends where it changes. */
-static uint32_t find_name(struct divider *divider, struct range_walk *walk)
-{
-    while (range_walk_open(walk, divider->thread, divider->time))
-        ;
-    if (walk->next && walk->next->thread == divider->thread)
-        limit(divider, walk->next->start);
-    const struct range_open *found = range_walk_innermost(walk, divider->thread, divider->time + 1);
-    if (!found)
-        return EVENT_NO_TEXT;
-    limit(divider, found->range.end);
-    return found->range.name;
-}
 
 static int split(struct divider *divider, const struct critical_interval *interval)
 {
-    for (divider->time = interval->start; divider->time < interval->end; divider->time = divider->until) {
-        divider->until = interval->end;
-        uint32_t range = find_name(divider, &divider->ranges), operation = find_name(divider, &divider->operators);
-        const struct critical_interval one = {divider->time, divider->until,
-                                              operation != EVENT_NO_TEXT ? operation : range, interval->thread,
-                                              interval->kind};
+    for (int64_t time = interval->start, until; time < interval->end; time = until) {
+        until = interval->end;
+        uint32_t range = range_walk_name(&divider->ranges, interval->thread, time, &until);
+        uint32_t operation = range_walk_name(&divider->operators, interval->thread, time, &until);
+        const struct critical_interval one = {time, until, operation != EVENT_NO_TEXT ? operation : range,
+                                              interval->thread, interval->kind};
         if (!ADD(file_vector_push, &divider->path->outside, one))
             return -1;
         if (divider->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
@@ -117,7 +95,6 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
 {
     struct divider divider = {.path = path};
     struct sorter of_threads;
-    struct sorter_walk walk;
     const struct critical_interval *interval;
     sorter_init(&of_threads, trace->space, sizeof(*interval), by_thread);
     /* Intervals of known threads are sorted by thread. */
@@ -134,15 +111,10 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
     status = status ? status : sorter_ready(&of_threads);
     range_walk_begin(&divider.ranges, &trace->ranges, false);
     range_walk_begin(&divider.operators, &trace->operators, false);
-    sorter_walk_begin(&walk, &of_threads);
-    while (status == 0 && (interval = sorter_next(&walk))) {
-        divider.thread = interval->thread;
-        status = split(&divider, interval);
-    }
-    int walked = sorter_walk_end(&walk);
+    status = status ?: SORTER_EACH(&of_threads, interval, split(&divider, interval));
     int ranges = range_walk_end(&divider.ranges), operators = range_walk_end(&divider.operators);
     sorter_release(&of_threads);
-    return status ? status : walked ? walked : ranges ? ranges : operators;
+    return status ?: ranges ?: operators;
 }
 
 /* --- the walk backward from what ended last: from an operation to what decided its start, from a call to what it waited

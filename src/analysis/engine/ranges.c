@@ -223,6 +223,18 @@ struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread
     return walk->open.count > 0 ? &walk->open.items[walk->open.count - 1] : NULL;
 }
 
+uint32_t range_walk_name(struct range_walk *walk, uint32_t thread, int64_t time, int64_t *until)
+{
+    while (range_walk_open(walk, thread, time))
+        ;
+    const struct range_open *found = range_walk_innermost(walk, thread, time + 1);
+    if (walk->next && walk->next->thread == thread && walk->next->start < *until)
+        *until = walk->next->start;
+    if (found && found->range.end < *until)
+        *until = found->range.end;
+    return found ? found->range.name : EVENT_NO_TEXT;
+}
+
 int range_walk_end(struct range_walk *walk)
 {
     int status = sorter_walk_end(&walk->walk);
@@ -271,15 +283,6 @@ uint32_t captured_add(struct captured *captured, uint32_t text)
     return (uint32_t)(path - captured->paths.items) + 1;
 }
 
-/* Whether PATH has NAME already, as ranges of one name may nest. */
-static bool is_known(const struct captured *captured, const struct captured_path *path, uint32_t name)
-{
-    for (uint32_t i = 0; i < path->count; i++)
-        if (captured->names.items[path->first + i] == name)
-            return true;
-    return false;
-}
-
 static int add_name(struct captured *captured, struct captured_path *path, struct interner *strings, const char *text,
                     size_t length)
 {
@@ -288,8 +291,9 @@ static int add_name(struct captured *captured, struct captured_path *path, struc
     uint32_t name = intern(strings, text, length);
     if (name == INTERN_NO_MEMORY)
         return -1;
-    if (is_known(captured, path, name))
-        return 0;
+    for (uint32_t i = 0; i < path->count; i++)
+        if (captured->names.items[path->first + i] == name) /* ranges of one name may nest */
+            return 0;
     path->count++;
     return ADD(array_push, &captured->names, name) ? 0 : -1;
 }

@@ -108,6 +108,10 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
  * thread. */
 struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread, int64_t time);
 
+/* The name of the innermost range around TIME on THREAD, or EVENT_NO_TEXT. Lowers *UNTIL to when another one is. TIME
+ * never goes back on a thread. */
+uint32_t range_walk_name(struct range_walk *walk, uint32_t thread, int64_t time, int64_t *until);
+
 /* Returns 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);
 

@@ -126,4 +126,17 @@ static inline int host_calls_walk_end(struct host_calls_walk *walk)
     return sorter_walk_end(&walk->walk);
 }
 
+/* Evaluates STATUS with each outermost call, until it is not 0. The value is that, or what host_calls_walk_end() returns.
+ */
+#define HOST_CALLS_EACH(host_calls, call, status)                \
+    ({                                                           \
+        struct host_calls_walk walk_;                            \
+        int status_ = 0;                                         \
+        host_calls_walk_begin(&walk_, (host_calls));             \
+        while (status_ == 0 && (call = host_calls_next(&walk_))) \
+            status_ = (status);                                  \
+        int ended_ = host_calls_walk_end(&walk_);                \
+        status_ ?: ended_;                                       \
+    })
+
 #endif

@@ -79,26 +79,21 @@ int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle,
     return 0;
 }
 
-/* Returns the first busy time that has not ended by TIME, usually the one of the last call or the next, or NULL. */
-static const struct gpu_busy_time *find(const struct gpu_idle *idle, struct gpu_busy_list *device, int64_t time)
-{
-    const struct gpu_busy_time *busy = idle->busy.items + device->next;
-    size_t left = device->first + device->count - device->next;
-    size_t ended = COUNT_BEFORE_NEAR(0, left, i, busy[i].end <= time);
-    device->next += ended;
-    return ended < left ? &busy[ended] : NULL;
-}
-
 /* Sets IDLE to whether all GPUs are idle at TIME. Returns until when that lasts. */
 static int64_t until(struct gpu_idle_walk *walk, int64_t time, bool *idle)
 {
     int64_t busy_until = INT64_MIN, idle_until = INT64_MAX;
     for (size_t i = 0; i < walk->devices.count; i++) {
-        const struct gpu_busy_time *busy = find(walk->idle, &walk->devices.items[i], time);
-        if (busy && busy->start <= time)
-            busy_until = busy->end > busy_until ? busy->end : busy_until;
-        else if (busy && busy->start < idle_until)
-            idle_until = busy->start;
+        struct gpu_busy_list *device = &walk->devices.items[i];
+        const struct gpu_busy_time *busy = walk->idle->busy.items + device->next;
+        size_t left = device->first + device->count - device->next;
+        /* The first that has not ended by TIME is usually the one of the last call or the next. */
+        size_t ended = COUNT_BEFORE_NEAR(0, left, k, busy[k].end <= time);
+        device->next += ended;
+        if (ended < left && busy[ended].start <= time)
+            busy_until = busy[ended].end > busy_until ? busy[ended].end : busy_until;
+        else if (ended < left && busy[ended].start < idle_until)
+            idle_until = busy[ended].start;
     }
     *idle = busy_until == INT64_MIN;
     return *idle ? idle_until : busy_until;

@@ -164,21 +164,17 @@ static const struct column latency_columns[] = {
     COLUMN_NAME,
 };
 
-static struct latency_row *latency_row_of(void *rows, uint32_t name)
-{
-    const struct name_key key = {name};
-    return tally_item(rows, &key, struct latency_row);
-}
-
 /* Rows stand in the order in which their first operation came. */
 static int latency_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
-    return latency_row_of(state, event->name) ? 0 : -1;
+    const struct name_key key = {event->name};
+    return tally_item(state, &key, struct latency_row) ? 0 : -1;
 }
 
 static int latency_join(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call)
 {
-    struct latency_row *row = latency_row_of(state, op->name);
+    const struct name_key key = {op->name};
+    struct latency_row *row = tally_item(state, &key, struct latency_row);
     if (!row)
         return -1;
     if (!call) {

@@ -76,31 +76,30 @@ static int queue_op(struct stream_row *row, const struct timeline_op *op)
     return 0;
 }
 
+static int add_op(struct stream_row *row, const struct timeline_op *op)
+{
+    int64_t idle = op->start - row->end;
+    if (row->operations++ > 0 && idle > 0) {
+        if (op->called != FIELD_ABSENT && op->called > row->end)
+            sum_add(&row->host_wait, idle);
+        else
+            sum_add(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other, idle);
+    }
+    row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
+    return op->called == FIELD_ABSENT ? 0 : queue_op(row, op);
+}
+
 static int gather(void *context, const struct trace *trace)
 {
     struct queues *queues = context;
-    struct sorter_walk walk;
     const struct timeline_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &trace->timeline);
     while (queues->rows.count < trace->streams.count)
         if (!array_push(&queues->rows))
-            return sorter_walk_end(&walk), -1;
-    while (status == 0 && (op = sorter_next(&walk))) {
-        struct stream_row *row = &queues->rows.items[op->stream];
-        int64_t idle = op->start - row->end;
-        if (row->operations++ > 0 && idle > 0) {
-            if (op->called != FIELD_ABSENT && op->called > row->end)
-                sum_add(&row->host_wait, idle);
-            else
-                sum_add(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other, idle);
-        }
-        row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
-        status = op->called == FIELD_ABSENT ? 0 : queue_op(row, op);
-    }
+            return -1;
+    int status = SORTER_EACH(&trace->timeline, op, add_op(&queues->rows.items[op->stream], op));
     for (size_t i = 0; i < queues->rows.count; i++)
         finish_until(&queues->rows.items[i], INT64_MAX);
-    return sorter_walk_end(&walk) ?: status;
+    return status;
 }
 
 static void release(void *context)

@@ -85,12 +85,18 @@ struct lanes_walk {
     const struct trace *trace;
     struct temporal_names names;
     struct temporal_lane lane;
-    uint32_t device; /* of LANE */
+    uint32_t device;  /* of LANE */
+    int64_t from, to; /* what ran then is added */
 };
 
-static int add_op(struct lanes_walk *lanes, const struct timeline_op *op)
+static int add_op(struct lanes_walk *lanes, const struct timeline_op *whole)
 {
     struct temporal *temporal = lanes->temporal;
+    struct timeline_op clipped = *whole, *op = &clipped;
+    op->start = op->start > lanes->from ? op->start : lanes->from;
+    op->end = op->end < lanes->to ? op->end : lanes->to;
+    if (op->start > op->end)
+        return 0;
     if (!lanes->lane.to || op->device != lanes->device) {
         temporal_lane_end(&lanes->lane);
         struct temporal_device *to = array_at(&temporal->devices, op->device);
@@ -108,20 +114,12 @@ static int add_op(struct lanes_walk *lanes, const struct timeline_op *op)
 
 int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to)
 {
-    struct lanes_walk lanes = {.temporal = temporal, .trace = trace};
-    struct sorter_walk walk;
+    struct lanes_walk lanes = {.temporal = temporal, .trace = trace, .from = from, .to = to};
     const struct timeline_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk))) {
-        struct timeline_op clipped = *op;
-        clipped.start = op->start > from ? op->start : from;
-        clipped.end = op->end < to ? op->end : to;
-        status = clipped.start <= clipped.end ? add_op(&lanes, &clipped) : 0;
-    }
+    int status = SORTER_EACH(&trace->timeline, op, add_op(&lanes, op));
     temporal_lane_end(&lanes.lane);
     array_release(&lanes.names.communication);
-    return sorter_walk_end(&walk) ?: status;
+    return status;
 }
 
 int64_t temporal_any(const struct temporal_device *device, unsigned kinds)

@@ -114,17 +114,10 @@ static void limit(struct host_walk *walk, int64_t time)
 static uint32_t find_range(struct host_walk *walk, struct open_range *open)
 {
     if (!open->any || open->thread != walk->thread || open->until <= walk->time) {
-        struct range_walk *ranges = &open->walk;
-        while (range_walk_open(ranges, walk->thread, walk->time))
-            ;
-        const struct range_open *found = range_walk_innermost(ranges, walk->thread, walk->time + 1);
-        const struct range *next = ranges->next;
         open->any = true;
         open->thread = walk->thread;
-        open->name = found ? found->range.name : EVENT_NO_TEXT;
-        open->until = found ? found->range.end : INT64_MAX;
-        if (next && next->thread == walk->thread && next->start < open->until)
-            open->until = next->start;
+        open->until = INT64_MAX;
+        open->name = range_walk_name(&open->walk, walk->thread, walk->time, &open->until);
     }
     limit(walk, open->until);
     return open->name;

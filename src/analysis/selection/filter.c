@@ -18,12 +18,6 @@
 #include "common/text.h"
 #include "analysis/steps/steps.h"
 
-static bool is_memory(const struct filter *filter, const struct event_fields *event)
-{
-    return (event->phase == 'i' || event->phase == 'I') &&
-           (event->category == CATEGORY_MEMORY || heap_is_pytorch(&filter->trace->strings, event));
-}
-
 /* --- options --- */
 
 bool filter_reads_twice(const struct filter_options *options)
@@ -89,12 +83,6 @@ static bool cut(const struct filter *filter, struct event_fields *event)
     event->start = event->start > filter->from ? event->start : filter->from;
     event->duration = (end < filter->to ? end : filter->to) - event->start;
     return true;
-}
-
-/* Whether what is allocated at TIME may still be in a window. */
-static bool is_before_end(const struct filter *filter, int64_t time)
-{
-    return filter->times.items.count == 0 || windows_next(&filter->times, time);
 }
 
 /* --- counters --- */
@@ -238,7 +226,10 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
         filter->any = true;
         return filter->receive(filter->context, event);
     }
-    if (verdict == SELECTION_ELSEWHERE || !is_memory(filter, event) || !is_before_end(filter, event->start))
+    bool memory = (event->phase == 'i' || event->phase == 'I') &&
+                  (event->category == CATEGORY_MEMORY || heap_is_pytorch(&filter->trace->strings, event));
+    bool ended = filter->times.items.count > 0 && !windows_next(&filter->times, event->start);
+    if (verdict == SELECTION_ELSEWHERE || !memory || ended)
         return 0;
     event->phase = HEAP_OUTSIDE;
     return filter->receive(filter->context, event);
@@ -348,12 +339,9 @@ static int no_range(const struct gathering *gathering)
 {
     const char *wanted = gathering->options->range;
     struct suggestion nearest = suggestion_for(wanted, strlen(wanted));
-    struct sorter_walk walk;
     const struct range *range;
-    sorter_walk_begin(&walk, &gathering->first->ranges.sorter);
-    while ((range = sorter_next(&walk)))
-        suggestion_consider(&nearest, trace_text(gathering->first, range->name));
-    if (sorter_walk_end(&walk) < 0)
+    if (SORTER_EACH(&gathering->first->ranges.sorter, range,
+                    ((void)suggestion_consider(&nearest, trace_text(gathering->first, range->name)), 0)) < 0)
         return error_no_memory("ranges");
     return filter_missing(gathering->missed, "'%s' has no range '%s'%s%s%s", gathering->path, wanted,
                           nearest.word ? ": did you mean '" : "", nearest.word ? nearest.word : "",

@@ -7,16 +7,6 @@
 #include "analysis/engine/trace_known.h"
 #include "analysis/steps/steps.h"
 
-static int gather(void *state, const struct trace *trace)
-{
-    return steps_gather(state, trace);
-}
-
-static void release(void *state)
-{
-    steps_release(state);
-}
-
 struct step_row {
     struct series times;
     struct cell name, thread, process, gpu, launches, number;
@@ -73,9 +63,9 @@ const struct section section_steps = {
     SECTION_COLUMNS(columns),
     .state_size = sizeof(struct steps),
     .indexes = {.calls = true, .ranges = true, .launched_ops = true, .host_calls = true},
-    .gather = gather,
+    .gather = steps_gather,
     .finish = finish,
-    .release = release,
+    .release = steps_release,
 };
 
 /* --- what differs in the slowest --- */

@@ -131,30 +131,20 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
 
 #define DEPTH_MOST 8 /* deeper ranges are ignored */
 
-/* Ranges around the one that the walk opened last. */
-static unsigned depth_of(const struct range_walk *walk, const struct range_open *open)
-{
-    unsigned depth = 0;
-    for (; open->outer && depth <= DEPTH_MOST; open = &walk->open.items[open->outer - 1])
-        depth++;
-    return depth;
-}
-
-/* Whether a range is a call of NCCL or MPI, which is never a step. */
-static bool is_communication(const struct trace *trace, const struct range *range)
-{
-    const char *domain = range->domain == EVENT_NO_TEXT ? "" : interned(&trace->strings, range->domain);
-    return strcmp(domain, "NCCL") == 0 || strcmp(domain, "MPI") == 0;
-}
-
-/* Sets the key of the range that the walk opened last. Returns 0; 1 if it is not a candidate; -1: no memory. */
+/* Sets the key of the range that the walk opened last. A call of NCCL or MPI is never a step. Returns 0; 1 if it is not a
+ * candidate; -1: no memory. */
 static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
                   struct repetition_key *key)
 {
-    *key = (struct repetition_key){open->range.thread, 0, depth_of(walk, open)};
-    if (key->depth > DEPTH_MOST || open->range.name == EVENT_NO_TEXT || is_communication(finder->trace, &open->range))
+    const struct range *range = &open->range;
+    const char *domain = trace_text(finder->trace, range->domain);
+    *key = (struct repetition_key){.thread = range->thread};
+    for (; open->outer && key->depth <= DEPTH_MOST; open = &walk->open.items[open->outer - 1])
+        key->depth++;
+    if (key->depth > DEPTH_MOST || range->name == EVENT_NO_TEXT || strcmp(domain, "NCCL") == 0 ||
+        strcmp(domain, "MPI") == 0)
         return 1;
-    key->name = stem_of(finder, open->range.name);
+    key->name = stem_of(finder, range->name);
     return key->name == INTERN_NO_MEMORY ? -1 : key->name == NEVER_A_STEP;
 }
 
@@ -259,12 +249,6 @@ static bool is_better(const struct repetition *a, const struct repetition *b)
     return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
-static bool repeats(const struct repetition *repetition)
-{
-    return repetition->count >= STEPS_LEAST || (repetition->count > 1 && repetition->launches > 0) ||
-           repetition->fitness == FIT_PROFILER_STEP;
-}
-
 /* Adds the process whose best repetition is NUMBER. Returns 0, or -1: no memory. */
 static int add_process(struct finder *finder, uint32_t number)
 {
@@ -330,8 +314,9 @@ static int find_in_ranges(struct finder *finder)
         struct repetition *one = &finder->items.items[i];
         if (one->fitness == FIT_STEP && is_part(one, best))
             one->fitness = FIT_PART;
-        if (!one->overlaps && repeats(one) &&
-            (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
+        bool repeats =
+            one->count >= STEPS_LEAST || (one->count > 1 && one->launches > 0) || one->fitness == FIT_PROFILER_STEP;
+        if (!one->overlaps && repeats && (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
             best->number = (uint32_t)i + 1;
     }
     int64_t left = add_processes(finder, FIT_OPTIMIZER);
@@ -390,21 +375,14 @@ static int add_op(struct steps *steps, const struct trace *trace, const struct l
     return add_work(steps, &key, (size_t)index == process->slowest, op->duration);
 }
 
-static int add_calls(struct steps *steps, const struct trace *trace)
+static int add_call(struct steps *steps, const struct trace *trace, const struct host_call *call)
 {
-    struct host_calls_walk walk;
-    const struct host_call *call;
-    int status = 0;
-    host_calls_walk_begin(&walk, &trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk))) {
-        const struct steps_process *process = steps_process(steps, trace->threads.items[call->thread].process);
-        int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
-        if (index < 0)
-            continue;
-        const struct step_work_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
-        status = add_work(steps, &key, (size_t)index == process->slowest, call->end - call->start);
-    }
-    return host_calls_walk_end(&walk) ?: status;
+    const struct steps_process *process = steps_process(steps, trace->threads.items[call->thread].process);
+    int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
+    if (index < 0)
+        return 0;
+    const struct step_work_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
+    return add_work(steps, &key, (size_t)index == process->slowest, call->end - call->start);
 }
 
 /* Adds the work "outside of calls" of each process: the time of its steps without their calls. */
@@ -451,13 +429,16 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
                 process->slowest = k;
     }
     const struct launched_op *op;
+    const struct host_call *call;
     if (status == 0 && steps->processes.count > 0)
-        status = SORTER_EACH(launched, op, add_op(steps, trace, op)) ?: add_calls(steps, trace);
+        status = SORTER_EACH(launched, op, add_op(steps, trace, op))
+                     ?: HOST_CALLS_EACH(&trace->host_calls, call, add_call(steps, trace, call));
     return status ?: add_outside(steps);
 }
 
-int steps_gather(struct steps *steps, const struct trace *trace)
+int steps_gather(void *state, const struct trace *trace)
 {
+    struct steps *steps = state;
     int status = find_ranges(steps, trace);
     if (status < 0 || trace->ranges.count > 0)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
@@ -469,8 +450,9 @@ int steps_gather(struct steps *steps, const struct trace *trace)
     return status;
 }
 
-void steps_release(struct steps *steps)
+void steps_release(void *state)
 {
+    struct steps *steps = state;
     for (size_t i = 0; i < steps->processes.count; i++) {
         array_release(&steps->processes.items[i].items);
         series_release(&steps->processes.items[i].times);

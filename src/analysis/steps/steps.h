@@ -14,10 +14,10 @@
 
 #include "analysis/steps/steps_process.h"
 
-/* Finds the steps by trace.ranges, launched_ops, timeline and host_calls, after trace_finish(). Returns 0, or -1: no
+/* Hooks of section_steps, whose state is a struct steps: finds the steps by trace.ranges, launched_ops, timeline and host_calls, after trace_finish(). Returns 0, or -1: no
  * memory, or after error(). */
-int steps_gather(struct steps *steps, const struct trace *trace);
-void steps_release(struct steps *steps);
+int steps_gather(void *steps, const struct trace *trace);
+void steps_release(void *steps);
 
 /* How much longer WORK took in the slowest step than on average in the others, ns. */
 int64_t step_work_difference(const struct steps_process *process, const struct step_work *work);

@@ -21,14 +21,6 @@ struct launch {
     uint32_t name;
 };
 
-static uint64_t hash_between(const struct launch *first, const struct launch *last)
-{
-    uint64_t hash = 0;
-    for (; first < last; first++)
-        hash = (hash ^ hash >> 29 ^ first->name) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash;
-}
-
 /* Periods that begin with the same name: how many there are, and how many are equal to the usual one. */
 struct periods {
     uint64_t usual; /* hash of the usual period */
@@ -39,32 +31,25 @@ struct periods {
 
 /* Votes for the usual period, which more than half of the periods are equal to (Boyer and Moore): it is found in one
  * pass, wherever the others are. The first periods load code and allocate, and DistributedDataParallel changes its
- * buckets in the second. */
-static void vote(struct periods *periods, uint64_t hash, size_t length)
-{
-    if (periods->votes == 0) {
-        periods->usual = hash;
-        periods->length = length;
-    }
-    periods->votes += periods->usual == hash ? 1 : -1;
-}
-
-static void count_period(struct periods *periods, uint64_t hash, size_t length)
-{
-    periods->count++;
-    periods->equal += periods->usual == hash;
-}
-
-static void each_period(const struct sequence *sequence, uint32_t name, struct periods *periods,
-                        void (*each)(struct periods *periods, uint64_t hash, size_t length))
+ * buckets in the second. Another pass counts the periods (VOTES is false). */
+static void pass_periods(const struct sequence *sequence, uint32_t name, struct periods *periods, bool votes)
 {
     const struct launch *items = sequence->items.items, *from = NULL;
+    uint64_t hash = 0; /* of the names from FROM on */
     for (const struct launch *at = items; at < items + sequence->items.count; at++) {
-        if (at->name != name)
-            continue;
-        if (from)
-            each(periods, hash_between(from, at), (size_t)(at - from));
-        from = at;
+        if (at->name == name) {
+            if (from && votes && periods->votes == 0) {
+                periods->usual = hash;
+                periods->length = (size_t)(at - from);
+            }
+            if (from && votes)
+                periods->votes += periods->usual == hash ? 1 : -1;
+            periods->count += from && !votes;
+            periods->equal += from && !votes && periods->usual == hash;
+            from = at;
+            hash = 0;
+        }
+        hash = (hash ^ hash >> 29 ^ at->name) * UINT64_C(0x9e3779b97f4a7c15);
     }
 }
 
@@ -85,8 +70,8 @@ static uint32_t anchor_of(const struct sequence *sequence)
             if (sequence->counts.items[at->name] == rarest) { /* the first such kernel in the program's order */
                 /* How many operations are in the usual periods that begin with this kernel; 0: they are not regular. */
                 struct periods periods = {0};
-                each_period(sequence, at->name, &periods, vote);
-                each_period(sequence, at->name, &periods, count_period);
+                pass_periods(sequence, at->name, &periods, true);
+                pass_periods(sequence, at->name, &periods, false);
                 bool is_period = periods.length >= PERIOD_LEAST && periods.count + 1 >= STEPS_LEAST &&
                                  (double)periods.equal >= PERIODS_EQUAL * (double)(periods.count - 1);
                 size_t found = is_period ? periods.equal * periods.length : 0;

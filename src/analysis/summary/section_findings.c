@@ -34,11 +34,6 @@ struct judgement {
     unsigned of_op_count;
 };
 
-static void add_wanting(struct wanting *wanting, size_t rule)
-{
-    wanting->rules[wanting->count++] = (unsigned char)rule;
-}
-
 static void init(void *context, const struct trace *trace)
 {
     struct judgement *judgement = context;
@@ -48,10 +43,10 @@ static void init(void *context, const struct trace *trace)
         judgement->findings.no_memory |= finding_rules[i]->state_size && !judgement->states[i];
         for (unsigned category = 0; finding_rules[i]->event && category < CATEGORY_COUNT; category++)
             if (category_in(category, finding_rules[i]->categories))
-                add_wanting(&judgement->of_category[category], i);
+                judgement->of_category[category].rules[judgement->of_category[category].count++] = (unsigned char)i;
         for (unsigned kind = 0; finding_rules[i]->call && kind < CALL_KIND_COUNT; kind++)
             if (finding_rules[i]->calls & CALL_KIND_BIT(kind))
-                add_wanting(&judgement->of_call[kind], i);
+                judgement->of_call[kind].rules[judgement->of_call[kind].count++] = (unsigned char)i;
         if (finding_rules[i]->op)
             judgement->of_op[judgement->of_op_count++] =
                 (struct wanting_op){finding_rules[i]->op, judgement->states[i]};
@@ -103,30 +98,36 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 /* A launching call that takes so long waits, too: it copies pageable memory, or too many launches are queued. */
 #define LONG_CALL_NS 50000
 
-static int show_calls(struct judgement *judgement, const struct trace *trace)
+static int show_call(struct judgement *judgement, const struct trace *trace, const struct host_call *call)
 {
-    struct host_calls_walk walk;
-    const struct host_call *call;
+    bool waits = call_kind_waits((enum call_kind)call->kind) ||
+                 (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
+    sum_add(&judgement->waits, waits ? call->end - call->start : 0);
+    judgement->last_call = call->end > judgement->last_call ? call->end : judgement->last_call;
+    int64_t *called = array_at(&judgement->called.by_name, call->name);
+    if (!called)
+        return -1;
+    sum_add(called, call->end - call->start);
+    const struct wanting *wanting = &judgement->of_call[call->kind];
     int status = 0;
-    host_calls_walk_begin(&walk, &trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk))) {
-        bool waits = call_kind_waits((enum call_kind)call->kind) ||
-                     (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
-        if (waits && __builtin_add_overflow(judgement->waits, call->end - call->start, &judgement->waits))
-            judgement->waits = INT64_MAX;
-        judgement->last_call = call->end > judgement->last_call ? call->end : judgement->last_call;
-        int64_t *called = array_at(&judgement->called.by_name, call->name);
-        if (!called)
-            status = -1;
-        else
-            sum_add(called, call->end - call->start);
-        const struct wanting *wanting = &judgement->of_call[call->kind];
-        for (unsigned i = 0; i < wanting->count && status == 0; i++) {
-            unsigned rule = wanting->rules[i];
-            status = finding_rules[rule]->call(judgement->states[rule], trace, call);
-        }
+    for (unsigned i = 0; i < wanting->count && status == 0; i++) {
+        unsigned rule = wanting->rules[i];
+        status = finding_rules[rule]->call(judgement->states[rule], trace, call);
     }
-    return host_calls_walk_end(&walk) ?: status;
+    return status;
+}
+
+static int show_op(struct judgement *judgement, const struct trace *trace, const struct timeline_op *op)
+{
+    struct findings *findings = &judgement->findings;
+    int64_t from = op->called != FIELD_ABSENT && op->called < op->start ? op->called : op->start;
+    bool any = findings->from != FIELD_ABSENT;
+    int status = 0;
+    findings->from = !any || from < findings->from ? from : findings->from;
+    findings->to = !any || op->end > findings->to ? op->end : findings->to;
+    for (unsigned i = 0; i < judgement->of_op_count && status == 0; i++)
+        status = judgement->of_op[i].op(judgement->of_op[i].state, trace, op);
+    return status;
 }
 
 static int gather(void *context, const struct trace *trace)
@@ -142,21 +143,11 @@ static int gather(void *context, const struct trace *trace)
         known->count += trace->python_sums.items[i].count;
         known->last = INT64_MAX;
     }
-    int status = judgement->findings.no_memory ? -1 : show_calls(judgement, trace);
-    if (status == 0) {
-        struct sorter_walk walk;
-        const struct timeline_op *op;
-        sorter_walk_begin(&walk, &trace->timeline);
-        while (status == 0 && (op = sorter_next(&walk))) {
-            int64_t from = op->called != FIELD_ABSENT && op->called < op->start ? op->called : op->start;
-            bool any = findings->from != FIELD_ABSENT;
-            findings->from = !any || from < findings->from ? from : findings->from;
-            findings->to = !any || op->end > findings->to ? op->end : findings->to;
-            for (unsigned i = 0; i < judgement->of_op_count && status == 0; i++)
-                status = judgement->of_op[i].op(judgement->of_op[i].state, trace, op);
-        }
-        status = sorter_walk_end(&walk) ?: status;
-    }
+    const struct host_call *call;
+    const struct timeline_op *op;
+    int status =
+        findings->no_memory ? -1 : HOST_CALLS_EACH(&trace->host_calls, call, show_call(judgement, trace, call));
+    status = status ?: SORTER_EACH(&trace->timeline, op, show_op(judgement, trace, op));
     findings->run = findings->from == FIELD_ABSENT ? 0 : findings->to - findings->from;
     bool any_call = judgement->last_call != FIELD_ABSENT;
     findings->waits = any_call && findings->to > judgement->last_call ? findings->to - judgement->last_call : 0;

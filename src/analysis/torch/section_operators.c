@@ -36,13 +36,6 @@ struct open_operator {
     uint32_t same_shapes;     /* of that child */
 };
 
-/* The next item of each of three walks, which are merged by thread and time. */
-struct next {
-    const struct range *range;
-    const struct host_call *call;
-    const struct launched_op *op;
-};
-
 static void init(void *state, const struct trace *trace)
 {
     struct operators *operators = state;
@@ -121,21 +114,8 @@ static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int6
     return thread != other_thread ? thread < other_thread : time <= other_time;
 }
 
-/* If an operator, a call and a GPU operation begin at one time on a thread, the operator is around the call, and the
- * call around the operation. */
-static bool range_is_first(const struct next *next)
-{
-    const struct range *range = next->range;
-    return range && (!next->call || is_before(range->thread, range->start, next->call->thread, next->call->start)) &&
-           (!next->op || is_before(range->thread, range->start, next->op->thread, next->op->called));
-}
-
-static bool call_is_first(const struct next *next)
-{
-    const struct host_call *call = next->call;
-    return call && (!next->op || is_before(call->thread, call->start, next->op->thread, next->op->called));
-}
-
+/* Merges three walks. If an operator, a call and a GPU operation begin at one time on a thread, the operator is around the
+ * call, and the call around the operation. */
 static int add_all(struct operators *operators, const struct trace *trace)
 {
     struct sorter_walk ranges, ops;
@@ -144,32 +124,37 @@ static int add_all(struct operators *operators, const struct trace *trace)
     sorter_walk_begin(&ranges, &trace->operators.sorter);
     sorter_walk_begin(&ops, &operators->launched);
     host_calls_walk_begin(&calls, &trace->host_calls);
-    struct next next = {sorter_next(&ranges), host_calls_next(&calls), sorter_next(&ops)};
-    while (status == 0 && (next.range || operators->open.count > 0) && (next.range || next.call || next.op)) {
-        if (range_is_first(&next)) {
-            status = close_ended(operators, next.range->thread, next.range->start);
+    const struct range *range = sorter_next(&ranges);
+    const struct host_call *call = host_calls_next(&calls);
+    const struct launched_op *op = sorter_next(&ops);
+    while (status == 0 && (range || operators->open.count > 0) && (range || call || op)) {
+        bool range_first = range && (!call || is_before(range->thread, range->start, call->thread, call->start)) &&
+                           (!op || is_before(range->thread, range->start, op->thread, op->called));
+        bool call_first = call && (!op || is_before(call->thread, call->start, op->thread, op->called));
+        if (range_first) {
+            status = close_ended(operators, range->thread, range->start);
             struct open_operator *opened = status == 0 ? array_push(&operators->open) : NULL;
             if (opened)
-                opened->range = *next.range;
+                opened->range = *range;
             status = opened ? 0 : -1;
-            next.range = sorter_next(&ranges);
-        } else if (call_is_first(&next)) {
-            status = close_ended(operators, next.call->thread, next.call->start);
+            range = sorter_next(&ranges);
+        } else if (call_first) {
+            status = close_ended(operators, call->thread, call->start);
             struct open_operator *around = innermost(operators);
             if (around) {
-                sum_add(&around->within, next.call->end - next.call->start);
+                sum_add(&around->within, call->end - call->start);
                 around->children++;
             }
-            next.call = host_calls_next(&calls);
+            call = host_calls_next(&calls);
         } else {
-            status = close_ended(operators, next.op->thread, next.op->called);
+            status = close_ended(operators, op->thread, op->called);
             struct open_operator *around = innermost(operators);
             if (around) {
-                sum_add(&around->gpu, next.op->duration);
-                sum_add(&around->own_gpu, next.op->duration);
+                sum_add(&around->gpu, op->duration);
+                sum_add(&around->own_gpu, op->duration);
                 around->launches++;
             }
-            next.op = sorter_next(&ops);
+            op = sorter_next(&ops);
         }
     }
     status = status ?: close_ended(operators, LAUNCHED_NO_THREAD, INT64_MAX);
