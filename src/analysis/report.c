@@ -4,7 +4,6 @@
  */
 #include "analysis/report.h"
 
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +22,6 @@
 #include "trace/fields_receiver.h"
 #include "trace/meaning/sources.h"
 #include "trace/held_messages.h"
-#include "analysis/render/render.h"
 #include "analysis/summary/findings_table.h"
 #include "analysis/summary/section_findings.h"
 #include "analysis/engine/section.h"
@@ -65,14 +63,11 @@ static int read_first(const struct report_options *options, const char *path, st
     return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
 }
 
-static bool has_event(const struct trace *first)
+/* Ends the reading after the first event. */
+static int receive_one_event(void *context, struct event_fields *event)
 {
-    return first->times.any || first->gpu_op_times.any;
-}
-
-static int receive_one_event(void *first, struct event_fields *event)
-{
-    return trace_receive_event(first, event) < 0 || has_event(first) ? -1 : 0;
+    const struct trace *first = context;
+    return trace_receive_event(context, event) < 0 || first->times.any || first->gpu_op_times.any ? -1 : 0;
 }
 
 bool report_can_read(const char *path)
@@ -80,7 +75,7 @@ bool report_can_read(const char *path)
     const struct report_options options = {.workers = 1};
     struct trace first;
     trace_init(&first, &options);
-    bool can = read_first(&options, path, &first, receive_one_event) == 0 || has_event(&first);
+    bool can = read_first(&options, path, &first, receive_one_event) == 0 || first.times.any || first.gpu_op_times.any;
     trace_release(&first);
     return can;
 }

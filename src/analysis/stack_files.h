@@ -4,7 +4,6 @@
 #ifndef GPUTRACE_ANALYSIS_STACK_FILES_H
 #define GPUTRACE_ANALYSIS_STACK_FILES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct stack_files_summary {

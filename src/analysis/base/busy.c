@@ -4,8 +4,6 @@
  */
 #include "analysis/base/busy.h"
 
-#include "common/array.h"
-#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
 ORDER_BY(by_start, struct busy_interval, start)

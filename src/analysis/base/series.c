@@ -6,8 +6,6 @@
  */
 #include "analysis/base/series.h"
 
-#include "common/array.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -68,18 +66,11 @@ static int begin_many(struct series *series)
     return 0;
 }
 
-static int add_value(struct series *series, int64_t value)
+int series_add(struct series *series, int64_t value)
 {
     if (!series->many && series->values.count == SERIES_EXACT && begin_many(series) < 0)
         return -1;
-    if (series->many)
-        return add_to_many(series->many, value);
-    return ADD(array_push, &series->values, value) ? 0 : -1;
-}
-
-int series_add(struct series *series, int64_t value)
-{
-    if (add_value(series, value) < 0)
+    if (series->many ? add_to_many(series->many, value) < 0 : !ADD(array_push, &series->values, value))
         return -1;
     series->min = series->count == 0 || value < series->min ? value : series->min;
     series->max = series->count == 0 || value > series->max ? value : series->max;

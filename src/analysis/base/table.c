@@ -88,19 +88,15 @@ struct cell table_format(struct table *table, const char *format, ...)
     return cell;
 }
 
-static bool column_is(const struct column *column, const char *word)
-{
-    size_t length = strlen(column->word);
-    if (strncmp(column->word, word, length) != 0)
-        return false;
-    return word[length] == '\0' || (word[length] == '_' && strcmp(word + length + 1, type_units[column->type]) == 0);
-}
-
 int table_find_column(const struct column *columns, size_t count, const char *word)
 {
-    for (size_t i = 0; i < count; i++)
-        if (column_is(&columns[i], word))
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(columns[i].word);
+        if (strncmp(columns[i].word, word, length) == 0 &&
+            (word[length] == '\0' ||
+             (word[length] == '_' && strcmp(word + length + 1, type_units[columns[i].type]) == 0)))
             return (int)i;
+    }
     return -1;
 }
 
@@ -135,14 +131,6 @@ struct ordering {
     size_t column;
 };
 
-static int compare_numbers(const struct cell *a, const struct cell *b)
-{
-    if (a->kind == CELL_INTEGER && b->kind == CELL_INTEGER)
-        return (a->integer < b->integer) - (a->integer > b->integer);
-    double left = cell_value(a), right = cell_value(b);
-    return (left < right) - (left > right);
-}
-
 static bool is_unknown(const struct cell *cell)
 {
     return cell->kind == CELL_NONE || cell->kind == CELL_UNRECORDED;
@@ -160,8 +148,10 @@ static int compare_rows(const void *left, const void *right, void *context)
         order = is_unknown(a) ? 1 : -1; /* what is not known comes last */
     else if (a->kind == CELL_TEXT && b->kind == CELL_TEXT)
         order = strcmp(interned(&table->texts, a->text), interned(&table->texts, b->text));
+    else if (a->kind == CELL_INTEGER && b->kind == CELL_INTEGER)
+        order = ORDER(b->integer, a->integer);
     else if (!is_unknown(a))
-        order = compare_numbers(a, b);
+        order = ORDER(cell_value(b), cell_value(a));
     return order ? order : (rows[0] > rows[1]) - (rows[0] < rows[1]);
 }
 
@@ -259,46 +249,26 @@ static struct unit largest_below(double value)
     return times[REPORT_UNIT_NS];
 }
 
-/* The unit of a column of totals, which its greatest value decides: milliseconds from 10 ms on, seconds from 1000 s on.
- */
-static struct unit unit_apart(double most)
-{
-    if (most >= 1000 * times[REPORT_UNIT_S].size)
-        return times[REPORT_UNIT_S];
-    return most >= 10 * times[REPORT_UNIT_MS].size ? times[REPORT_UNIT_MS] : largest_below(fmin(most, 1e6 - 1));
-}
-
-/* The unit of all other times: the smallest value decides, unless it is so small that 0.012 µs reads better. */
-static struct unit unit_together(const struct range *range)
-{
-    if (range->most >= times[REPORT_UNIT_US].size && range->least < times[REPORT_UNIT_US].size)
-        return times[REPORT_UNIT_US];
-    return largest_below(range->least);
-}
-
 static struct unit time_unit(const struct table *table, size_t column)
 {
     struct range range = {0}, apart = {0};
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].type == TYPE_NS && !(table->columns[i].flags & COLUMN_APART))
             widen(&range, table, i);
-    struct unit unit = unit_together(&range);
+    /* The smallest value decides, unless it is so small that 0.012 µs reads better. */
+    const struct unit *us = &times[REPORT_UNIT_US], *ms = &times[REPORT_UNIT_MS], *s = &times[REPORT_UNIT_S];
+    struct unit unit = range.most >= us->size && range.least < us->size ? *us : largest_below(range.least);
     if (table->columns[column].flags & COLUMN_APART) {
+        /* Totals: the greatest value decides, milliseconds from 10 ms on, seconds from 1000 s on. */
         widen(&apart, table, column);
-        struct unit own = unit_apart(apart.most);
+        struct unit own = apart.most >= 1000 * s->size  ? *s
+                          : apart.most >= 10 * ms->size ? *ms
+                                                        : largest_below(fmin(apart.most, 1e6 - 1));
         return own.size < unit.size ? unit : own; /* a total in a smaller unit than its parts would mislead */
     }
     if (range.real && unit.decimals == 0)
         unit.decimals = 1; /* averages of nanoseconds */
     return unit;
-}
-
-static struct unit size_unit(double size)
-{
-    for (size_t i = sizeof(sizes) / sizeof(*sizes) - 1; i > 0; i--)
-        if (size >= sizes[i].size)
-            return sizes[i];
-    return sizes[0];
 }
 
 static struct unit plain_unit(enum column_type type)
@@ -358,9 +328,11 @@ struct unit unit_for_machines(enum column_type type, enum report_unit time)
 void unit_write(struct buffer *buffer, const struct cell *cell, enum column_type type, const struct unit *unit)
 {
     if (type == TYPE_BYTES && !*unit->name) {
-        struct unit own = size_unit(value_of(cell));
-        unit_write(buffer, cell, type, &own);
-        buffer_format(buffer, " %s", own.name);
+        size_t i = sizeof(sizes) / sizeof(*sizes) - 1;
+        while (i > 0 && value_of(cell) < sizes[i].size)
+            i--;
+        unit_write(buffer, cell, type, &sizes[i]);
+        buffer_format(buffer, " %s", sizes[i].name);
     } else if (cell->kind == CELL_INTEGER && unit->size == 1) {
         buffer_i64(buffer, cell->integer);
     } else {

@@ -1,7 +1,6 @@
 /*
  * Rules about code that is loaded or compiled, and graphs that are instantiated, while the program does its work.
  */
-#include "common/settings.h"
 #include "analysis/base/busy.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/names.h"

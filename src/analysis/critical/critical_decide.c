@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "analysis/critical/critical_graph.h"
 #include "analysis/engine/timeline.h"
-#include "analysis/engine/trace.h"
 #include "common/memory.h"
 #include "analysis/engine/trace_known.h"
 
@@ -53,19 +51,15 @@ static int64_t known(int64_t number, int64_t least)
     return number >= least && number < UINT32_MAX ? number : FIELD_ABSENT;
 }
 
-static enum sync_kind kind_of(const char *name)
-{
-    if (strcmp(name, "Stream Wait Event") == 0)
-        return SYNC_STREAM_WAITS;
-    if (strcmp(name, "Event Sync") == 0)
-        return SYNC_OF_EVENT;
-    return strcmp(name, "Stream Sync") == 0 ? SYNC_OF_STREAM : SYNC_OF_DEVICE;
-}
-
 int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace, const struct event_fields *event)
 {
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
+    static const char *const names[] = {
+        [SYNC_STREAM_WAITS] = "Stream Wait Event", [SYNC_OF_EVENT] = "Event Sync", [SYNC_OF_STREAM] = "Stream Sync"};
+    enum sync_kind kind = 0;
+    while (kind < SYNC_OF_DEVICE && strcmp(interned(&trace->strings, event->name), names[kind]) != 0)
+        kind++;
     struct sync_record record = {
         .correlation = event->correlation,
         .time = event->start,
@@ -73,7 +67,7 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
         .marked = FIELD_ABSENT,
         .on = known(event_wait(event)->stream, 0),
         .stream = {event->process, trace_event_device(event), event_gpu(event)->context, event_gpu(event)->stream},
-        .kind = kind_of(interned(&trace->strings, event->name)),
+        .kind = kind,
     };
     if (record.kind == SYNC_OF_STREAM)
         record.on = event_gpu(event)->stream;
@@ -400,22 +394,15 @@ static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t
     return NULL;
 }
 
-/* Whether the call returns when its own copy is done, which may be the last node of a graph. */
-static bool waits_for_own(const struct critical_graph *graph, const struct critical_call *call)
-{
-    if (call->op == CRITICAL_NONE)
-        return false;
-    return call->kind == CALL_COPY ||
-           ((call->kind == CALL_COPY_ASYNC || call->kind == CALL_GRAPH_LAUNCH) &&
-            strstr(trace_text(graph->trace, graph->ops.items[call->op].name), "Pageable") != NULL);
-}
-
 /* The operation that the call is known to have waited for, or CRITICAL_NONE. */
 static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct critical_call *call,
                             const struct critical_sync *sync)
 {
     struct critical_graph *graph = deciding->graph;
-    if (waits_for_own(graph, call))
+    /* The call returns when its own copy is done, which may be the last node of a graph. */
+    bool copies = call->op != CRITICAL_NONE && (call->kind == CALL_COPY_ASYNC || call->kind == CALL_GRAPH_LAUNCH) &&
+                  strstr(trace_text(graph->trace, graph->ops.items[call->op].name), "Pageable");
+    if (copies || (call->op != CRITICAL_NONE && call->kind == CALL_COPY))
         return call->op;
     if (sync && sync->nothing)
         return CRITICAL_NONE;

@@ -4,7 +4,6 @@
  */
 #include "analysis/critical/critical_graph.h"
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "analysis/engine/timeline.h"
 

@@ -4,8 +4,6 @@
  */
 #include "analysis/critical/critical_path.h"
 
-#include "common/array.h"
-#include "common/map.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/trace.h"
 #include "trace/event.h"

@@ -4,11 +4,8 @@
  */
 #include "analysis/engine/dispatcher.h"
 
-#include <stdlib.h>
-
 #include "common/log.h"
 #include "common/threads.h"
-#include "trace/fields_receiver.h"
 
 void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
 {

@@ -11,8 +11,6 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "trace/spool/cupti.h"
-#include "common/array.h"
-#include "common/map.h"
 
 #define NO_BINARY 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 #define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY and hipErrorNotReady */

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "common/array.h"
 #include "trace/event_fields.h"
 
 ORDER_WITH(by_correlation_and_process, struct call, ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
@@ -74,29 +73,20 @@ static int by_time(const void *left, const void *right, void *context)
     return ORDER(same[a].call.start, same[b].call.start) ?: ORDER(b, a);
 }
 
-static int sort_by_time(struct calls_join *join)
+/* Of calls of several processes, that of PROCESS; else the last that started by TIME, else the first. */
+static struct calls_join_call *find_of(struct calls_join *join, int64_t time, uint32_t process)
 {
-    while (join->by_time.count < join->same.count)
-        if (!ADD(array_push, &join->by_time, (uint32_t)join->by_time.count - 1))
-            return -1;
-    qsort_r(join->by_time.items, join->by_time.count, sizeof(uint32_t), by_time, join->same.items);
-    return 0;
-}
-
-/* The call of one of several processes: the last that started by TIME, else the first. */
-static struct calls_join_call *find_by_time(struct calls_join *join, int64_t time)
-{
-    const struct calls_join_call *same = join->same.items;
-    if (join->by_time.count == 0 && sort_by_time(join) < 0)
-        join->no_memory = true;
+    struct calls_join_call *same = join->same.items;
+    size_t at = COUNT_BEFORE(join->same.count, i, same[i].call.process < process);
+    if (at < join->same.count && same[at].call.process == process)
+        return &same[at];
+    if (join->by_time.count == 0) {
+        for (uint32_t i = 0; i < join->same.count; i++)
+            join->no_memory |= !ADD(array_push, &join->by_time, i);
+        qsort_r(join->by_time.items, join->by_time.count, sizeof(uint32_t), by_time, same);
+    }
     size_t after = COUNT_BEFORE(join->by_time.count, i, same[join->by_time.items[i]].call.start <= time);
-    return &join->same.items[after > 0 ? join->by_time.items[after - 1] : 0];
-}
-
-static struct calls_join_call *find_by_process(struct calls_join *join, uint32_t process)
-{
-    size_t at = COUNT_BEFORE(join->same.count, i, join->same.items[i].call.process < process);
-    return at < join->same.count && join->same.items[at].call.process == process ? &join->same.items[at] : NULL;
+    return &same[after > 0 ? join->by_time.items[after - 1] : 0];
 }
 
 const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process)
@@ -117,7 +107,7 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
         return NULL;
     struct calls_join_call *found = join->same.items; /* usually the only one */
     if (join->same.count > 1)
-        found = find_by_process(join, process) ?: find_by_time(join, time);
+        found = find_of(join, time, process);
     join->again = found->found;
     found->found = true;
     return &found->call;
@@ -154,13 +144,6 @@ int64_t gpu_op_size(const int64_t size[3])
     return all;
 }
 
-static int64_t size_of(const struct event_fields *event)
-{
-    if (event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET)
-        return event->bytes > 0 ? event->bytes : 0;
-    return gpu_op_size(event_kernel(event)->grid);
-}
-
 static uint32_t stack_of(const struct event_fields *event)
 {
     const struct launch_fields *launch = event_launch(event);
@@ -174,10 +157,12 @@ static uint32_t stack_of(const struct event_fields *event)
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
                 uint32_t captured)
 {
+    bool has_bytes = event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET;
+    int64_t bytes = event->bytes > 0 ? event->bytes : 0;
     struct gpu_op op = {
         .start = event->start,
         .duration = event->duration,
-        .size = size_of(event),
+        .size = has_bytes ? bytes : gpu_op_size(event_kernel(event)->grid),
         .name = event->name,
         .stream = stream,
         .order = (uint32_t)gpu_ops->count,

@@ -4,8 +4,6 @@
  */
 #include "analysis/engine/heap.h"
 
-#include "common/array.h"
-#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
 #include <stdlib.h>
@@ -98,21 +96,16 @@ int64_t heap_group_at_peak(const struct heap *heap, size_t number)
     return group->epoch == heap->places.items[group->place].epoch ? group->live_then : group->live;
 }
 
-static uint32_t new_live(struct heap *heap)
-{
-    if (heap->free == 0)
-        return array_push(&heap->lives) ? (uint32_t)heap->lives.count : 0;
-    uint32_t index = heap->free;
-    heap->free = heap->lives.items[index - 1].next;
-    return index;
-}
-
 static int allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
                     int64_t time, bool outside)
 {
     struct heap_group *group = group_of(heap, id);
-    uint32_t index = group ? new_live(heap) : 0;
-    uint64_t *place = index ? map_put(&space->oldest, address, NULL) : NULL;
+    uint32_t index = heap->free;
+    if (index)
+        heap->free = heap->lives.items[index - 1].next;
+    else if (group && array_push(&heap->lives))
+        index = (uint32_t)heap->lives.count;
+    uint64_t *place = group && index ? map_put(&space->oldest, address, NULL) : NULL;
     if (!place)
         return -1;
     struct heap_live *lives = heap->lives.items;

@@ -4,8 +4,6 @@
  */
 #include "analysis/engine/host_samples.h"
 
-#include "common/array.h"
-#include "common/map.h"
 #include "common/memory.h"
 
 /* Pages are given back to the kernel after so many records. */

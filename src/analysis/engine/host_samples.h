@@ -6,7 +6,6 @@
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
 #define GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

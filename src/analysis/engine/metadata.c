@@ -5,7 +5,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace_stacks.h"
-#include "trace/cut.h"
 
 static const cJSON *member_of(const cJSON *object, const char *key)
 {
@@ -179,16 +177,6 @@ static int read_process(struct trace *trace, const cJSON *process)
     return read_rank(trace, event_id_number(pid->valueint), process);
 }
 
-/* Whether PROCESS did not run its exit handlers and left nothing undone, in a program that succeeded: it called
- * _exit(), as each process of Python's multiprocessing does. */
-static bool ended_quietly(const struct trace *trace, const cJSON *process, const char *state)
-{
-    const cJSON *in_flight = member_of(member_of(process, "losses"), "in_flight");
-    return strcmp(state, "ended without its exit handlers") == 0 &&
-           strcmp(trace_text(trace, trace->ending), "exit 0") == 0 && !member_of(process, "death") &&
-           !first_of(member_of(process, "open_calls")) && cJSON_IsNumber(in_flight) && in_flight->valueint == 0;
-}
-
 /* A process that did not end by exit: see section_crashes.c. */
 static int read_crash(struct trace *trace, const cJSON *process)
 {
@@ -211,7 +199,13 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                             {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
     const char *state = text_of(process, "state");
     bool known = state && number_of(process, "pid", EVENT_NUMBER_LIMIT, 1) != FIELD_ABSENT;
-    if (!known || strcmp(state, "finished") == 0 || ended_quietly(trace, process, state))
+    /* It called _exit(), as each process of Python's multiprocessing does, and left nothing undone, in a program that
+     * succeeded. */
+    const cJSON *in_flight = member_of(member_of(process, "losses"), "in_flight");
+    bool quiet = known && strcmp(state, "ended without its exit handlers") == 0 &&
+                 strcmp(trace_text(trace, trace->ending), "exit 0") == 0 && !member_of(process, "death") &&
+                 !first_of(member_of(process, "open_calls")) && cJSON_IsNumber(in_flight) && in_flight->valueint == 0;
+    if (!known || strcmp(state, "finished") == 0 || quiet)
         return 0;
     struct trace_crash *added = array_push(&trace->crashes);
     if (!added || read_members(trace, process, added, members) < 0 ||
@@ -326,16 +320,6 @@ void trace_bit_words(uint64_t bits, char *text, size_t size)
             text_list_add(text, size, trace_words[i]);
 }
 
-/* {"synchronised": true, "error_us": 2100, …} */
-static void read_clock(struct trace *trace, const cJSON *clock)
-{
-    const cJSON *synchronised = member_of(clock, "synchronised");
-    if (!cJSON_IsBool(synchronised))
-        return;
-    trace->clock.synchronised = cJSON_IsTrue(synchronised);
-    trace->clock.error_us = number_of(clock, "error_us", 1e15, 1);
-}
-
 static int read_own(struct trace *trace, const cJSON *own)
 {
     static const struct member members[] = {{"version", TEXT, offsetof(struct trace, version)},
@@ -354,7 +338,12 @@ static int read_own(struct trace *trace, const cJSON *own)
     if (read_members(trace, own, trace, members) < 0)
         return -1;
     read_options(trace, member_of(own, "options"));
-    read_clock(trace, member_of(own, "clock"));
+    /* {"synchronised": true, "error_us": 2100, …} */
+    const cJSON *clock = member_of(own, "clock"), *synchronised = member_of(clock, "synchronised");
+    if (cJSON_IsBool(synchronised)) {
+        trace->clock.synchronised = cJSON_IsTrue(synchronised);
+        trace->clock.error_us = number_of(clock, "error_us", 1e15, 1);
+    }
     trace->losses_known = cJSON_IsObject(member_of(own, "losses"));
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         const cJSON *list = member_of(own, lists[i].key);

@@ -3,7 +3,6 @@
  */
 #include "analysis/engine/names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,11 +4,7 @@
  */
 #include "analysis/engine/ranges.h"
 
-#include <stdbool.h>
 #include <string.h>
-
-#include "common/array.h"
-#include "common/map.h"
 
 ORDER_WITH(by_thread_and_start, struct range, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->number, b->number))
 
@@ -44,23 +40,16 @@ void range_starts_release(struct range_starts *starts)
     map_release(&starts->last_by_id);
 }
 
-/* Returns index + 1 of a free entry, or 0 without memory. */
-static uint32_t find_place(struct range_starts *starts)
-{
-    uint32_t place = starts->unused;
-    if (place)
-        starts->unused = starts->items.items[place - 1].next;
-    else if (array_push(&starts->items))
-        place = (uint32_t)starts->items.count;
-    return place;
-}
-
 struct range *range_starts_push(struct range_starts *starts, uint64_t id)
 {
     uint64_t *last = map_put(&starts->last_by_id, id, NULL);
-    uint32_t place = last ? find_place(starts) : 0;
-    if (!place)
+    uint32_t place = starts->unused;
+    if (!last || (!place && !array_push(&starts->items)))
         return NULL;
+    if (place)
+        starts->unused = starts->items.items[place - 1].next;
+    else
+        place = (uint32_t)starts->items.count;
     struct range_start *start = &starts->items.items[place - 1];
     *start = (struct range_start){.range = {.end = FIELD_ABSENT}, .next = (uint32_t)*last};
     *last = place;

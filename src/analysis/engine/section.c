@@ -9,7 +9,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/array.h"
-#include "common/map.h"
 #include "common/threads.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/errors.h"

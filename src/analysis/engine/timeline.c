@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "common/array.h"
 #include "trace/event_fields.h"
 
 ORDER_BY(by_device_and_time, struct timeline_op, device, start, end, order)

@@ -11,7 +11,6 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/multiprocessor.h"
-#include "analysis/engine/trace.h"
 
 struct trace_process *trace_process_new(struct trace *trace, event_id id)
 {
@@ -108,24 +107,18 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
     return index == DENSE_MAP_NONE ? FIELD_ABSENT : (int64_t)index;
 }
 
-/* The state by its name, which is the same in gputrace and perf. */
-static enum host_state_kind state_kind(const struct trace *trace, const struct event_fields *event)
-{
-    const char *name = trace_text(trace, event->name);
-    if (strcmp(name, "Runnable") == 0)
-        return HOST_RUNNABLE;
-    return strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT : HOST_SLEEPING;
-}
-
 static int add_state(struct trace *trace, const struct event_fields *event)
 {
     event_id id = event->of_thread == FIELD_ABSENT ? event->thread : event_id_number(event->of_thread);
     const struct trace_thread *thread = trace_thread(trace, event->process, id);
     const struct host_site site = {event->stack, EVENT_NO_TEXT};
-    const struct host_state state = {.start = event->start,
-                                     .end = event->start + event->duration,
-                                     .waker = event_state(event)->waker,
-                                     .kind = state_kind(trace, event)};
+    struct host_state state = {
+        .start = event->start, .end = event->start + event->duration, .waker = event_state(event)->waker};
+    /* The names of states are the same in gputrace and perf. */
+    const char *name = trace_text(trace, event->name);
+    state.kind = strcmp(name, "Runnable") == 0    ? HOST_RUNNABLE
+                 : strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT
+                                                  : HOST_SLEEPING;
     return thread ? host_samples_add_state(&trace->samples, (uint32_t)(thread - trace->threads.items), &state, &site)
                   : -1;
 }
@@ -188,20 +181,16 @@ static const struct {
     {HIP, "CUDA graph", "HIP graph"},
 };
 
-static unsigned kind_of(const struct trace *trace)
-{
-    if (!trace || trace->version != EVENT_NO_TEXT)
-        return 0;
-    const char *call = trace_text(trace, trace->first_call);
-    return FOREIGN | (trace->kineto ? PYTORCH : 0) | (*call && strncmp(call, "cu", 2) != 0 ? NOT_CUDA : 0) |
-           (strncmp(call, "hip", 3) == 0 ? HIP : 0);
-}
-
 struct trace_phrase trace_phrase(const struct trace *trace, const char *text)
 {
     struct trace_phrase phrase = {""};
-    unsigned kind = kind_of(trace);
+    unsigned kind = 0;
     size_t length = 0;
+    if (trace && trace->version == EVENT_NO_TEXT) {
+        const char *call = trace_text(trace, trace->first_call);
+        kind = FOREIGN | (trace->kineto ? PYTORCH : 0) | (*call && strncmp(call, "cu", 2) != 0 ? NOT_CUDA : 0) |
+               (strncmp(call, "hip", 3) == 0 ? HIP : 0);
+    }
     for (const char *at = text; *at && length + 1 < sizeof(phrase.text);) {
         size_t i = 0, count = sizeof(phrases) / sizeof(*phrases);
         while (i < count && !(phrases[i].of & kind && strncmp(at, phrases[i].from, strlen(phrases[i].from)) == 0))

@@ -4,7 +4,6 @@
  */
 #include "analysis/engine/trace_reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/engine/errors.h"

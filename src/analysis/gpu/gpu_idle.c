@@ -4,7 +4,6 @@
  */
 #include "analysis/gpu/gpu_idle.h"
 
-#include "common/array.h"
 #include "common/memory.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"

@@ -1,7 +1,6 @@
 /*
  * Rules about copies and sets.
  */
-#include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/names/name_facts.h"

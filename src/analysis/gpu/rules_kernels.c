@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_known.h"

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/names/name_facts.h"

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"

@@ -7,7 +7,6 @@
 #define GPUTRACE_ANALYSIS_HOST_HOST_SITES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/array.h"

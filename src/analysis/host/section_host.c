@@ -2,7 +2,6 @@
  * Functions of the host by samples of call stacks: while the GPUs of their process were idle, and in the whole trace.
  * Samples are counted by thread and site first, and the stack of each site is then decoded once.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
@@ -103,13 +102,6 @@ static struct function_row *count_function(struct host_groups *host, const struc
     return row;
 }
 
-static bool is_unnamed_in_interpreter(const struct trace *trace, const struct trace_frame *frame)
-{
-    const char *module = frame_base_name(trace_text(trace, frame->module));
-    return frame->function == EVENT_NO_TEXT &&
-           (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0);
-}
-
 static int count_stack(struct host_groups *host, const struct trace *trace, size_t number)
 {
     const struct counted *counted = dense_map_row(&host->counted, number);
@@ -121,8 +113,11 @@ static int count_stack(struct host_groups *host, const struct trace *trace, size
     struct function_row *row = depth > 0 ? NULL : count_function(host, &key, EVENT_NO_TEXT, number, count);
     /* Time in unnamed functions of the interpreter counts for the Python function that called them. */
     size_t first = 0;
-    while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
-        first++;
+    for (; first < depth && frames[first]->function == EVENT_NO_TEXT; first++) {
+        const char *module = frame_base_name(trace_text(trace, frames[first]->module));
+        if (strncmp(module, "python3", 7) != 0 && strncmp(module, "libpython3", 10) != 0)
+            break;
+    }
     bool for_python = first < depth && strcmp(trace_text(trace, frames[first]->module), FRAME_PYTHON) == 0;
     size_t running = for_python ? first : 0;
     for (size_t i = running; i < depth; i++) {

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
-#include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/names.h"
 #include "analysis/engine/trace.h"
@@ -96,17 +94,6 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
 }
 
-/* Appends the last row to the list of its device. */
-static int list_row(struct idle_rows *rows, const struct idle_what *what)
-{
-    struct idle_row_list *list = array_at(&rows->of_device, what->device);
-    if (!list)
-        return -1;
-    *(list->last ? &rows->items[list->last - 1].next : &list->first) = (uint32_t)rows->count;
-    list->last = (uint32_t)rows->count;
-    return 0;
-}
-
 /* Finds or makes the row of WHAT. Most intervals belong to few rows, so a cache is tried first. */
 static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
 {
@@ -117,25 +104,17 @@ static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what 
     if (*recent && memcmp(&rows->items[*recent - 1].what, what, sizeof(*what)) == 0)
         return &rows->items[*recent - 1];
     size_t count = rows->count;
-    struct idle_row *row = dense_map_item(&rows->ids, &key, rows);
-    if (row && rows->count > count && list_row(rows, what) < 0)
+    struct idle_row_list *list = array_at(&rows->of_device, what->device);
+    struct idle_row *row = list ? dense_map_item(&rows->ids, &key, rows) : NULL;
+    if (!row)
         return NULL;
-    if (row) {
-        row->what = *what;
-        *recent = (uint32_t)(row - rows->items) + 1;
+    if (rows->count > count) {
+        *(list->last ? &rows->items[list->last - 1].next : &list->first) = (uint32_t)rows->count;
+        list->last = (uint32_t)rows->count;
     }
+    row->what = *what;
+    *recent = (uint32_t)(row - rows->items) + 1;
     return row;
-}
-
-/* Adds to the row with the activity, if the trace has samples. Rules and shares use the rows without activities. */
-static int add_active(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length)
-{
-    if (!idle->host.trace)
-        return 0;
-    struct idle_row *row = find_row(&idle->active, what);
-    if (row)
-        add(&row->sum, start, length);
-    return row ? 0 : -1;
 }
 
 int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
@@ -158,8 +137,12 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     struct idle_what alone = *what;
     alone.activity = EVENT_NO_TEXT;
     struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
-    if (!row || add_active(idle, what, start, length) < 0)
+    /* If the trace has samples, there are rows with activities, too. Rules and shares use those without. */
+    struct idle_row *active = row && idle->host.trace ? find_row(&idle->active, what) : NULL;
+    if (!row || (idle->host.trace && !active))
         return -1;
+    if (active)
+        add(&active->sum, start, length);
     if (idle->has_intervals && sorter_add(&idle->intervals, &interval) < 0)
         return -1;
     sum_add(&device->idle, length);

@@ -28,19 +28,8 @@ static int stream_order(const struct trace_stream_id *a, const struct trace_stre
 
 ORDER_WITH(by_stream_and_time, struct record, stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on))
 
-void idle_waits_init(struct idle_waits *waits, struct sorter_space *space)
-{
-    *waits = (struct idle_waits){.time = FIELD_ABSENT};
-    sorter_init(&waits->records, space, sizeof(struct record), by_stream_and_time);
-}
-
-void idle_waits_release(struct idle_waits *waits)
-{
-    sorter_release(&waits->records);
-    free(waits->ranks);
-}
-
-int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event)
+/* Adds a record of CUDA_SYNC. Returns 0, or -1: no memory. */
+static int add_record(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event)
 {
     if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
         return 0;
@@ -91,24 +80,20 @@ static void read_record(struct idle_waits *waits)
     }
 }
 
-static bool is_passed(const struct idle_waits *waits, const struct idle_launch *launch)
-{
-    const struct record *record = waits->next;
-    return waits->next_key == EVENT_NO_TEXT || waits->next_key < launch->key ||
-           (waits->next_key == launch->key && record->time <= launch->called);
-}
-
 static const struct idle_wait *find_record(struct idle_waits *waits, const struct idle_launch *launch)
 {
     if (waits->key != launch->key)
         waits->time = FIELD_ABSENT;
     waits->key = launch->key;
-    for (; waits->next && is_passed(waits, launch); read_record(waits)) {
-        const struct record *record = waits->next;
-        if (waits->next_key != launch->key)
-            continue;
-        waits->time = record->time;
-        waits->found.stream = record->waits_on;
+    for (const struct record *record; (record = waits->next); read_record(waits)) {
+        bool is_own = waits->next_key == launch->key;
+        if (waits->next_key != EVENT_NO_TEXT && waits->next_key >= launch->key &&
+            !(is_own && record->time <= launch->called))
+            break;
+        if (is_own) {
+            waits->time = record->time;
+            waits->found.stream = record->waits_on;
+        }
     }
     return waits->time != FIELD_ABSENT && waits->time > launch->called_before ? &waits->found : NULL;
 }
@@ -142,7 +127,9 @@ static const struct idle_wait *find_launch(struct idle_waits *waits, const struc
 
 /* --- */
 
-int idle_waits_begin(struct idle_waits *waits, const struct trace *trace)
+/* Begins a series of queries, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no queries may
+ * follow. Returns 0, or -1: no memory. */
+static int begin_waits(struct idle_waits *waits, const struct trace *trace)
 {
     const struct call_kinds *kinds = &trace->call_kinds;
     waits->trace = trace;
@@ -163,15 +150,11 @@ int idle_waits_begin(struct idle_waits *waits, const struct trace *trace)
     return 0;
 }
 
-const struct idle_wait *idle_waits_find(struct idle_waits *waits, const struct idle_launch *launch)
+/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then by
+ * call. The answer is valid until the next query. */
+static const struct idle_wait *find_wait(struct idle_waits *waits, const struct idle_launch *launch)
 {
     return waits->of == IDLE_WAITS_RECORDS ? find_record(waits, launch) : find_launch(waits, launch);
-}
-
-int idle_waits_end(struct idle_waits *waits)
-{
-    int walked = sorter_walk_end(&waits->walk), called = host_calls_walk_end(&waits->calls);
-    return walked ? walked : called;
 }
 
 /* --- gaps --- */
@@ -210,14 +193,16 @@ static void release_found(struct idle_gaps *gaps)
 
 void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
 {
-    idle_waits_init(&gaps->waits, space);
+    gaps->waits = (struct idle_waits){.time = FIELD_ABSENT};
+    sorter_init(&gaps->waits.records, space, sizeof(struct record), by_stream_and_time);
     sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
     init_found(gaps, space);
 }
 
 void idle_gaps_release(struct idle_gaps *gaps)
 {
-    idle_waits_release(&gaps->waits);
+    sorter_release(&gaps->waits.records);
+    free(gaps->waits.ranks);
     sorter_release(&gaps->phases);
     release_found(gaps);
 }
@@ -231,7 +216,7 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
                                            event->start + event->duration, event->name};
         return event->of_thread == FIELD_ABSENT ? 0 : sorter_add(&gaps->phases, &phase);
     }
-    return idle_waits_event(&gaps->waits, trace, event);
+    return add_record(&gaps->waits, trace, event);
 }
 
 /* --- causes of gaps --- */
@@ -358,7 +343,8 @@ static int add_gap(struct gap_walk *walk, const struct timeline_op *op, const st
     offer(walk, &gap, (struct idle_neighbour){op->name, op->stream});
     if (walk->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
         return decide(walk, &gap, NULL);
-    gap.launch.key = idle_waits_key(&walk->gaps->waits, op);
+    const struct idle_waits *waits = &walk->gaps->waits;
+    gap.launch.key = waits->of == IDLE_WAITS_RECORDS ? waits->ranks[op->stream] : op->thread;
     return sorter_add(&walk->gaps->asked, &gap);
 }
 
@@ -420,14 +406,6 @@ static int add_op(struct gap_walk *walk, const struct timeline_op *op)
     return 0;
 }
 
-static int decide_asked(struct gap_walk *walk)
-{
-    struct idle_gaps *gaps = walk->gaps;
-    const struct gap *gap;
-    return sorter_ready(&gaps->asked)
-               ?: SORTER_EACH(&gaps->asked, gap, decide(walk, gap, idle_waits_find(&gaps->waits, &gap->launch)));
-}
-
 /* --- phases --- */
 
 static int pass_phases(struct gap_walk *walk)
@@ -463,13 +441,16 @@ static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct tra
     struct gap_walk walk = {.gaps = gaps, .idle = idle, .trace = trace, .from = from, .to = to};
     idle->run = trace_span(trace);
     idle->gaps = gaps;
-    int status = idle_waits_begin(&gaps->waits, trace);
+    int status = begin_waits(&gaps->waits, trace);
     if (status < 0)
         return status;
     const struct timeline_op *op;
-    status = SORTER_EACH(&trace->timeline, op, add_op(&walk, op)) ?: end_device(&walk) ?: decide_asked(&walk);
-    int ended = idle_waits_end(&gaps->waits);
-    status = status ?: ended ?: pass_phases(&walk);
+    const struct gap *gap;
+    status = SORTER_EACH(&trace->timeline, op, add_op(&walk, op)) ?: end_device(&walk);
+    status = status ?: sorter_ready(&gaps->asked);
+    status = status ?: SORTER_EACH(&gaps->asked, gap, decide(&walk, gap, find_wait(&gaps->waits, &gap->launch)));
+    int walked = sorter_walk_end(&gaps->waits.walk), called = host_calls_walk_end(&gaps->waits.calls);
+    status = status ?: walked ?: called ?: pass_phases(&walk);
     array_release(&walk.streams);
     array_release(&walk.names.items);
     return status ? status : idle_host_finish(&gaps->host, idle, trace);

@@ -27,7 +27,7 @@ struct idle_wait {
 struct idle_launch {
     int64_t called;        /* when its call began */
     int64_t called_before; /* when the call of the operation before it in its stream began; FIELD_ABSENT: not known */
-    uint32_t key;          /* idle_waits_key() */
+    uint32_t key;          /* RECORDS: the place of the stream; CALLS: the thread */
 };
 
 struct idle_waits {
@@ -45,29 +45,6 @@ struct idle_waits {
     struct idle_wait found;
 };
 
-void idle_waits_init(struct idle_waits *waits, struct sorter_space *space);
-void idle_waits_release(struct idle_waits *waits);
-
-/* Adds a record of CUDA_SYNC. Returns 0, or -1: no memory. */
-int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event);
-
-/* Begins a series of queries, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no
- * queries may follow. Returns 0, or -1: no memory. */
-int idle_waits_begin(struct idle_waits *waits, const struct trace *trace);
-
-/* The key of the query about OP, which has a call. */
-static inline uint32_t idle_waits_key(const struct idle_waits *waits, const struct timeline_op *op)
-{
-    return waits->of == IDLE_WAITS_RECORDS ? waits->ranks[op->stream] : op->thread;
-}
-
-/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then
- * by call. The answer is valid until the next query. */
-const struct idle_wait *idle_waits_find(struct idle_waits *waits, const struct idle_launch *launch);
-
-/* Ends a series of queries. Returns 0, or -1: no memory, or after warning(). */
-int idle_waits_end(struct idle_waits *waits);
-
 /* --- gaps --- */
 
 /* An operation usually starts within this after its launch began, if nothing holds it; ns. */
@@ -78,7 +55,7 @@ int idle_waits_end(struct idle_waits *waits);
 struct idle_gaps {
     struct idle_waits waits;
     struct sorter phases; /* of compilation, by process and thread */
-    struct sorter asked;  /* gaps, in the order in which idle_waits_find() is called for them */
+    struct sorter asked;  /* gaps, by key and call */
     struct idle_host host;
 };
 

@@ -2,20 +2,18 @@
  * Rules about GPUs that are idle: while the host is blocked, waits for PyTorch's DataLoader or does other things, for
  * long, or in parts of the run.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/array.h"
 #include "common/map.h"
-#include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/idle/idle.h"
 #include "analysis/engine/section.h"
-#include "analysis/steps/steps.h"
 #include "analysis/base/busy.h"
 #include "analysis/engine/names.h"
+#include "analysis/steps/steps.h"
 
 /* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
 static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,

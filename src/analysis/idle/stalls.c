@@ -3,8 +3,6 @@
  */
 #include "analysis/idle/stalls.h"
 
-#include "common/array.h"
-
 ORDER_BY(by_start, struct stall_call, start, thread)
 
 static void end_walk(struct stalls *stalls)
@@ -68,14 +66,6 @@ static int remember(struct stalls *stalls, const struct stall_call *call)
     return 0;
 }
 
-static int remember_until(struct stalls *stalls, int64_t time)
-{
-    int status = 0;
-    for (; status == 0 && stalls->next && stalls->next->start <= time; stalls->next = sorter_next(&stalls->walk))
-        status = remember(stalls, stalls->next);
-    return status;
-}
-
 /* The last call of OP's thread that explains an idle time from FROM on, or NULL. */
 static const struct stall_call *find_call(const struct stalls *stalls, const struct timeline_op *op, int64_t from,
                                           enum stall_kind kind)
@@ -92,29 +82,27 @@ static const struct stall_call *find_call(const struct stalls *stalls, const str
     return NULL;
 }
 
-static void widen_kernels(struct stalls *stalls, const struct timeline_op *op)
-{
-    int64_t from = op->called == FIELD_ABSENT ? op->start : op->called;
-    if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
-        return;
-    stalls->kernels.from = !stalls->kernels.any || from < stalls->kernels.from ? from : stalls->kernels.from;
-    stalls->kernels.to = !stalls->kernels.any || op->start > stalls->kernels.to ? op->start : stalls->kernels.to;
-    stalls->kernels.any = true;
-}
-
 int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_kind kind, struct stall *stall)
 {
     bool begins = !stalls->any || op->device != stalls->device;
     if (begins && begin_device(stalls, op->device) < 0)
         return -1;
-    widen_kernels(stalls, op);
+    if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH) {
+        struct kernels_time *kernels = &stalls->kernels;
+        int64_t launched = op->called == FIELD_ABSENT ? op->start : op->called;
+        kernels->from = !kernels->any || launched < kernels->from ? launched : kernels->from;
+        kernels->to = !kernels->any || op->start > kernels->to ? op->start : kernels->to;
+        kernels->any = true;
+    }
     bool idle = !begins && op->start > stalls->until && op->called != FIELD_ABSENT;
     int64_t from = stalls->until;
     if (begins || op->end > stalls->until)
         stalls->until = op->end;
     stalls->any = true;
-    if (op->called != FIELD_ABSENT && remember_until(stalls, op->called) < 0)
-        return -1;
+    for (; stalls->next && op->called != FIELD_ABSENT && stalls->next->start <= op->called;
+         stalls->next = sorter_next(&stalls->walk))
+        if (remember(stalls, stalls->next) < 0)
+            return -1;
     const struct stall_call *call = idle ? find_call(stalls, op, from, kind) : NULL;
     if (call)
         *stall = (struct stall){from, op->start, *call};

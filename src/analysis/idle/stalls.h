@@ -34,7 +34,7 @@ struct stalls {
     uint32_t device; /* of the last operation */
     int64_t until;   /* end of the operations of the device so far */
     bool any;
-    struct finding_measured {
+    struct kernels_time {
         int64_t from, to; /* from the launch of the first kernel to the start of the last one */
         bool any;
     } kernels;

@@ -6,8 +6,6 @@
  */
 #include "analysis/memory/section_memory.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,6 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "common/text.h"
 #include "analysis/base/table.h"
 
@@ -218,16 +216,6 @@ static struct range_node *find_node(struct range_forest *forest, const struct ra
     return node;
 }
 
-/* Returns the part of RANGE that no earlier inner range of PARENT covers. Inner ranges come by their start. */
-static int64_t cover_time(struct range_open *parent, const struct range *range)
-{
-    int64_t from = range->start > parent->covered ? range->start : parent->covered;
-    if (range->end <= from)
-        return 0;
-    parent->covered = range->end;
-    return range->end - from;
-}
-
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken)
 {
     struct range_open *last = &walk->open.items[walk->open.count - 1];
@@ -236,7 +224,11 @@ int range_forest_place(struct range_forest *forest, struct range_walk *walk, int
     if (!node)
         return -1;
     last->node = (uint32_t)(node - forest->nodes.items);
-    *taken = parent ? cover_time(parent, &last->range) : 0;
+    /* Inner ranges come by their start. */
+    int64_t from = parent && parent->covered > last->range.start ? parent->covered : last->range.start;
+    *taken = parent && last->range.end > from ? last->range.end - from : 0;
+    if (*taken > 0)
+        parent->covered = last->range.end;
     return 0;
 }
 

@@ -13,8 +13,6 @@
 #include "analysis/engine/heap.h"
 #include "analysis/engine/ranges.h"
 #include "analysis/engine/trace_known.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "common/text.h"
 #include "analysis/steps/steps.h"
 

@@ -13,20 +13,14 @@ struct step_row {
     int64_t slowest_at;
 };
 
-static struct cell name_of(struct report_row *row, const struct steps *steps, const struct steps_process *process)
-{
-    if (process->name == EVENT_NO_TEXT)
-        return table_text(row->table, STEPS_OF_OPERATIONS);
-    const char *name = interned(&steps->names, process->name);
-    return process->to_next ? table_format(row->table, "%s (to the next)", name) : table_text(row->table, name);
-}
-
 static void finish(struct report_row *row)
 {
     const struct steps *steps = row->state;
     for (size_t i = 0; i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
         const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
+        const char *name =
+            process->name == EVENT_NO_TEXT ? STEPS_OF_OPERATIONS : interned(&steps->names, process->name);
         int64_t gpu = 0, launches = 0, count = (int64_t)process->items.count;
         for (size_t k = 0; k < process->items.count; k++) {
             sum_add(&gpu, process->items.items[k].gpu);
@@ -34,7 +28,7 @@ static void finish(struct report_row *row)
         }
         const struct step_row item = {
             .times = process->times,
-            .name = name_of(row, steps, process),
+            .name = table_format(row->table, "%s%s", name, process->to_next ? " (to the next)" : ""),
             .thread = trace_thread_cell(row->trace, row->table, process->thread),
             .process =
                 row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},

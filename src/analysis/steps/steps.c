@@ -10,7 +10,6 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/steps/steps_process.h"
 
 /* --- steps by ranges: one walk sums ranges by thread, depth and name without its number, with the operations launched in
  * them. For each process the repetition that fits best is chosen, and a second walk adds its steps --- */
@@ -72,16 +71,6 @@ static size_t stem_length(const char *name)
     if (stem > 0 && strchr("#_-:[( ", name[stem - 1]))
         stem--;
     return stem > 0 ? stem : length;
-}
-
-/* The number that stem_length() leaves out. Returns FIELD_ABSENT if there is none, or if it is too large. */
-static int64_t number_in(const char *name)
-{
-    const char *digits = name + stem_length(name);
-    digits += strcspn(digits, "0123456789");
-    errno = 0;
-    long long number = *digits ? strtoll(digits, NULL, 10) : FIELD_ABSENT;
-    return errno ? FIELD_ABSENT : number;
 }
 
 /* How well ranges of this name fit. Names of PyTorch are known. An operator or a call of a collective operation comes
@@ -227,13 +216,6 @@ static int count_range(struct finder *finder, const struct range_walk *walk, str
  * between its first and its last range is only a part of a step. */
 #define STEP_SHARE 0.5
 
-static bool is_part(const struct repetition *one, const struct candidate *process)
-{
-    double time = (double)one->last_end - (double)one->first_start, ops = (double)(one->last_op - one->first_op + 1);
-    bool lacks = (process->optimizes && one->optimizers == 0) || (process->launches && one->launches == 0);
-    return lacks || ((double)one->total < STEP_SHARE * time && (double)one->launches < STEP_SHARE * ops);
-}
-
 /* An outer repetition is the step if it launches at least so much of what an inner one launches. */
 #define OUTER_SHARE 0.9
 
@@ -249,20 +231,6 @@ static bool is_better(const struct repetition *a, const struct repetition *b)
     return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
-/* Adds the process whose best repetition is NUMBER. Returns 0, or -1: no memory. */
-static int add_process(struct finder *finder, uint32_t number)
-{
-    const struct repetition_key *key = dense_map_row(&finder->keys, number);
-    struct steps_process *added = steps_process_new(finder->steps, finder->trace->threads.items[key->thread].process);
-    if (!added)
-        return -1;
-    finder->items.items[number].process = (uint32_t)finder->steps->processes.count;
-    added->thread = (uint32_t)key->thread;
-    added->name = (uint32_t)key->name;
-    added->to_next = finder->items.items[number].fitness <= FIT_OPTIMIZER;
-    return 0;
-}
-
 /* Adds the processes without steps whose best repetition fits at least so well. Returns how many are left, or -1: no
  * memory. */
 static int64_t add_processes(struct finder *finder, enum fitness least)
@@ -272,10 +240,19 @@ static int64_t add_processes(struct finder *finder, enum fitness least)
         finder->best.items[finder->steps->processes.items[i].process].number = 0;
     for (size_t i = 0; i < finder->best.count; i++) {
         uint32_t number = finder->best.items[i].number;
-        bool fits = number > 0 && finder->items.items[number - 1].fitness >= least;
-        if (fits && add_process(finder, number - 1) < 0)
+        struct repetition *one = number > 0 ? &finder->items.items[number - 1] : NULL;
+        left += one && one->fitness < least;
+        if (!one || one->fitness < least)
+            continue;
+        const struct repetition_key *key = dense_map_row(&finder->keys, number - 1);
+        uint32_t process = finder->trace->threads.items[key->thread].process;
+        struct steps_process *added = steps_process_new(finder->steps, process);
+        if (!added)
             return -1;
-        left += number > 0 && !fits;
+        one->process = (uint32_t)finder->steps->processes.count;
+        added->thread = (uint32_t)key->thread;
+        added->name = (uint32_t)key->name;
+        added->to_next = one->fitness <= FIT_OPTIMIZER;
     }
     return left;
 }
@@ -288,7 +265,12 @@ static int add_step(struct finder *finder, const struct range_walk *walk, struct
     if (repetition->process == 0)
         return 0;
     struct steps_process *process = &finder->steps->processes.items[repetition->process - 1];
-    int64_t number = number_in(interned(&finder->trace->strings, range->name));
+    /* The number at the end of the name; FIELD_ABSENT: there is none, or it is too large. */
+    const char *name = interned(&finder->trace->strings, range->name), *digits = name + stem_length(name);
+    digits += strcspn(digits, "0123456789");
+    errno = 0;
+    long long number = *digits ? strtoll(digits, NULL, 10) : FIELD_ABSENT;
+    number = errno ? FIELD_ABSENT : number;
     struct step step = {range->start, range->end, range->start, range->end, number, 0, 0}, last = repetition->last;
     last.end = last.to = range->start;
     repetition->last = step;
@@ -312,7 +294,11 @@ static int find_in_ranges(struct finder *finder)
         const struct repetition_key *key = dense_map_row(&finder->keys, i);
         struct candidate *best = best_of(finder, key->thread);
         struct repetition *one = &finder->items.items[i];
-        if (one->fitness == FIT_STEP && is_part(one, best))
+        double time = (double)one->last_end - (double)one->first_start;
+        double ops = (double)(one->last_op - one->first_op + 1);
+        bool lacks = (best->optimizes && one->optimizers == 0) || (best->launches && one->launches == 0);
+        bool small = (double)one->total < STEP_SHARE * time && (double)one->launches < STEP_SHARE * ops;
+        if (one->fitness == FIT_STEP && (lacks || small))
             one->fitness = FIT_PART;
         bool repeats =
             one->count >= STEPS_LEAST || (one->count > 1 && one->launches > 0) || one->fitness == FIT_PROFILER_STEP;

@@ -5,8 +5,6 @@
 
 #include "analysis/steps/steps_process.h"
 
-#include "common/array.h"
-
 #define SEQUENCE_MOST (1u << 20) /* operations that are read */
 #define CANDIDATES 8             /* operations that may begin a period */
 #define PERIOD_LEAST 3           /* operations of a period */
@@ -86,15 +84,6 @@ static uint32_t anchor_of(const struct sequence *sequence)
     return best_regular * 2 >= sequence->items.count ? best : EVENT_NO_TEXT;
 }
 
-static int add_launch(struct sequence *sequence, const struct launched_op *op)
-{
-    uint32_t *count = array_at(&sequence->counts, op->name);
-    if (!count)
-        return -1;
-    ++*count;
-    return ADD(array_push, &sequence->items, (struct launch){op->called, op->start, op->name}) ? 0 : -1;
-}
-
 static int add_periods(struct steps *steps, const struct trace *trace, const struct sequence *sequence, uint32_t thread)
 {
     uint32_t anchor = anchor_of(sequence), process = trace->threads.items[thread].process;
@@ -137,8 +126,13 @@ int steps_find_periods(struct steps *steps, const struct trace *trace, const str
                 sequence.counts.items[sequence.items.items[--sequence.items.count].name] = 0;
         }
         thread = op->thread;
-        if (status == 0 && sequence.items.count < SEQUENCE_MOST)
-            status = add_launch(&sequence, op);
+        if (status < 0 || sequence.items.count >= SEQUENCE_MOST)
+            continue;
+        const struct launch launch = {op->called, op->start, op->name};
+        uint32_t *count = array_at(&sequence.counts, op->name);
+        status = count && ADD(array_push, &sequence.items, launch) ? 0 : -1;
+        if (status == 0)
+            ++*count;
     }
     if (status == 0 && thread != LAUNCHED_NO_THREAD)
         status = add_periods(steps, trace, &sequence, thread);

@@ -4,11 +4,9 @@
 #include "analysis/summary/section_findings.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/array.h"
 #include "common/map.h"
-#include "common/settings.h"
 #include "analysis/engine/findings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/idle/idle.h"
