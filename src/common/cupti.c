@@ -7,13 +7,10 @@
 #include "common/cupti.h"
 
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "common/settings.h"
 
 const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT] = {
 #define SIZE(since, bytes, type) {since, bytes},
@@ -62,30 +59,21 @@ static int search_folder(const struct search *search, const char *folder, size_t
     return 0;
 }
 
-static int search_toolkit(const struct search *search, const char *home)
-{
-    if (!home || !*home)
-        return 0;
-    int result = search_folder(search, home, strlen(home), "/lib64");
-    return result ? result : search_folder(search, home, strlen(home), "/extras/CUPTI/lib64");
-}
-
 int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context)
 {
     struct search search = {.try = try, .context = context};
     int result = preferred && *preferred ? try(context, preferred) : 0;
-    if (!result) {
-        const char *list = getenv("LD_LIBRARY_PATH");
-        result = 0;
-        for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
-            length = strcspn(list, ":;");
-            if (length > 0)
-                result = search_folder(&search, list, length, "");
-        }
+    const char *list = getenv("LD_LIBRARY_PATH");
+    for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
+        length = strcspn(list, ":;");
+        if (length > 0)
+            result = search_folder(&search, list, length, "");
     }
     const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; !result && i < COUNT(homes); i++)
-        result = search_toolkit(&search, homes[i]);
+        if (homes[i] && *homes[i])
+            result = search_folder(&search, homes[i], strlen(homes[i]), "/lib64")
+                         ?: search_folder(&search, homes[i], strlen(homes[i]), "/extras/CUPTI/lib64");
     for (size_t i = 0; !result && i < COUNT(sonames); i++)
         result = try(context, sonames[i]);
     return result;
