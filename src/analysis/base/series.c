@@ -238,10 +238,7 @@ static void trim_add(struct trimming *trimming, double value, int64_t count)
     trimming->squares += distance * distance * counted;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
-}
+ORDER_WITH(compare_values, int64_t, ORDER(*a, *b))
 
 struct trimmed series_trimmed(struct series *series)
 {

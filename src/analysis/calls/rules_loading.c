@@ -71,13 +71,15 @@ static int times_op(void *state, const struct trace *trace, const struct timelin
 }
 
 struct times_sum {
+    struct finding_place place; /* of the longest */
     int64_t count;
     struct busy_sum time, compiling; /* compiling: by the just-in-time compiler */
     struct host_time longest;
 };
 
 /* Sums the loading time in [FROM, TO]; overlaps count once. COUNT is of the loads that lie in no other one. */
-static int sum_times(struct host_times *times, int64_t from, int64_t to, struct times_sum *sum)
+static int sum_times(struct host_times *times, const struct trace *trace, int64_t from, int64_t to,
+                     struct times_sum *sum)
 {
     struct sorter_walk walk;
     const struct host_time *time;
@@ -98,13 +100,10 @@ static int sum_times(struct host_times *times, int64_t from, int64_t to, struct 
         if (time->compiles)
             busy_sum_add(&sum->compiling, start, end);
     }
-    return sorter_walk_end(&walk);
-}
-
-static struct finding_place place_of(const struct trace *trace, const struct host_time *time)
-{
+    time = &sum->longest;
     int64_t index = time->id == FIELD_ABSENT ? FIELD_ABSENT : trace_find_thread(trace, time->process, time->id);
-    return finding_at_time(index == FIELD_ABSENT ? time->thread : (uint32_t)index, time->start, time->end);
+    sum->place = finding_at_time(index == FIELD_ABSENT ? time->thread : (uint32_t)index, time->start, time->end);
+    return sorter_walk_end(&walk);
 }
 
 /* --- modules that are loaded after the first kernel was launched, without what the compiler takes --- */
@@ -133,14 +132,13 @@ static int loading_find(void *state, struct findings *findings)
     struct times_sum sum;
     if (!times->any_kernel)
         return 0;
-    if (sum_times(times, times->first_kernel, findings->to, &sum) < 0)
+    if (sum_times(times, findings->trace, times->first_kernel, findings->to, &sum) < 0)
         return -1;
     int64_t cost = sum.time.total - sum.compiling.total;
     bool much = sum.count >= FINDING_LOADING_CALLS || cost >= FINDING_LOADING_NS;
     if (!much || cost < FINDING_LOADING_LEAST_NS || cost < findings->steady / 100 * FINDING_LOADING_PERCENT)
         return 0;
-    struct finding_place place = place_of(findings->trace, &sum.longest);
-    return finding_format(finding_add(findings, cost, cost, sum.count, &place),
+    return finding_format(finding_add(findings, cost, cost, sum.count, &sum.place),
                           "Loading code takes %s call%s after the first kernel was launched; the longest, %s, takes %s",
                           amount_count(sum.count).text, amount_word(sum.count, "", "s"),
                           finding_name(findings->trace, sum.longest.name).text,
@@ -178,10 +176,9 @@ static int jit_event(void *state, const struct trace *trace, const struct event_
 static int jit_find(void *state, struct findings *findings)
 {
     struct times_sum sum;
-    if (sum_times(state, findings->from, findings->to, &sum) < 0)
+    if (sum_times(state, findings->trace, findings->from, findings->to, &sum) < 0)
         return -1;
-    struct finding_place place = place_of(findings->trace, &sum.longest);
-    struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, sum.count, &place);
+    struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, sum.count, &sum.place);
     bool xla = sum.count > 0 && name_is_compiling(trace_text(findings->trace, sum.longest.name));
     if (xla)
         finding_advise(finding,

@@ -49,19 +49,15 @@ const struct section section_api = {
  * the first error of all is usually the cause of those that follow.
  */
 
-static struct cell fill_failure(struct report_row *row, const struct column *column)
-{
-    const struct failure_key *key = row->key;
-    return error_cell(row->table, key->of_runtime, key->code);
-}
+static FILL(failure, error_cell(row->table, ROW_KEY(failure_key)->of_runtime, ROW_KEY(failure_key)->code))
 
-static const struct column error_columns[] = {
-    {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(failure, count)},
-    {"first", "First at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, first)},
-    {"last", "Last at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, last)},
-    {"code", "Code", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_KEY(failure_key, code)},
-    {"error", "Error", TYPE_TEXT, COLUMN_BAD, .fill = fill_failure},
-    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
+    static const struct column error_columns[] = {
+        {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(failure, count)},
+        {"first", "First at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, first)},
+        {"last", "Last at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, last)},
+        {"code", "Code", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_KEY(failure_key, code)},
+        {"error", "Error", TYPE_TEXT, COLUMN_BAD, .fill = fill_failure},
+        {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
 };
 
 static void finish_errors(struct report_row *row)
@@ -147,11 +143,6 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return sorter_add(&sync->records, &record);
 }
 
-static enum call_kind kind_of(struct sync *sync, uint32_t name)
-{
-    return call_kinds_find(&sync->kinds, &sync->trace->strings, name);
-}
-
 static int add_wait(struct sync *sync, const struct wait_key *key, int64_t duration)
 {
     struct wait *wait = tally_item(&sync->waits, key, struct wait);
@@ -171,7 +162,8 @@ static int add_call(void *context, const struct call *call)
                                  .waiting_stream = FIELD_ABSENT,
                                  .stream = FIELD_ABSENT,
                                  .cuda_event = FIELD_ABSENT};
-    return call_kind_waits(kind_of(sync, call->name)) ? add_wait(sync, &key, call->end - call->start) : 0;
+    enum call_kind kind = call_kinds_find(&sync->kinds, &sync->trace->strings, call->name);
+    return call_kind_waits(kind) ? add_wait(sync, &key, call->end - call->start) : 0;
 }
 
 /* A call that blocks waits once, and as long as it takes, whatever is recorded within. */
@@ -181,7 +173,7 @@ static int add_record(struct sync *sync, struct calls_join *join, const struct s
     const struct call *call = calls_join_find(join, record->correlation, record->start);
     if (!call || key.stream_waits)
         return add_wait(sync, &key, record->duration);
-    enum call_kind kind = kind_of(sync, call->name);
+    enum call_kind kind = call_kinds_find(&sync->kinds, &sync->trace->strings, call->name);
     bool blocks = call_kind_waits(kind); /* CUPTI has a record of cudaEventQuery as if it waited */
     if (kind == CALL_QUERY || (blocks && join->again))
         return 0;

@@ -19,11 +19,6 @@ struct compilation {
     struct busy busy; /* by the items' numbers */
 };
 
-static struct phase_group *group_of(const struct compilation *compilation, uint32_t number)
-{
-    return (struct phase_group *)compilation->phases.items + number;
-}
-
 static void init(void *state, const struct trace *trace)
 {
     busy_init(&((struct compilation *)state)->busy, trace->space);
@@ -46,16 +41,16 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         group->hits = (group->hits == FIELD_ABSENT ? 0 : group->hits) + (event_compilation(event)->cache_hit == 1);
     if (series_add(&group->durations, event->duration) < 0)
         return -1;
-    return busy_add(&compilation->busy, (uint32_t)(group - group_of(compilation, 0)), event->start,
-                    event->start + event->duration);
+    return busy_add(&compilation->busy, (uint32_t)(group - (struct phase_group *)compilation->phases.items),
+                    event->start, event->start + event->duration);
 }
 
 static int gather(void *state, const struct trace *trace)
 {
     struct compilation *compilation = state;
+    struct phase_group *groups = compilation->phases.items;
     const struct busy_interval *one;
-    return BUSY_EACH(&compilation->busy, one,
-                     busy_sum_add(&group_of(compilation, one->number)->passed, one->start, one->end));
+    return BUSY_EACH(&compilation->busy, one, busy_sum_add(&groups[one->number].passed, one->start, one->end));
 }
 
 enum { COLUMN_PASSED = 1 };
@@ -143,23 +138,19 @@ static struct cell fill_cache(struct report_row *row, const struct column *colum
     return hit == FIELD_ABSENT ? (struct cell){0} : table_text(row->table, hit == 1 ? "hit" : "miss");
 }
 
-static struct cell fill_thread(struct report_row *row, const struct column *column)
-{
-    const struct phase *phase = row->item;
-    return trace_thread_id_cell(row->trace, row->table, phase->process, phase->thread);
-}
+static FILL(thread, trace_thread_id_cell(row->trace, row->table, ROW_ITEM(phase)->process, ROW_ITEM(phase)->thread))
 
-static const struct column phase_columns[] = {
-    {"duration", "Duration", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase, duration)},
-    {"at", "At", TYPE_NS, COLUMN_APART | COLUMN_MOMENT, fill_time, FROM_ITEM(phase, start)},
-    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name), .importance = 90},
-    {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(phase, result)},
-    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(phase, result)},
-    {"cache", "Cache", TYPE_TEXT, COLUMN_OPTIONAL, fill_cache, FROM_ITEM(phase, cache_hit)},
-    {"ending", "Ended by", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, ending)},
-    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_ITEM(phase, process)},
-    {"thread", "Thread", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_thread},
-    {"function", "Function", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, function)},
+    static const struct column phase_columns[] = {
+        {"duration", "Duration", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase, duration)},
+        {"at", "At", TYPE_NS, COLUMN_APART | COLUMN_MOMENT, fill_time, FROM_ITEM(phase, start)},
+        {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name), .importance = 90},
+        {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(phase, result)},
+        {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(phase, result)},
+        {"cache", "Cache", TYPE_TEXT, COLUMN_OPTIONAL, fill_cache, FROM_ITEM(phase, cache_hit)},
+        {"ending", "Ended by", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, ending)},
+        {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_ITEM(phase, process)},
+        {"thread", "Thread", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_thread},
+        {"function", "Function", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, function)},
 };
 
 const struct section section_phases = {

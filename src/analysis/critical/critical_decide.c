@@ -245,41 +245,22 @@ static int consider_waits(struct deciding *deciding, struct latest *latest, uint
     return 0;
 }
 
-static int consider_within(struct deciding *deciding, struct latest *latest, uint32_t number)
-{
-    struct critical_graph *graph = deciding->graph;
-    for (; deciding->next_within < graph->within.count && graph->within.items[deciding->next_within].next == number;
-         deciding->next_within++) {
-        uint32_t other = graph->within.items[deciding->next_within].op;
-        consider(graph, latest, other, number);
-        if (add_edge(graph, other, number) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int consider_barrier(struct deciding *deciding, struct latest *latest, uint32_t number, uint32_t stream)
-{
-    struct critical_graph *graph = deciding->graph;
-    const struct critical_op *op = &graph->ops.items[number];
-    uint32_t other = critical_launched_by(graph, stream, op->called);
-    if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER ||
-        (op->previous != CRITICAL_NONE && graph->ops.items[other].called <= graph->ops.items[op->previous].called))
-        return 0;
-    consider(graph, latest, other, number);
-    return add_edge(graph, other, number);
-}
-
 /* The legacy default stream and the other streams of its context wait for each other. */
 static int consider_barriers(struct deciding *deciding, struct latest *latest, uint32_t number)
 {
-    uint32_t own = deciding->graph->ops.items[number].stream;
+    struct critical_graph *graph = deciding->graph;
+    const struct critical_op *op = &graph->ops.items[number];
     for (size_t i = 0; i < deciding->barriers.count; i++) {
         const struct barrier *barrier = &deciding->barriers.items[i];
-        uint32_t other = barrier->legacy == own   ? barrier->stream
-                         : barrier->stream == own ? barrier->legacy
-                                                  : CRITICAL_NONE;
-        if (other != CRITICAL_NONE && consider_barrier(deciding, latest, number, other) < 0)
+        if (barrier->legacy != op->stream && barrier->stream != op->stream)
+            continue;
+        uint32_t stream = barrier->legacy == op->stream ? barrier->stream : barrier->legacy;
+        uint32_t other = critical_launched_by(graph, stream, op->called);
+        if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER ||
+            (op->previous != CRITICAL_NONE && graph->ops.items[other].called <= graph->ops.items[op->previous].called))
+            continue;
+        consider(graph, latest, other, number);
+        if (add_edge(graph, other, number) < 0)
             return -1;
     }
     return 0;
@@ -331,8 +312,16 @@ static int decide_ops(struct deciding *deciding)
         /* Branches of a graph overlap. Other operations of a stream wait for the one before. */
         if (previous && !(op->graph && previous->end > op->start))
             consider(graph, &latest, op->previous, i);
-        if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0 ||
-            consider_barriers(deciding, &latest, i) < 0)
+        if (consider_waits(deciding, &latest, i) < 0)
+            return -1;
+        for (; deciding->next_within < graph->within.count && graph->within.items[deciding->next_within].next == i;
+             deciding->next_within++) {
+            uint32_t other = graph->within.items[deciding->next_within].op;
+            consider(graph, &latest, other, i);
+            if (add_edge(graph, other, i) < 0)
+                return -1;
+        }
+        if (consider_barriers(deciding, &latest, i) < 0)
             return -1;
         uint32_t before = op->decider;
         bool any = latest.op != CRITICAL_NONE;

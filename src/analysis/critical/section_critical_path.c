@@ -16,8 +16,7 @@ struct decided_path {
 
 static void init(void *context, const struct trace *trace)
 {
-    struct decided_path *decided = context;
-    critical_syncs_init(&decided->syncs, trace->space);
+    critical_syncs_init(&((struct decided_path *)context)->syncs, trace->space);
 }
 
 static void release(void *context)
@@ -29,8 +28,7 @@ static void release(void *context)
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    struct decided_path *decided = context;
-    return critical_syncs_event(&decided->syncs, trace, event);
+    return critical_syncs_event(&((struct decided_path *)context)->syncs, trace, event);
 }
 
 static int add_whole(struct critical_path *path, enum critical_kind kind, uint32_t name, int64_t length, bool on_path,
@@ -100,10 +98,11 @@ struct steps_windows {
     int64_t count; /* of steps; 0: there are none */
 };
 
-static int64_t overlap(const struct critical_interval *interval, int64_t start, int64_t end)
+static void add_overlap(int64_t *sum, const struct critical_interval *interval, int64_t start, int64_t end)
 {
     int64_t from = interval->start > start ? interval->start : start, to = interval->end < end ? interval->end : end;
-    return to > from ? to - from : 0;
+    if (to > from)
+        *sum += to - from;
 }
 
 /* The times of one row in the steps; ns. */
@@ -123,8 +122,8 @@ static int add_in_steps(void *context, const struct critical_interval *interval)
     const struct steps_windows *windows = &times->windows;
     const struct critical_key key = {interval->kind, interval->name};
     uint32_t row = dense_map_lookup(&times->path->keys, &key, sizeof(key));
-    times->rows.items[row].all += overlap(interval, windows->start, windows->end);
-    times->rows.items[row].slowest += overlap(interval, windows->slowest_start, windows->slowest_end);
+    add_overlap(&times->rows.items[row].all, interval, windows->start, windows->end);
+    add_overlap(&times->rows.items[row].slowest, interval, windows->slowest_start, windows->slowest_end);
     return 0;
 }
 

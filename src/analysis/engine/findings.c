@@ -121,14 +121,6 @@ struct finding *finding_of(struct findings *findings, const struct offences *off
     return finding_add(findings, offences_cost(offences), gain, offences->count, offences_place(findings, offences));
 }
 
-/* Records that FINDING has the same idle time as the earlier finding at INDEX, so that only REST is left for it to
- * gain. */
-static void count_once(struct finding *finding, size_t index, int64_t rest)
-{
-    finding->same_as = index + 1;
-    finding->gain = rest > 0 ? rest : 0;
-}
-
 void findings_share_idle(struct findings *findings)
 {
     struct finding *items = findings->items.items;
@@ -138,11 +130,16 @@ void findings_share_idle(struct findings *findings)
         const struct rule *rule = items[i].rule;
         if (!rule->of_host && !rule->of_idle)
             continue;
+        /* What has the same idle time as an earlier finding gains the rest. */
         for (size_t k = 0; k < i; k++)
-            if (rule->part_of == items[k].rule || items[k].rule->part_of == rule)
-                count_once(&items[i], k, items[i].gain - items[k].gain);
-        if (items[i].gain > left && largest != SIZE_MAX)
-            count_once(&items[i], largest, left);
+            if (rule->part_of == items[k].rule || items[k].rule->part_of == rule) {
+                items[i].same_as = k + 1;
+                items[i].gain = items[i].gain > items[k].gain ? items[i].gain - items[k].gain : 0;
+            }
+        if (items[i].gain > left && largest != SIZE_MAX) {
+            items[i].same_as = largest + 1;
+            items[i].gain = left > 0 ? left : 0;
+        }
         left -= items[i].gain < left ? items[i].gain : left;
         if (largest == SIZE_MAX || items[i].gain > items[largest].gain)
             largest = i;

@@ -124,16 +124,6 @@ static int allocate(struct heap *heap, struct heap_space *space, const struct he
     return 0;
 }
 
-static void note_brief(struct heap_group *group, int64_t lived)
-{
-    if (lived < 0 || lived >= HEAP_BRIEF_NS)
-        return;
-    group->brief.shortest = group->brief.count == 0 || lived < group->brief.shortest ? lived : group->brief.shortest;
-    group->brief.longest = lived > group->brief.longest ? lived : group->brief.longest;
-    sum_add(&group->brief.time, lived);
-    group->brief.count++;
-}
-
 /* Releases the memory at ADDRESS. Returns false if it was allocated before the trace begins. */
 static bool release_memory(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
 {
@@ -143,8 +133,14 @@ static bool release_memory(struct heap *heap, struct heap_space *space, uint64_t
     uint32_t index = (uint32_t)*place;
     struct heap_live *live = &heap->lives.items[index - 1];
     struct heap_group *group = &heap->groups.items[live->group];
-    if (!outside)
-        note_brief(group, time - live->time);
+    int64_t lived = time - live->time;
+    if (!outside && lived >= 0 && lived < HEAP_BRIEF_NS) {
+        struct heap_brief *brief = &group->brief;
+        brief->shortest = brief->count == 0 || lived < brief->shortest ? lived : brief->shortest;
+        brief->longest = lived > brief->longest ? lived : brief->longest;
+        sum_add(&brief->time, lived);
+        brief->count++;
+    }
     change(heap, group, -1, heap_group_id(heap, live->group)->size, time);
     if (live->next != 0)
         *place = live->next;
@@ -282,31 +278,24 @@ static struct heap_group *group_before(struct heap *heap, const struct heap_step
     return group_of(heap, &id);
 }
 
-/* Adds what was allocated before the trace, which the first step of a place shows. */
-static int start_place(struct heap *heap, const struct heap_step *step)
-{
-    size_t places = heap->places.count;
-    struct heap_group *before = group_before(heap, step);
-    int64_t bytes;
-    if (!before)
-        return -1;
-    if (heap->places.count > places && step->total != FIELD_ABSENT && step->total >= 0 &&
-        !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
-        change(heap, before, bytes, 1, step->time);
-    return 0;
-}
-
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, step->bytes);
-    int status = start_place(heap, step); /* before the time of --snapshot may be passed */
-    struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
-    if (!space || status < 0)
+    size_t places = heap->places.count;
+    struct heap_group *before = group_before(heap, step);
+    int64_t bytes;
+    /* The first step of a place shows what was allocated before the trace. It counts before the time of --snapshot may be
+     * passed. */
+    if (before && heap->places.count > places && step->total != FIELD_ABSENT && step->total >= 0 &&
+        !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
+        change(heap, before, bytes, 1, step->time);
+    struct heap_space *space = before ? space_at(heap, HEAP_OF_PYTORCH, step->process, step->time) : NULL;
+    if (!space)
         return -1;
     if (step->bytes > 0)
         return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;
     if (!release_memory(heap, space, step->address, step->time, step->outside)) {
-        struct heap_group *before = group_before(heap, step);
+        before = group_before(heap, step);
         if (before)
             change(heap, before, step->bytes < -before->live ? -before->live : step->bytes, 1, step->time);
         return before ? 0 : -1;

@@ -45,7 +45,7 @@ struct heap_group {
     int64_t live_asked;  /* live at the time of --snapshot, of memory from before the trace */
     int64_t live_then;   /* live at the peak of its place, if it changed since then */
     uint64_t epoch;      /* epoch of its place at that peak */
-    struct {
+    struct heap_brief {
         int64_t count, time, shortest, longest; /* lifetimes, ns */
     } brief;                                    /* of short-lived allocations */
 };

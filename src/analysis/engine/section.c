@@ -108,12 +108,6 @@ static const struct summary *summary_of(struct report_row *row, const struct col
     return &row->summary;
 }
 
-/* A function that fills a cell by an expression of its row and column. */
-#define FILL(name, value)                                                        \
-    struct cell fill_##name(struct report_row *row, const struct column *column) \
-    {                                                                            \
-        return value;                                                            \
-    }
 FILL(share, cell_share(summary_of(row, column)->total, row->table->whole))
 FILL(count, cell_integer(summary_of(row, column)->count))
 FILL(number, cell_integer(row_integer(row, column)))
@@ -220,18 +214,6 @@ static int add_to_section(void *context, const struct event_fields *event, size_
     }
 }
 
-/* The sections in WANTED with all sections that they need. */
-static uint64_t with_needed(uint64_t wanted)
-{
-    uint64_t all = wanted;
-    do {
-        wanted = all;
-        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-            all |= wanted >> i & 1 ? section_list[i].section->needs : 0;
-    } while (all != wanted);
-    return all;
-}
-
 static int add_section(struct sections *sections, unsigned number)
 {
     struct trace *trace = &sections->trace;
@@ -279,7 +261,12 @@ int sections_init(struct sections *sections, const struct report_options *option
     uint64_t wanted = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         wanted |= section_wanted(options, i) ? REPORT_BIT(i) : 0;
-    uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
+    uint64_t needed = wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0);
+    do {
+        wanted = needed;
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+            needed |= wanted >> i & 1 ? section_list[i].section->needs : 0;
+    } while (needed != wanted);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (needed >> i & 1 && add_section(sections, i) < 0)
             return -1;

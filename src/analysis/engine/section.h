@@ -125,6 +125,16 @@ void section_rows_ordered(struct report_row *row, const struct dense_map *keys, 
 const void *row_field(const struct report_row *row, const struct column *column);
 int64_t row_integer(const struct report_row *row, const struct column *column);
 
+/* Defines fill_NAME(), which fills a cell with VALUE, an expression of ROW and COLUMN. */
+#define FILL(name, value)                                                        \
+    struct cell fill_##name(struct report_row *row, const struct column *column) \
+    {                                                                            \
+        return value;                                                            \
+    }
+#define ROW_KEY(type) ((const struct type *)row->key)
+#define ROW_ITEM(type) ((const struct type *)row->item)
+#define ROW_STATE(type) ((struct type *)row->state)
+
 /* These fill a cell from a struct series: */
 struct cell fill_share(struct report_row *row, const struct column *column); /* its total, as a share of all rows */
 struct cell fill_count(struct report_row *row, const struct column *column);

@@ -159,17 +159,6 @@ static int api_call(struct trace *trace, const struct event_fields *event)
     return sorter_add(&trace->calls, &call);
 }
 
-/* Records that a new stream is on the device ID, which is used. */
-static int use_device(struct trace *trace, struct trace_stream *stream, int64_t id)
-{
-    struct trace_device *device = trace_device(trace, id);
-    if (!device)
-        return -1;
-    device->used = true;
-    stream->device = (uint32_t)(device - trace->devices.items);
-    return 0;
-}
-
 static int record_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
     uint32_t captured = 0, captured_in = event_launch(event)->captured_in;
@@ -189,9 +178,13 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
-    if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
-        busy_add(&trace->busy, number, event->start, end) < 0)
+    struct trace_device *device = stream && first ? trace_device(trace, id.device) : NULL;
+    if (!stream || (first && !device) || busy_add(&trace->busy, number, event->start, end) < 0)
         return -1;
+    if (device) {
+        device->used = true;
+        stream->device = (uint32_t)(device - trace->devices.items);
+    }
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
@@ -403,9 +396,12 @@ static int gather_launched_ops(void *context)
     return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
-/* Sets the start and the end of the trace. */
-static void sum_times(struct trace *trace)
+int trace_finish(struct trace *trace, unsigned workers)
 {
+    const struct task tasks[] = {{finish_ranges, trace},           {finish_operators, trace},
+                                 {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
+                                 {make_ready, &trace->host_calls}, {finish_samples, trace}};
+    const struct task joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     struct trace_times all = trace->times;
     if (trace->gpu_op_times.any)
         trace_times_widen(&all, trace->gpu_op_times.first, trace->gpu_op_times.last);
@@ -416,15 +412,6 @@ static void sum_times(struct trace *trace)
     trace->start = all.first;
     trace->end = all.last;
     trace->any = all.any;
-}
-
-int trace_finish(struct trace *trace, unsigned workers)
-{
-    const struct task tasks[] = {{finish_ranges, trace},           {finish_operators, trace},
-                                 {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
-                                 {make_ready, &trace->host_calls}, {finish_samples, trace}};
-    const struct task joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
-    sum_times(trace);
     for (size_t i = 0; i < trace->streams.count; i++)
         for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];

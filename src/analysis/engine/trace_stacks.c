@@ -19,25 +19,19 @@ static const char *text_of(const cJSON *object, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-static uint64_t hex_of(const cJSON *object, const char *key)
-{
-    const char *text = text_of(object, key);
-    return text ? strtoull(text, NULL, 0) : 0;
-}
-
 /* A frame of gputrace's own lists. OBJECT owns its texts. */
 static struct stack_frame frame_of(const cJSON *object)
 {
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(object, "line");
     return (struct stack_frame){
-        .address = hex_of(object, "address"),
+        .address = strtoull(text_of(object, "address") ?: "", NULL, 0),
         .function = text_of(object, "function"),
         .file = text_of(object, "file"),
         .line = cJSON_IsNumber(line) && line->valuedouble > 0 && line->valuedouble < UINT32_MAX
                     ? (uint32_t)line->valuedouble
                     : 0,
         .module = text_of(object, "module"),
-        .offset = hex_of(object, "offset"),
+        .offset = strtoull(text_of(object, "offset") ?: "", NULL, 0),
     };
 }
 
@@ -150,19 +144,6 @@ struct trace_frame *trace_add_frame(struct trace *trace, const struct stack_fram
     return added && set_texts(trace, added, frame) == 0 ? added : NULL;
 }
 
-static int add_frame(struct trace *trace, const cJSON *member)
-{
-    uint64_t number;
-    struct stack_frame frame = frame_of_tree(member);
-    if (!is_number(member->string, &number))
-        return 0;
-    uint64_t *index = map_put(&trace->stack_of_number, number, NULL);
-    if (!index || !trace_add_frame(trace, &frame))
-        return -1;
-    *index = trace->frames.count;
-    return 0;
-}
-
 static uint32_t parent_of(const struct trace *trace, const cJSON *member)
 {
     const cJSON *parent = cJSON_GetObjectItemCaseSensitive(member, "parent");
@@ -181,9 +162,15 @@ int trace_read_frames(struct trace *trace, const cJSON *frames)
     uint64_t number;
     if (!trace->wanted.stacks || !cJSON_IsObject(frames))
         return 0;
-    for (const cJSON *member = frames->child; member; member = member->next)
-        if (add_frame(trace, member) < 0)
+    for (const cJSON *member = frames->child; member; member = member->next) {
+        struct stack_frame frame = frame_of_tree(member);
+        if (!is_number(member->string, &number))
+            continue;
+        uint64_t *index = map_put(&trace->stack_of_number, number, NULL);
+        if (!index || !trace_add_frame(trace, &frame))
             return -1;
+        *index = trace->frames.count;
+    }
     for (const cJSON *member = frames->child; member; member = member->next)
         if (is_number(member->string, &number)) {
             const uint64_t *index = map_get(&trace->stack_of_number, number);

@@ -199,17 +199,11 @@ const struct section section_latency = {
 
 /* What each stream did, and how much of the trace's time it was busy. */
 
-static struct cell fill_busy_share(struct report_row *row, const struct column *column)
-{
-    return cell_share(row_integer(row, column), trace_span(row->trace));
-}
+static FILL(busy_share, cell_share(row_integer(row, column), trace_span(row->trace)))
 
-static struct cell fill_graphs(struct report_row *row, const struct column *column)
-{
-    return row->trace->counts[CATEGORY_GPU_GRAPH] ? fill_number(row, column) : (struct cell){0};
-}
+    static FILL(graphs, row->trace->counts[CATEGORY_GPU_GRAPH] ? fill_number(row, column) : (struct cell){0})
 
-static struct cell fill_process_of_gpu(struct report_row *row, const struct column *column)
+        static struct cell fill_process_of_gpu(struct report_row *row, const struct column *column)
 {
     const struct trace_gpu_row *gpu = trace_gpu_row(row->trace, (event_id)row_integer(row, column));
     bool several = row->trace->host_processes > 1;

@@ -117,21 +117,17 @@ static struct cell fill_stream(struct report_row *row, const struct column *colu
     return cell_integer(stream == FIELD_ABSENT ? stream : trace_stream_id(row->trace, (size_t)stream)->stream);
 }
 
-static struct cell fill_words(struct report_row *row, const struct column *column)
-{
-    const struct line *line = row->item;
-    return table_text(row->table, column->flags & COLUMN_MACHINE ? line->word : line->text);
-}
+static FILL(words, table_text(row->table, column->flags &COLUMN_MACHINE ? ROW_ITEM(line)->word : ROW_ITEM(line)->text))
 
-static const struct column columns[] = {
-    {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
-    {"overlap", "Overlap", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(line, part), PER_ITEM(line, whole)},
-    {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},
-    {"total", "Of", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
-    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_stream, FROM_ITEM(line, first)},
-    {"other", "And", TYPE_NUMBER, COLUMN_OPTIONAL, fill_stream, FROM_ITEM(line, second)},
-    {"kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_words},
-    {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
+    static const struct column columns[] = {
+        {"gpu", "GPU", TYPE_NUMBER, 0, fill_gpu, FROM_ITEM(line, device)},
+        {"overlap", "Overlap", TYPE_PERCENT, 0, fill_percent, FROM_ITEM(line, part), PER_ITEM(line, whole)},
+        {"overlapped", "Overlapped", TYPE_NS, 0, fill_number, FROM_ITEM(line, both)},
+        {"total", "Of", TYPE_NS, 0, fill_number, FROM_ITEM(line, total)},
+        {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_stream, FROM_ITEM(line, first)},
+        {"other", "And", TYPE_NUMBER, COLUMN_OPTIONAL, fill_stream, FROM_ITEM(line, second)},
+        {"kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_words},
+        {"what", "What", TYPE_TEXT, 0, .fill = fill_words},
 };
 
 static void add_overlap(struct report_row *row, uint32_t device, int64_t both, int64_t total, const char *word,

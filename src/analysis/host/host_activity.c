@@ -356,34 +356,27 @@ static const struct host_place_time *main_place(const struct host_activities *al
     return most;
 }
 
-static uint32_t main_frame(const struct host_activities *all, uint64_t activity)
-{
-    const struct host_place_time *most = main_place(all, activity);
-    return most ? all->sites.sites.items[most->site].frame : EVENT_NO_TEXT;
-}
-
-static void write_other(struct buffer *out, const struct host_activities *all, const struct host_activity *known,
-                        uint32_t frame)
+void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity)
 {
     static const char *const before[] = {
         [HOST_HELD] = ", held by ", [HOST_WOKE] = " for ", [HOST_MEANWHILE] = "; meanwhile "};
+    const struct host_activity *known = dense_map_row(&all->known, activity);
+    uint32_t frames[2]; /* of the thread and of the other one */
+    for (unsigned i = 0; i < 2; i++) {
+        const struct host_place_time *most = main_place(all, 2 * (uint64_t)activity + i);
+        frames[i] = most ? all->sites.sites.items[most->site].frame : EVENT_NO_TEXT;
+    }
+    host_sites_write(out, &all->sites, all->trace, known->doing, frames[0]);
+    if (known->relation == HOST_ALONE)
+        return;
     buffer_format(out, "%s%s", before[known->relation], interned(&all->sites.words, known->other));
     if (known->other_doing == EVENT_NO_TEXT)
         return;
     enum host_kind kind = (enum host_kind)host_sites_doing(&all->sites, known->other_doing)->kind;
-    const char *verb = !host_kind_is_off(kind) ? " ran " : host_kind_is_state(kind) ? " was " : " was in ";
+    bool is_state = kind == HOST_GIL || kind == HOST_READY || kind == HOST_OFF; /* "waiting for a processor" */
     buffer_text(out, known->relation == HOST_MEANWHILE ? "" : ", which");
-    buffer_text(out, verb);
-    host_sites_write(out, &all->sites, all->trace, known->other_doing, frame);
-}
-
-void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity)
-{
-    const struct host_activity *known = dense_map_row(&all->known, activity);
-    uint64_t number = 2 * (uint64_t)activity;
-    host_sites_write(out, &all->sites, all->trace, known->doing, main_frame(all, number));
-    if (known->relation != HOST_ALONE)
-        write_other(out, all, known, main_frame(all, number + 1));
+    buffer_text(out, !host_kind_is_off(kind) ? " ran " : is_state ? " was " : " was in ");
+    host_sites_write(out, &all->sites, all->trace, known->other_doing, frames[1]);
 }
 
 int64_t host_activity_stack(const struct host_activities *all, uint32_t activity)

@@ -52,12 +52,6 @@ static inline bool host_kind_is_off(enum host_kind kind)
     return kind >= HOST_IO;
 }
 
-/* Whether its words describe a state of the thread: "waiting for a processor". */
-static inline bool host_kind_is_state(enum host_kind kind)
-{
-    return kind == HOST_GIL || kind == HOST_READY || kind == HOST_OFF;
-}
-
 struct host_pattern {
     enum host_kind kind;
     unsigned rank;         /* of several functions of a stack, the one with the highest rank counts */

@@ -10,21 +10,19 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/trace.h"
 
-static uint32_t doing_of(const struct host_activities *host, size_t activity)
-{
-    return ((const struct host_activity *)dense_map_row(&host->known, activity))->doing;
-}
-
 uint32_t host_activity_most(const struct host_activities *host, const int64_t *sums, size_t count, int64_t least,
                             int64_t *most)
 {
     int64_t *doings = calloc(host->sites.doings.count + 1, sizeof(*doings));
     uint32_t found = EVENT_NO_TEXT;
     *most = 0;
-    for (size_t i = 0; doings && i < count; i++)
-        sum_add(&doings[doing_of(host, i)], sums[i]);
+    for (size_t i = 0; doings && i < count; i++) {
+        const struct host_activity *activity = dense_map_row(&host->known, i);
+        sum_add(&doings[activity->doing], sums[i]);
+    }
     for (uint32_t i = 0; doings && i < count; i++) {
-        int64_t sum = doings[doing_of(host, i)];
+        const struct host_activity *activity = dense_map_row(&host->known, i);
+        int64_t sum = doings[activity->doing];
         bool more = sum > *most || (sum == *most && found != EVENT_NO_TEXT && sums[i] > sums[found]);
         if (sums[i] <= 0 || sum < least || !more)
             continue;
@@ -87,17 +85,6 @@ bool host_times_known(const struct trace *trace)
     return trace->samples.samples.count > 0 || trace->samples.states.count > 0;
 }
 
-static int add_moment(struct host_times *times, const struct host_moment *moment, int64_t ns, enum host_stretch stretch)
-{
-    if (moment->activity == EVENT_NO_TEXT)
-        return 0;
-    struct host_time *time = array_at(&times->sums, moment->activity);
-    if (!time)
-        return -1;
-    sum_add(stretch == HOST_HERE ? &time->here : &time->others, ns);
-    return stretch == HOST_HERE ? host_activities_weigh(&times->host, moment, ns) : 0;
-}
-
 int host_times_add(struct host_times *times, const struct trace *trace, uint32_t thread, int64_t from, int64_t to,
                    enum host_stretch stretch)
 {
@@ -110,7 +97,13 @@ int host_times_add(struct host_times *times, const struct trace *trace, uint32_t
         if (host_activities_at(&times->host, thread, time, &moment) < 0)
             return -1;
         moment.until = moment.until < to ? moment.until : to;
-        if (add_moment(times, &moment, moment.until - time, stretch) < 0)
+        if (moment.activity == EVENT_NO_TEXT)
+            continue;
+        struct host_time *sum = array_at(&times->sums, moment.activity);
+        if (!sum)
+            return -1;
+        sum_add(stretch == HOST_HERE ? &sum->here : &sum->others, moment.until - time);
+        if (stretch == HOST_HERE && host_activities_weigh(&times->host, &moment, moment.until - time) < 0)
             return -1;
     }
     return 0;

@@ -154,19 +154,13 @@ static int gather(void *context, const struct trace *trace)
 
 /* --- the table --- */
 
-static struct cell fill_of_idle(struct report_row *row, const struct column *column)
-{
-    const struct host_groups *host = row->state;
-    return host->all.idle > 0 ? cell_share(row_integer(row, column), host->all.idle) : (struct cell){0};
-}
+static FILL(of_idle, ROW_STATE(host_groups)->all.idle > 0
+                         ? cell_share(row_integer(row, column), ROW_STATE(host_groups)->all.idle)
+                         : (struct cell){0})
 
-static struct cell fill_of_all(struct report_row *row, const struct column *column)
-{
-    const struct host_groups *host = row->state;
-    return cell_share(row_integer(row, column), host->all.all);
-}
+    static FILL(of_all, cell_share(row_integer(row, column), ROW_STATE(host_groups)->all.all))
 
-static struct cell fill_group(struct report_row *row, const struct column *column)
+        static struct cell fill_group(struct report_row *row, const struct column *column)
 {
     const struct host_groups *host = row->state;
     if (host->groups.count < 2)
@@ -174,14 +168,12 @@ static struct cell fill_group(struct report_row *row, const struct column *colum
     return table_text(row->table, interned(&host->groups, (uint32_t)((const struct function_key *)row->key)->group));
 }
 
-static struct cell fill_function(struct report_row *row, const struct column *column)
-{
-    const struct function_key *key = row->key;
-    return table_text(row->table, key->function == EVENT_NO_TEXT ? "?" : trace_text(row->trace, key->function));
-}
+static FILL(function, table_text(row->table, ROW_KEY(function_key)->function == EVENT_NO_TEXT
+                                                 ? "?"
+                                                 : trace_text(row->trace, ROW_KEY(function_key)->function)))
 
-/* The source file, or the library. */
-static struct cell fill_file(struct report_row *row, const struct column *column)
+    /* The source file, or the library. */
+    static struct cell fill_file(struct report_row *row, const struct column *column)
 {
     const struct function_row *function = row->item;
     uint32_t text = function->file != EVENT_NO_TEXT ? function->file : ((const struct function_key *)row->key)->module;

@@ -177,17 +177,6 @@ const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap)
 /* --- words for findings: rows of idle time that have an activity are summed, and the launches around a gap are described
  * by the call stacks of their operations --- */
 
-static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,
-                      const struct host_query *query)
-{
-    const struct idle_what *what = &row->what;
-    if (what->cause != (query->launching ? IDLE_LAUNCH : IDLE_OUTSIDE) || what->activity == EVENT_NO_TEXT ||
-        idle_is_loading(trace, what) != query->loading)
-        return false;
-    bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
-    return query->wanted == HOST_ANY || off == (query->wanted == HOST_OFF_PROCESSOR);
-}
-
 struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
                                       const struct host_query *query)
 {
@@ -195,7 +184,12 @@ struct host_idle_found host_idle_find(const struct trace *trace, const struct id
     const struct idle_row *row = idle_first_row(&idle->active, query->device);
     int64_t *sums = row ? calloc(idle->host.known.count + 1, sizeof(*sums)) : NULL;
     for (; sums && row; row = idle_next_row(&idle->active, row)) {
-        if (!is_wanted(trace, idle, row, query))
+        const struct idle_what *what = &row->what;
+        if (what->cause != (query->launching ? IDLE_LAUNCH : IDLE_OUTSIDE) || what->activity == EVENT_NO_TEXT ||
+            idle_is_loading(trace, what) != query->loading)
+            continue;
+        bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
+        if (query->wanted != HOST_ANY && off != (query->wanted == HOST_OFF_PROCESSOR))
             continue;
         sum_add(&found.total, row->sum.total);
         found.gaps += row->sum.count;

@@ -81,7 +81,6 @@ struct host_walk {
     uint32_t thread;
     int64_t time;
     int64_t until; /* the thread does the same up to this time */
-    struct host_moment moment;
 };
 
 static enum idle_cause cause_of_call(enum call_kind kind)
@@ -121,20 +120,6 @@ static uint32_t find_range(struct host_walk *walk, struct open_range *open)
     }
     limit(walk, open->until);
     return open->name;
-}
-
-/* Sets the sampled activity of a thread that is outside of calls. */
-static int find_activity(struct host_walk *walk, struct doing *doing)
-{
-    struct host_activities *host = &walk->idle->host;
-    walk->moment = (struct host_moment){EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, INT64_MAX};
-    if (!host->trace || doing->cause != IDLE_OUTSIDE)
-        return 0;
-    if (host_activities_at(host, walk->thread, walk->time, &walk->moment) < 0)
-        return -1;
-    limit(walk, walk->moment.until);
-    doing->activity = walk->moment.activity;
-    return 0;
 }
 
 /* Finds what the thread does at the time. LATE: the operation of a gap is not launched yet; if not, only phases count.
@@ -368,11 +353,16 @@ static int step(struct host_walk *walk)
         return 0;
     bool late = find_limits(walk);
     struct doing doing = find_doing(walk, late);
-    if (late && find_activity(walk, &doing) < 0)
-        return -1;
-    if (late && doing.activity != EVENT_NO_TEXT &&
-        host_activities_weigh(&walk->idle->host, &walk->moment, walk->until - walk->time) < 0)
-        return -1;
+    struct host_activities *host = &walk->idle->host;
+    if (late && host->trace && doing.cause == IDLE_OUTSIDE) {
+        struct host_moment moment;
+        if (host_activities_at(host, walk->thread, walk->time, &moment) < 0)
+            return -1;
+        limit(walk, moment.until);
+        doing.activity = moment.activity;
+        if (host_activities_weigh(host, &moment, walk->until - walk->time) < 0)
+            return -1;
+    }
     for (size_t i = 0; i < walk->open.count; i++)
         if (add_interval(walk, &walk->open.items[i], &doing) < 0)
             return -1;
@@ -411,16 +401,6 @@ static int name_gap(struct idle *idle, struct idle_gap *gap)
     return status;
 }
 
-static int name_gaps(struct idle *idle, const struct trace *trace)
-{
-    int status = 0;
-    for (size_t i = 0; idle->host.trace && status == 0 && i < idle->largest_count; i++)
-        status = name_gap(idle, &idle->largest[i]);
-    if (idle->host.trace)
-        host_samples_evict(&trace->samples);
-    return status;
-}
-
 int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace)
 {
     struct host_walk walk = {.idle = idle, .trace = trace};
@@ -451,5 +431,9 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
                         range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         status = status ? status : ends[i];
-    return status ? status : name_gaps(idle, trace);
+    for (size_t i = 0; idle->host.trace && status == 0 && i < idle->largest_count; i++)
+        status = name_gap(idle, &idle->largest[i]);
+    if (idle->host.trace)
+        host_samples_evict(&trace->samples);
+    return status;
 }

@@ -311,15 +311,6 @@ static struct low_chunks low_chunks_of(const struct use *use, const struct findi
     return matters ? low : (struct low_chunks){0};
 }
 
-/* Another rule has found what takes most of this time. */
-static bool is_explained(const struct findings *findings, int64_t idle)
-{
-    for (size_t i = 0; i < findings->items.count; i++)
-        if (findings->items.items[i].cost > idle / 2)
-            return true;
-    return false;
-}
-
 static int use_find(void *state, struct findings *findings)
 {
     const struct use *use = state;
@@ -336,7 +327,10 @@ static int use_find(void *state, struct findings *findings)
         struct low_chunks one = low_chunks_of(use, findings, i);
         low = one.idle > low.idle ? one : low;
     }
-    if (low.count == 0 || is_explained(findings, low.idle))
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].cost > low.idle / 2) /* another rule has found what takes most of this time */
+            return 0;
+    if (low.count == 0)
         return 0;
     struct finding_place place = host_gap_place(low.device, NULL);
     place.time = trace->start + low.first * chunk;
@@ -403,20 +397,6 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     return 0;
 }
 
-/* How long DEVICE was idle because the launching thread was in the DataLoader, and the row with most of that. */
-static int64_t loading_idle(const struct trace *trace, const struct idle *idle, size_t device,
-                            const struct idle_row **worst)
-{
-    int64_t total = 0;
-    for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
-        if (!idle_is_loading(trace, &row->what))
-            continue;
-        total = sum_of(total, row->sum.total);
-        *worst = !*worst || row->sum.total > (*worst)->sum.total ? row : *worst;
-    }
-    return total;
-}
-
 static int loading_find(void *state, struct findings *findings)
 {
     const struct loading *loading = state;
@@ -424,11 +404,18 @@ static int loading_find(void *state, struct findings *findings)
     const struct idle_row *worst = NULL;
     int64_t cost = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        const struct idle_row *row = NULL;
-        int64_t one = loading_idle(findings->trace, idle, i, &row);
-        if (one > cost) {
-            cost = one;
-            worst = row;
+        /* How long the GPU was idle because the launching thread was in the DataLoader, and the row with most of that. */
+        const struct idle_row *most = NULL;
+        int64_t total = 0;
+        for (const struct idle_row *row = idle_first_row(&idle->rows, i); row; row = idle_next_row(&idle->rows, row)) {
+            if (!idle_is_loading(findings->trace, &row->what))
+                continue;
+            sum_add(&total, row->sum.total);
+            most = !most || row->sum.total > most->sum.total ? row : most;
+        }
+        if (total > cost) {
+            cost = total;
+            worst = most;
         }
     }
     if (!worst || cost < findings->steady / 100 * FINDING_LOADING_STEPS_PERCENT)

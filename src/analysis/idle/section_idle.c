@@ -65,17 +65,6 @@ struct line {
         "why", "Cause", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, why)                                   \
     }
 
-/* What the host did outside of calls. */
-static struct cell activity_cell(struct report_row *row, const struct idle *idle, uint32_t activity)
-{
-    struct buffer text;
-    if (activity == EVENT_NO_TEXT)
-        return (struct cell){0};
-    buffer_init_memory(&text);
-    host_activity_write(&text, &idle->host, activity);
-    return table_text_from_buffer(row->table, &text);
-}
-
 /* The field of a row that `mostly` shows: the first one here that is known. */
 enum shown { SHOWN_CALL, SHOWN_ACTIVITY, SHOWN_RANGE, SHOWN_OPERATION, SHOWN_STREAM, SHOWN_NOTHING };
 
@@ -101,9 +90,14 @@ static struct line line_of(struct report_row *row, const struct idle *idle, cons
         .of_idle = cell_share(sum->total, idle->devices.items[what->device].idle),
         .word = table_text(row->table, idle_cause_words[what->cause].word),
         .why = row_phrase(row, idle_cause_words[what->cause].text),
-        .host = activity_cell(row, idle, what->activity),
         .stream = what->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(what->stream),
     };
+    if (what->activity != EVENT_NO_TEXT) { /* what the host did outside of calls */
+        struct buffer text;
+        buffer_init_memory(&text);
+        host_activity_write(&text, &idle->host, what->activity);
+        line.host = table_text_from_buffer(row->table, &text);
+    }
     line.mostly = shown == SHOWN_ACTIVITY ? line.host
                   : shown == SHOWN_STREAM ? table_format(row->table, "stream %u", number)
                                           : trace_text_cell(row->trace, row->table, number);

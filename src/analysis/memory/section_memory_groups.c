@@ -23,11 +23,7 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
                                      : trace_text_cell(row->trace, row->table, (uint32_t)id->kind);
 }
 
-static struct cell fill_size(struct report_row *row, const struct column *column)
-{
-    bool before = ((const struct heap_group_id *)row->key)->stack == HEAP_BEFORE;
-    return before ? (struct cell){0} : fill_number(row, column);
-}
+static FILL(size, ROW_KEY(heap_group_id)->stack == HEAP_BEFORE ? (struct cell){0} : fill_number(row, column))
 
 /* The last columns of all these tables: what allocations of a group have in common. */
 #define COLUMN_SIZE(word, title) {word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size)}
@@ -38,12 +34,12 @@ static struct cell fill_size(struct report_row *row, const struct column *column
         {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_place, FROM_KEY(heap_group_id, stack)},         \
         {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
 
-/*
+    /*
  * What the most memory that was allocated at one time was made of: of each device, and of the host's memory, by groups
  * of allocations that are alike.
  */
 
-struct peak_row {
+    struct peak_row {
     int64_t bytes, count, at, peak;
 };
 
@@ -168,12 +164,9 @@ const struct section section_memory_snapshot = {
  * memory went through them, and how long they lived.
  */
 
-static struct cell fill_churned(struct report_row *row, const struct column *column)
-{
-    return cell_integer(heap_group_bytes(row->key, row_integer(row, column)));
-}
+static FILL(churned, cell_integer(heap_group_bytes(row->key, row_integer(row, column))))
 
-static struct cell fill_rate(struct report_row *row, const struct column *column)
+    static struct cell fill_rate(struct report_row *row, const struct column *column)
 {
     double bytes = (double)heap_group_bytes(row->key, row_integer(row, column)), span = (double)trace_span(row->trace);
     return span > 0 ? cell_real(bytes * (double)NS_PER_S / span) : (struct cell){0};

@@ -187,11 +187,8 @@ struct cell fill_range_form(struct report_row *row, const struct column *column)
     return table_text(row->table, forms[row_integer(row, column)]);
 }
 
-struct cell fill_range_name(struct report_row *row, const struct column *column)
-{
-    const struct range_kind *kind = row->key;
-    return kind->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
-}
+FILL(range_name,
+     ROW_KEY(range_kind)->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column))
 
 #define PATH_NAMES 32u /* at most: recursion makes very long paths */
 

@@ -163,24 +163,18 @@ static void write_rows(struct report_row *row, const struct range_key *key, cons
             section_row(row, &kinds[i], &rows[i]);
 }
 
-/* Adds the rows of operations that were captured in ranges of one name. */
-static void write_captured(struct report_row *row)
-{
-    struct nvtx *nvtx = row->state;
-    for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
-        const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);
-        const struct range_row operations = {.busy = range_rows_cell(&nvtx->busy, i)};
-        if (kind.form == RANGE_CAPTURED)
-            section_row(row, &kind, &operations);
-    }
-}
-
 static void finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
         write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i));
-    write_captured(row);
+    /* Operations that were captured in ranges of one name. */
+    for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
+        const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);
+        const struct range_row captured = {.busy = range_rows_cell(&nvtx->busy, i)};
+        if (kind.form == RANGE_CAPTURED)
+            section_row(row, &kind, &captured);
+    }
     const struct range_kind outside = RANGE_KIND_OUTSIDE;
     const struct range_row operations = {.busy = busy_cell(nvtx, &outside)};
     if (range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE))

@@ -91,20 +91,15 @@ static int order(struct tree *tree)
 }
 
 /* Empty if the trace has no GPU operation. */
-static struct cell fill_busy(struct report_row *row, const struct column *column)
-{
-    const struct tree *tree = row->state;
-    return tree->busy.totals.count ? range_rows_cell(&tree->busy, (uint32_t)row->number + 1) : (struct cell){0};
-}
+static FILL(busy, ROW_STATE(tree)->busy.totals.count
+                      ? range_rows_cell(&ROW_STATE(tree)->busy, (uint32_t)row->number + 1)
+                      : (struct cell){0})
 
-static struct cell fill_path(struct report_row *row, const struct column *column)
-{
-    const struct tree *tree = row->state;
-    return range_forest_path_cell(&tree->forest, row->trace, row->table, (uint32_t)row->number + 1);
-}
+    static FILL(path,
+                range_forest_path_cell(&ROW_STATE(tree)->forest, row->trace, row->table, (uint32_t)row->number + 1))
 
-/* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
-static struct cell fill_indented(struct report_row *row, const struct column *column)
+    /* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
+    static struct cell fill_indented(struct report_row *row, const struct column *column)
 {
     const struct range_node *node = row->key;
     enum report_format format = row->trace->options->format;
@@ -130,17 +125,6 @@ static const struct column columns[] = {
     [COLUMN_RANGE] = {"name", "Name", TYPE_TEXT, 0, .fill = fill_indented},
 };
 
-static void write_outside(struct report_row *row)
-{
-    const struct tree *tree = row->state;
-    struct cell *cells = table_row(row->table);
-    if (!cells)
-        return;
-    cells[COLUMN_BUSY] = range_rows_cell(&tree->busy, 0);
-    cells[COLUMN_DEPTH] = cell_integer(0);
-    cells[COLUMN_PATH] = cells[COLUMN_RANGE] = table_text(row->table, RANGE_OUTSIDE);
-}
-
 static void finish(struct report_row *row)
 {
     struct tree *tree = row->state;
@@ -154,8 +138,12 @@ static void finish(struct report_row *row)
             next = branch_of(tree, at - 1)->next;
         at = next;
     }
-    if (range_busy_total(&tree->busy, 0))
-        write_outside(row);
+    struct cell *cells = range_busy_total(&tree->busy, 0) ? table_row(row->table) : NULL;
+    if (!cells)
+        return;
+    cells[COLUMN_BUSY] = range_rows_cell(&tree->busy, 0);
+    cells[COLUMN_DEPTH] = cell_integer(0);
+    cells[COLUMN_PATH] = cells[COLUMN_RANGE] = table_text(row->table, RANGE_OUTSIDE);
 }
 
 static void release(void *state)
@@ -201,17 +189,6 @@ struct kernels {
     const struct trace *trace; /* while kernels are gathered */
 };
 
-static int add_kernel(struct kernels *kernels, uint64_t node, const struct launched_op *op)
-{
-    const struct kernel_key key = {node, op->name};
-    struct kernel_row *row = tally_item(&kernels->rows, &key, struct kernel_row);
-    if (!row || series_add(&row->times, op->duration) < 0)
-        return -1;
-    uint32_t number = (uint32_t)(row - (struct kernel_row *)kernels->rows.items);
-    uint32_t device = kernels->trace->streams.items[op->stream].device;
-    return range_busy_add(&kernels->busy, number, device, op->start, op->duration);
-}
-
 static int add_op(void *state, struct range_walk *ranges, const struct launched_op *op)
 {
     struct kernels *kernels = state;
@@ -221,7 +198,15 @@ static int add_op(void *state, struct range_walk *ranges, const struct launched_
             return -1;
     const struct range_open *innermost = range_walk_innermost(ranges, op->thread, op->called);
     uint64_t node = op->captured != 0 ? CAPTURED_NODE + op->captured : innermost ? innermost->node + 1 : 0;
-    return op->kernel ? add_kernel(kernels, node, op) : 0;
+    if (!op->kernel)
+        return 0;
+    const struct kernel_key key = {node, op->name};
+    struct kernel_row *row = tally_item(&kernels->rows, &key, struct kernel_row);
+    if (!row || series_add(&row->times, op->duration) < 0)
+        return -1;
+    uint32_t number = (uint32_t)(row - (struct kernel_row *)kernels->rows.items);
+    uint32_t device = kernels->trace->streams.items[op->stream].device;
+    return range_busy_add(&kernels->busy, number, device, op->start, op->duration);
 }
 
 static int gather_kernels(void *state, const struct trace *trace)
@@ -235,13 +220,9 @@ static int gather_kernels(void *state, const struct trace *trace)
     return status ?: range_busy_finish(&kernels->busy);
 }
 
-static struct cell fill_kernel_busy(struct report_row *row, const struct column *column)
-{
-    const struct kernels *kernels = row->state;
-    return cell_integer(range_busy_total(&kernels->busy, row->number));
-}
+static FILL(kernel_busy, cell_integer(range_busy_total(&ROW_STATE(kernels)->busy, row->number)))
 
-static struct cell fill_kernel_path(struct report_row *row, const struct column *column)
+    static struct cell fill_kernel_path(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
     uint64_t node = (uint64_t)row_integer(row, column);

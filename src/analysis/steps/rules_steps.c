@@ -17,27 +17,17 @@
 #include "analysis/engine/trace_known.h"
 #include "analysis/host/host_times.h"
 
-static int64_t period(const struct steps_process *process, size_t step)
-{
-    return process->items.items[step + 1].from - process->items.items[step].from;
-}
-
-/* The median time from the begin of a step to that of the next; ns. */
-static int64_t median_period(struct findings *findings, const struct steps_process *process)
-{
-    struct series periods = {0};
-    for (size_t i = 0; i + 1 < process->items.count && !findings->no_memory; i++)
-        findings->no_memory = series_add(&periods, period(process, i)) < 0;
-    int64_t median = whole_of(series_summary(&periods).median);
-    series_release(&periods);
-    return median;
-}
-
 static struct warm_up warm_up_in(struct findings *findings, const struct steps_process *process)
 {
-    struct warm_up warm_up = {.process = process, .usual = median_period(findings, process)};
+    const struct step *items = process->items.items;
+    struct series periods = {0}; /* from the begin of a step to that of the next; ns */
     size_t last = process->items.count - 1;
-    while (warm_up.steps < last && period(process, warm_up.steps) >= warm_up.usual / 100 * FINDING_WARM_UP_PERCENT)
+    for (size_t i = 0; i < last && !findings->no_memory; i++)
+        findings->no_memory = series_add(&periods, items[i + 1].from - items[i].from) < 0;
+    struct warm_up warm_up = {.process = process, .usual = whole_of(series_summary(&periods).median)};
+    series_release(&periods);
+    int64_t slow = warm_up.usual / 100 * FINDING_WARM_UP_PERCENT;
+    while (warm_up.steps < last && items[warm_up.steps + 1].from - items[warm_up.steps].from >= slow)
         warm_up.steps++;
     warm_up.until = process->items.items[warm_up.steps].from;
     warm_up.time = warm_up.until - findings->from - (int64_t)warm_up.steps * warm_up.usual;

@@ -246,17 +246,6 @@ int findings_show_unknown(struct report_row *row)
     return 0;
 }
 
-/* The GPU that works most; SIZE_MAX: nothing ran on one. */
-static size_t busiest(const struct trace *trace)
-{
-    size_t most = SIZE_MAX;
-    for (size_t i = 0; i < trace->devices.count; i++)
-        if (trace->devices.items[i].used &&
-            (most == SIZE_MAX || trace->devices.items[i].busy.total > trace->devices.items[most].busy.total))
-            most = i;
-    return most;
-}
-
 /* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range that most of it is in. */
 static void write_longest(struct buffer *out, const struct trace *trace, const struct idle *idle, size_t device)
 {
@@ -295,7 +284,11 @@ static void write_called(struct buffer *text, const struct trace *trace, const s
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called)
 {
     const struct trace *trace = row->trace;
-    size_t device = busiest(trace);
+    const struct trace_device *devices = trace->devices.items;
+    size_t device = SIZE_MAX; /* the GPU that works most; SIZE_MAX: nothing ran on one */
+    for (size_t i = 0; i < trace->devices.count; i++)
+        if (devices[i].used && (device == SIZE_MAX || devices[i].busy.total > devices[device].busy.total))
+            device = i;
     struct buffer text;
     buffer_init_memory(&text);
     if (device == SIZE_MAX) {

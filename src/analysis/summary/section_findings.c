@@ -66,22 +66,20 @@ static void release(void *context)
     array_release(&judgement->called.by_name);
 }
 
-static int count_stack(struct findings *findings, const struct event_fields *event)
-{
-    const struct named_stack key = {event->name, event->stack};
-    struct stack_count *known = dense_map_item(&findings->stacks, &key, &findings->stack_counts);
-    if (!known)
-        return -1;
-    known->count++;
-    known->last = event->start > known->last ? event->start : known->last;
-    return 0;
-}
-
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct judgement *judgement = context;
     const struct wanting *wanting = &judgement->of_category[event->category];
-    if (judgement->findings.no_memory || (event->stack != FIELD_ABSENT && count_stack(&judgement->findings, event) < 0))
+    struct findings *findings = &judgement->findings;
+    if (event->stack != FIELD_ABSENT) {
+        const struct named_stack key = {event->name, event->stack};
+        struct stack_count *known = dense_map_item(&findings->stacks, &key, &findings->stack_counts);
+        if (!known)
+            return -1;
+        known->count++;
+        known->last = event->start > known->last ? event->start : known->last;
+    }
+    if (findings->no_memory)
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];

@@ -203,19 +203,12 @@ static int gather(void *state, const struct trace *trace)
 
 /* --- */
 
-static struct cell fill_own_share(struct report_row *row, const struct column *column)
-{
-    return cell_share(row_integer(row, column), row->table->whole);
-}
+static FILL(own_share, cell_share(row_integer(row, column), row->table->whole))
 
-/* Sorting by this column puts operators first whose work is nearly all replayed, too. */
-static struct cell fill_all_gpu(struct report_row *row, const struct column *column)
-{
-    const struct operator_row *item = row->item;
-    return cell_integer(item->own_gpu + item->replayed);
-}
+    /* Sorting by this column puts operators first whose work is nearly all replayed, too. */
+    static FILL(all_gpu, cell_integer(ROW_ITEM(operator_row)->own_gpu + ROW_ITEM(operator_row)->replayed))
 
-static struct cell fill_shapes(struct report_row *row, const struct column *column)
+        static struct cell fill_shapes(struct report_row *row, const struct column *column)
 {
     const struct report_options *options = row->trace->options;
     uint64_t shapes = options->by_shape ? *(const uint64_t *)row_field(row, column) : EVENT_NO_TEXT;
