@@ -161,18 +161,23 @@ void gpu_host_replace(const struct gputrace_host *host)
 
 /* --- order between streams --- */
 
-static CUevent create_event(const struct gpu *gpu, CUcontext context)
+/* Creates an event in CONTEXT, or a stream in the primary context; the other pointer is NULL. What cannot be created is
+ * NULL. */
+static void create(const struct gpu *gpu, CUcontext context, CUevent *event, CUstream *stream)
 {
-    CUevent event = NULL;
     CUcontext popped;
+    CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     struct gpu_relaxed relaxed = gpu_relax(gpu->cuda);
     if (gpu->cuda->cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
-        if (gpu->cuda->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-            event = NULL;
+        result = event ? gpu->cuda->cuEventCreate(event, CU_EVENT_DISABLE_TIMING)
+                       : gpu->cuda->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
         gpu->cuda->cuCtxPopCurrent_v2(&popped);
     }
     gpu_unrelax(&relaxed);
-    return event;
+    if (result != CUDA_SUCCESS && event)
+        *event = NULL;
+    else if (result != CUDA_SUCCESS)
+        *stream = NULL;
 }
 
 static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
@@ -188,7 +193,7 @@ static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
     for (unsigned i = 0; i < GPU_EVENTS && kept && !event; i++)
         event = __atomic_exchange_n(&gpu->events[i], NULL, __ATOMIC_ACQUIRE);
     if (!event && !cached)
-        event = create_event(gpu, context);
+        create(gpu, context, &event, NULL);
     bool done = event && gpu->cuda->cuEventRecord(event, first) == CUDA_SUCCESS &&
                 gpu->cuda->cuStreamWaitEvent(then, event, 0) == CUDA_SUCCESS;
     if (cached) {
@@ -211,27 +216,12 @@ void gpu_order(struct gpu *gpu, CUstream first, CUstream then)
         gpu->cuda->cuStreamSynchronize(first); /* memory that is in use must not be given away */
 }
 
-static CUstream create_stream(const struct gpu *gpu)
-{
-    CUstream stream = NULL;
-    CUcontext popped;
-    struct gpu_relaxed relaxed = gpu_relax(gpu->cuda);
-    /* In the primary context, also when another is current: it lives longest. */
-    if (gpu->cuda->cuCtxPushCurrent_v2(gpu->context) == CUDA_SUCCESS) {
-        if (gpu->cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-            stream = NULL;
-        gpu->cuda->cuCtxPopCurrent_v2(&popped);
-    }
-    gpu_unrelax(&relaxed);
-    return stream;
-}
-
 CUstream gpu_stream(const struct gpu *gpu, CUstream *place)
 {
     CUstream stream = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = NULL;
     if (stream)
         return stream;
-    stream = create_stream(gpu);
+    create(gpu, gpu->context, NULL, &stream); /* also when another context is current: the primary one lives longest */
     if (!stream || __atomic_compare_exchange_n(place, &none, stream, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return stream;
     gpu->cuda->cuStreamDestroy_v2(stream); /* another thread created it first */

@@ -29,6 +29,20 @@ unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *co
     return started;
 }
 
+bool thread_key_set(struct thread_key *key, void (*ended)(void *unused))
+{
+    uint32_t place = __atomic_load_n(&key->place, __ATOMIC_ACQUIRE);
+    if (place == 0) {
+        pthread_key_t made;
+        uint32_t mine = thread_keys_work() && pthread_key_create(&made, ended) == 0 ? made + 1 : UINT32_MAX;
+        if (__atomic_compare_exchange_n(&key->place, &place, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            place = mine;
+        else if (mine != UINT32_MAX)
+            pthread_key_delete(made); /* another thread made it meanwhile */
+    }
+    return place != UINT32_MAX && pthread_setspecific(place - 1, key) == 0;
+}
+
 bool thread_keys_work(void)
 {
     static int known; /* 1: they do; -1: they do not */

@@ -11,30 +11,20 @@
  * handle no signal that is sent to the process, only those of their own faults. */
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context);
 
-/* Calls a function when a thread ends. A process has 1024 keys, and the program may use them all; then nothing is
- * called. */
-struct thread_key {
-    pthread_key_t key;
-    bool made;
-};
-
 /* Not in a namespace of the dynamic linker (dlmopen()): its C library numbers keys from 0 as the program's does, and
  * both write into the same threads, so each would get what was set with keys of the other. The first call takes the
  * dynamic linker's lock. */
 bool thread_keys_work(void);
 
-/* Threads that have called thread_key_set() call ENDED when they end. What it gets is not to be used: a library in a
- * namespace may have written there. */
-static inline void thread_key_make(struct thread_key *key, void (*ended)(void *unused))
-{
-    key->made = thread_keys_work() && pthread_key_create(&key->key, ended) == 0;
-}
+/* A key of threads, which is made at its first use; all zero at first. */
+struct thread_key {
+    uint32_t place; /* 0: not made yet; UINT32_MAX: it cannot be made; else 1 + the key */
+};
 
-static inline void thread_key_set(const struct thread_key *key)
-{
-    if (key->made)
-        pthread_setspecific(key->key, key);
-}
+/* Has this thread call ENDED when it ends, always the same for a key. What that gets is not to be used: a library in a
+ * namespace may have written there. False: it will not be called. A process has 1024 keys, and the program may use them
+ * all. */
+bool thread_key_set(struct thread_key *key, void (*ended)(void *unused));
 
 /*
  * An ordered parallel loop: several threads make numbered pieces, and one thread takes them in their order.

@@ -266,20 +266,6 @@ static void end_subroutine(struct call *call, unsigned count, const void *real)
     end(call, error ? *error : 0);
 }
 
-#define COUNT_0 1
-#define COUNT_1 2
-#define COUNT_2 3
-#define COUNT_3 4
-#define COUNT_4 5
-#define COUNT_5 6
-#define COUNT_6 7
-#define COUNT_7 8
-#define COUNT_8 9
-#define COUNT_9 10
-#define COUNT_10 11
-#define COUNT_11 12
-#define COUNT_12 13
-#define COUNT_13 14
 /* How many words are passed on with the lengths of up to two texts. A caller that passes fewer has something else
  * there, which nobody looks at. */
 #define TEXTS_5 8
@@ -304,11 +290,11 @@ static void end_subroutine(struct call *call, unsigned count, const void *real)
         end_subroutine(&call, count, *(void **)&real);                                                     \
     }
 #define FUNCTION(count, name, fortran, ...)                                            \
-    SUBROUTINE(mpi_##fortran##_, COUNT_##count, COUNT_##count, name, LANGUAGE_FORTRAN) \
-    SUBROUTINE(mpi_##fortran##_f08_, COUNT_##count, COUNT_##count, name, LANGUAGE_FORTRAN_2008)
+    SUBROUTINE(mpi_##fortran##_, AFTER_##count, AFTER_##count, name, LANGUAGE_FORTRAN) \
+    SUBROUTINE(mpi_##fortran##_f08_, AFTER_##count, AFTER_##count, name, LANGUAGE_FORTRAN_2008)
 #define WITH_TEXTS(count, name, fortran, ...)                                          \
-    SUBROUTINE(mpi_##fortran##_, COUNT_##count, TEXTS_##count, name, LANGUAGE_FORTRAN) \
-    SUBROUTINE(mpi_##fortran##_f08_, COUNT_##count, TEXTS_##count, name, LANGUAGE_FORTRAN_2008)
+    SUBROUTINE(mpi_##fortran##_, AFTER_##count, TEXTS_##count, name, LANGUAGE_FORTRAN) \
+    SUBROUTINE(mpi_##fortran##_f08_, AFTER_##count, TEXTS_##count, name, LANGUAGE_FORTRAN_2008)
 #define OF_C_ALONE(count, name, fortran, ...)
 MPI_FUNCTIONS(FUNCTION, OF_C_ALONE, WITH_TEXTS)
 #undef FUNCTION

@@ -109,20 +109,25 @@ struct arguments {
     X(3, File_##read##_ordered_end, file_##read##_ordered_end, ON(MPI_FILES, 1))         \
     X(3, File_##read##_at_all_end, file_##read##_at_all_end, ON(MPI_FILES, 1))
 
-#define MORE_1(count) JOIN(MORE_1_, count)
-#define MORE_2(count) JOIN(MORE_2_, count)
+/* Numbers as the preprocessor pastes them. */
+#define MORE_1(count) JOIN(AFTER_, count)
+#define MORE_2(count) JOIN(AFTER_, MORE_1(count))
 #define JOIN(a, b) JOIN_NOW(a, b)
 #define JOIN_NOW(a, b) a##b
-#define MORE_1_5 6
-#define MORE_1_6 7
-#define MORE_1_7 8
-#define MORE_1_8 9
-#define MORE_1_9 10
-#define MORE_2_5 7
-#define MORE_2_6 8
-#define MORE_2_7 9
-#define MORE_2_8 10
-#define MORE_2_9 11
+#define AFTER_0 1
+#define AFTER_1 2
+#define AFTER_2 3
+#define AFTER_3 4
+#define AFTER_4 5
+#define AFTER_5 6
+#define AFTER_6 7
+#define AFTER_7 8
+#define AFTER_8 9
+#define AFTER_9 10
+#define AFTER_10 11
+#define AFTER_11 12
+#define AFTER_12 13
+#define AFTER_13 14
 
 #define MPI_FUNCTIONS(X, C, T)                                                                                         \
     X(2, Init, init, NOTHING)                                                                                          \

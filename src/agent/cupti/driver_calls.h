@@ -97,23 +97,21 @@ static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
  *
  * cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
  * else is done with it, for else the row of the old version would be one more of the new. */
-#define DRIVER_CALL(function, ...) \
-    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}
+#define DRIVER_CALL(function, ...) DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, __VA_ARGS__)
 /* The function and its _ptsz; the function and its _ptds. */
-#define DRIVER_CALL_PTSZ(function, ...)                                                                    \
-    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}, \
-    {                                                                                                      \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, .name = #function "_ptsz",                      \
-        DRIVER_CALL_REST(true, __VA_ARGS__)                                                                \
-    }
-#define DRIVER_CALL_PTDS(function, ...)                                                                    \
-    {.cbid = CUPTI_DRIVER_TRACE_CBID_##function, .name = #function, DRIVER_CALL_REST(false, __VA_ARGS__)}, \
-    {                                                                                                      \
-        .cbid = CUPTI_DRIVER_TRACE_CBID_##function##_ptds, .name = #function "_ptds",                      \
-        DRIVER_CALL_REST(true, __VA_ARGS__)                                                                \
-    }
-#define DRIVER_CALL_REST(is_per_thread, kind_set, publisher, ...) \
-    .kinds = (kind_set), .publish = (publisher), .per_thread = (is_per_thread), ##__VA_ARGS__
+#define DRIVER_CALL_PTSZ(function, ...)                                                 \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, __VA_ARGS__), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, __VA_ARGS__)
+#define DRIVER_CALL_PTDS(function, ...)                                                 \
+    DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, __VA_ARGS__), \
+        DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptds, #function "_ptds", true, __VA_ARGS__)
+#define DRIVER_CALL_ROW(its_cbid, its_name, is_per_thread, kind_set, publisher, ...) \
+    {.cbid = its_cbid,                                                               \
+     .name = its_name,                                                               \
+     .kinds = (kind_set),                                                            \
+     .publish = (publisher),                                                         \
+     .per_thread = (is_per_thread),                                                  \
+     ##__VA_ARGS__}
 
 #define DRIVER_CALLS(table) {(table), sizeof(table) / sizeof((table)[0])}
 

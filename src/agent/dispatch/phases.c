@@ -29,7 +29,6 @@ static struct {
 } phases = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread char this_thread; /* its address stands for the thread */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
 /* --- publishing --- */
@@ -95,11 +94,6 @@ static void thread_ended(void *unused)
         end_all(&this_thread, NULL, NULL, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
-static void make_key(void)
-{
-    thread_key_make(&at_thread_end, thread_ended);
-}
-
 /* A client's own CUDA calls are not published, and the client may be in a callback of ours, under the lock. */
 static bool is_clients(void)
 {
@@ -115,9 +109,8 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
     struct phase *phase = wanted && !is_clients() ? malloc(sizeof(*phase)) : NULL;
     if (!phase)
         return;
-    pthread_once(&once, make_key);
     if (bound)
-        thread_key_set(&at_thread_end);
+        thread_key_set(&at_thread_end, thread_ended);
     lock();
     *phase = (struct phase){
         .next = phases.going_on,

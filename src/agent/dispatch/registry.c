@@ -91,7 +91,6 @@ uint32_t thread_id_ask(void)
 static struct epoch_reader *readers; /* grows at its head, never shrinks */
 __thread struct epoch_reader *epoch_reader_known;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 static pthread_once_t barrier_once = PTHREAD_ONCE_INIT;
 static bool barrier_works;
@@ -122,41 +121,27 @@ static void thread_ended(void *unused)
         __atomic_store_n(&mine->taken, 0, __ATOMIC_RELEASE);
 }
 
-static void prepare(void)
-{
-    thread_key_make(&at_thread_end, thread_ended);
-}
-
 static struct epoch_reader *first(void)
 {
     return __atomic_load_n(&readers, __ATOMIC_ACQUIRE);
-}
-
-static struct epoch_reader *make(void)
-{
-    struct epoch_reader *reader = calloc(1, sizeof(*reader));
-    if (!reader)
-        return NULL;
-    reader->taken = 1;
-    reader->next = first();
-    while (!__atomic_compare_exchange_n(&readers, &reader->next, reader, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        continue;
-    return reader;
 }
 
 struct epoch_reader *epoch_reader_make(void)
 {
     if (fork_turned_away())
         return NULL;
-    pthread_once(&once, prepare);
     struct epoch_reader *mine = first();
     for (uint32_t nobody = 0; mine; mine = mine->next, nobody = 0) /* one that a thread has left over */
         if (__atomic_compare_exchange_n(&mine->taken, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             break;
-    if (!mine)
-        mine = make();
+    if (!mine && (mine = calloc(1, sizeof(*mine)))) {
+        mine->taken = 1;
+        mine->next = first();
+        while (!__atomic_compare_exchange_n(&readers, &mine->next, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            continue;
+    }
     if (mine)
-        thread_key_set(&at_thread_end);
+        thread_key_set(&at_thread_end, thread_ended);
     return epoch_reader_known = mine;
 }
 

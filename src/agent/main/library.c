@@ -167,9 +167,10 @@ static bool prepare(void)
     if (library.settings.trace & TRACE_NVTX)
         failed |= record_nvtx_subscribe();
     failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
-    operators_init((uint64_t)library.settings.trace, wake_by_operator);
+    recorder_init(wake_by_operator);
+    operators_init((uint64_t)library.settings.trace);
     failed |= torch_profiler_init((uint64_t)library.settings.trace);
-    nccl_init((uint64_t)library.settings.trace, library.settings.library, wake_by_operator);
+    nccl_init((uint64_t)library.settings.trace, library.settings.library);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);

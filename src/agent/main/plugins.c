@@ -64,11 +64,21 @@ static void host_clear(const struct gputrace_host *host, uint32_t kind)
         registry_clear(client_of(host)->number, kind == GPUTRACE_EVERY_KIND ? REGISTRY_KIND_COUNT : kind);
 }
 
-static void host_synchronize(const struct gputrace_host *host)
-{
-    (void)host;
-    registry_synchronize();
-}
+/* Functions that do the same for each host. */
+#define COMMON_FUNCTION(type, name, body, ...)                               \
+    static type host_##name(const struct gputrace_host *host, ##__VA_ARGS__) \
+    {                                                                        \
+        (void)host;                                                          \
+        body;                                                                \
+    }
+COMMON_FUNCTION(void, synchronize, registry_synchronize())
+COMMON_FUNCTION(uint64_t, now, return clock_now())
+COMMON_FUNCTION(uint32_t, stack, return stacks_record(skip), uint32_t skip)
+COMMON_FUNCTION(uint32_t, stream_id, return cupti_stream_id((uint64_t)(uintptr_t)context, (uint64_t)(uintptr_t)stream),
+                struct CUctx_st *context, struct CUstream_st *stream)
+COMMON_FUNCTION(const struct gputrace_cached_event *, event_get, return event_cache_get(context, timing != 0),
+                struct CUctx_st *context, uint32_t timing)
+COMMON_FUNCTION(void, event_return, event_cache_return(event), const struct gputrace_cached_event *event)
 
 static const char *host_setting(const struct gputrace_host *host, const char *key)
 {
@@ -83,24 +93,6 @@ static const char *host_setting(const struct gputrace_host *host, const char *ke
             return item + length;
     }
     return NULL;
-}
-
-static uint64_t host_now(const struct gputrace_host *host)
-{
-    (void)host;
-    return clock_now();
-}
-
-static uint32_t host_stream_id(const struct gputrace_host *host, struct CUctx_st *context, struct CUstream_st *stream)
-{
-    (void)host;
-    return cupti_stream_id((uint64_t)(uintptr_t)context, (uint64_t)(uintptr_t)stream);
-}
-
-static uint32_t host_stack(const struct gputrace_host *host, uint32_t skip)
-{
-    (void)host;
-    return stacks_record(skip);
 }
 
 static void host_slice(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end,
@@ -131,20 +123,8 @@ static void host_counter(const struct gputrace_host *host, const char *name, uin
 
 static void host_line(const struct gputrace_host *host, uint32_t stack, const char *text)
 {
-    plugin_record_line(client_of(host)->number, stack, text);
-}
-
-static const struct gputrace_cached_event *host_event_get(const struct gputrace_host *host, struct CUctx_st *context,
-                                                          uint32_t timing)
-{
-    (void)host;
-    return event_cache_get(context, timing != 0);
-}
-
-static void host_event_return(const struct gputrace_host *host, const struct gputrace_cached_event *event)
-{
-    (void)host;
-    event_cache_return(event);
+    record_write_text(SPOOL_RECORD_PLUGIN_LINE, plugin_line, clock_now(), text_of(text),
+                      .plugin = client_of(host)->number, .stack = stack);
 }
 
 static void host_allocation_failed(const struct gputrace_host *host,
@@ -210,23 +190,20 @@ const struct gputrace_host *host_make(unsigned number, const char *name, const c
 
 /* --- times, forks --- */
 
-static void publish_time(struct client *client)
-{
-    struct client_time now;
-    epoch_client_time(client->number, &now.calls, &now.ns);
-    if (now.calls - client->before.calls == client->recorded.calls)
-        return;
-    client->recorded = (struct client_time){now.calls - client->before.calls, now.ns - client->before.ns};
-    plugin_record_time(client->number, client->recorded.calls, client->recorded.ns);
-}
-
 /* Records what the callbacks of each client took, where that has changed. */
 static void record_host_times(void)
 {
     pthread_mutex_lock(&hosts.lock);
-    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
-        if (hosts.client[i].number)
-            publish_time(&hosts.client[i]);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
+        struct client *client = &hosts.client[i];
+        struct client_time now;
+        epoch_client_time(i, &now.calls, &now.ns);
+        if (!client->number || now.calls - client->before.calls == client->recorded.calls)
+            continue;
+        client->recorded = (struct client_time){now.calls - client->before.calls, now.ns - client->before.ns};
+        record_write(SPOOL_RECORD_PLUGIN_TIME, plugin_time, clock_now(), .plugin = client->number,
+                     .calls = client->recorded.calls, .ns = client->recorded.ns);
+    }
     pthread_mutex_unlock(&hosts.lock);
 }
 
@@ -368,17 +345,14 @@ void plugins_record_times(void)
     record_host_times();
 }
 
-static struct gputrace_call call_of_now(void)
-{
-    uint64_t now = clock_now();
-    return (struct gputrace_call){.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()};
-}
+#define CALL_AT(now) {.start = (now), .end = (now), .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()}
 
 void plugins_process_end(void)
 {
     if (!__atomic_exchange_n(&plugins.begun, false, __ATOMIC_RELAXED))
         return;
-    registry_process_end_publish(&(struct gputrace_process_end){call_of_now()});
+    uint64_t now = clock_now();
+    registry_process_end_publish(&(struct gputrace_process_end){CALL_AT(now)});
     record_host_times();
 }
 
@@ -402,5 +376,6 @@ void plugins_after_fork(uint32_t parent)
         if (hosts.client[i].number)
             plugin_record_client(i, hosts.client[i].name);
     pthread_mutex_unlock(&hosts.lock);
-    registry_process_fork_publish(&(struct gputrace_process_fork){call_of_now(), parent});
+    uint64_t now = clock_now();
+    registry_process_fork_publish(&(struct gputrace_process_fork){CALL_AT(now), parent});
 }

@@ -36,44 +36,23 @@ static struct event {
 
 static struct {
     bool wanted;
-    bool (*wake)(void);
     uint64_t last_event;
     uint32_t communicator_count;
     uint64_t communicators[COMMUNICATORS];
-    uint32_t generation; /* of the process that was asked for last … */
-    bool recorded;       /* … where it is recorded */
 } nccl;
 
-void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void))
+void nccl_init(uint64_t trace_bits, const char *library)
 {
     const char *set = getenv("NCCL_PROFILER_PLUGIN");
-    nccl.wake = wake;
     nccl.wanted = (trace_bits & TRACE_NCCL) != 0;
     if (nccl.wanted && (!set || !library || strcmp(set, library) != 0))
         record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
                           text_of_bytes(set ? set : "", set ? strlen(set) : 0), .head.flags = SPOOL_NCCL_OTHER_PLUGIN);
 }
 
-/* Starts the library in a process that was forked, before its first operation is recorded. */
-static bool renew(void)
-{
-    int saved = errno;
-    if (fork_turned_away())
-        return false;
-    bool recorded = nccl.wake();
-    __atomic_store_n(&nccl.recorded, recorded, __ATOMIC_RELAXED);
-    __atomic_store_n(&nccl.generation, fork_generation(), __ATOMIC_RELEASE);
-    errno = saved;
-    return recorded;
-}
-
 static bool is_recorded(void)
 {
-    if (!nccl.wanted)
-        return false;
-    uint32_t generation = __atomic_load_n(&nccl.generation, __ATOMIC_ACQUIRE);
-    bool is_known = generation != 0 && generation == fork_generation();
-    return is_known ? __atomic_load_n(&nccl.recorded, __ATOMIC_RELAXED) : renew();
+    return nccl.wanted && recorder_has_process();
 }
 
 int nccl_wanted(void)
@@ -227,8 +206,7 @@ void nccl_stop(const void *handle)
 
 #define NAME "gputrace"
 
-/* --- versions 1 to 3: NCCL has no communicator yet when it calls init --- */
-
+/* In versions 1 to 3 NCCL has no communicator yet when it calls init. */
 static int init_old(void **context, int *mask)
 {
     *context = NULL;
@@ -305,28 +283,17 @@ static int start_v1(void *context, void **event, void *begun)
 #define OWN_COMMUNICATOR(part) from->part.communicator
 #define CONTEXTS_COMMUNICATOR(part) nccl_communicator_of(context)
 
-static int start_v2(void *context, void **event, void *begun)
-{
-    const struct nccl_event_v2 *from = begun;
-    (void)context;
-    BEGIN(event, from, NULL, OWN_COMMUNICATOR, 0);
-    return NCCL_SUCCESS;
-}
-
-static int start_v3(void *context, void **event, void *begun)
-{
-    const struct nccl_event_v3 *from = begun;
-    (void)context;
-    BEGIN(event, from, NULL, OWN_COMMUNICATOR, 0);
-    return NCCL_SUCCESS;
-}
-
-static int start_v4(void *context, void **event, void *begun)
-{
-    const struct nccl_event_v4 *from = begun;
-    BEGIN(event, from, NULL, CONTEXTS_COMMUNICATOR, from->pair.channels);
-    return NCCL_SUCCESS;
-}
+#define START(version, communicator_field, pair_channels)                \
+    static int start_##version(void *context, void **event, void *begun) \
+    {                                                                    \
+        const struct nccl_event_##version *from = begun;                 \
+        (void)context;                                                   \
+        BEGIN(event, from, NULL, communicator_field, pair_channels);     \
+        return NCCL_SUCCESS;                                             \
+    }
+START(v2, OWN_COMMUNICATOR, 0)
+START(v3, OWN_COMMUNICATOR, 0)
+START(v4, CONTEXTS_COMMUNICATOR, from->pair.channels)
 
 static int start_v5(void *context, void **event, void *begun)
 {
@@ -337,8 +304,6 @@ static int start_v5(void *context, void **event, void *begun)
         BEGIN(event, from, from->parent, CONTEXTS_COMMUNICATOR, from->pair.channels);
     return NCCL_SUCCESS;
 }
-
-/* --- from version 4 on --- */
 
 static int init_v4(void **context, int *mask, const char *name, uint64_t communicator, int nodes, int ranks, int rank,
                    void *log)
@@ -360,19 +325,15 @@ static int init_v5(void **context, uint64_t communicator, int *mask, const char 
     return NCCL_SUCCESS;
 }
 
-/* --- all versions --- */
-
 static int stop(void *event)
 {
     nccl_stop(event);
     return NCCL_SUCCESS;
 }
 
-static int note_state(void *event, int state, void *arguments)
+static int ignore_state(void *event, int state, void *arguments)
 {
-    (void)event;
-    (void)state;
-    (void)arguments;
+    (void)event, (void)state, (void)arguments;
     return NCCL_SUCCESS;
 }
 
@@ -382,9 +343,9 @@ static int finalize(void *context)
     return NCCL_SUCCESS;
 }
 
-const struct nccl_profiler_old ncclProfiler_v1 = {NAME, init_old, start_v1, stop, note_state, finalize};
-const struct nccl_profiler_old ncclProfiler_v2 = {NAME, init_old, start_v2, stop, note_state, finalize};
-const struct nccl_profiler_old ncclProfiler_v3 = {NAME, init_old, start_v3, stop, note_state, finalize};
-const struct nccl_profiler_v4 ncclProfiler_v4 = {NAME, init_v4, start_v4, stop, note_state, finalize};
-const struct nccl_profiler_v5 ncclProfiler_v5 = {NAME, init_v5, start_v5, stop, note_state, finalize};
-const struct nccl_profiler_v5 ncclProfiler_v6 = {NAME, init_v5, start_v5, stop, note_state, finalize};
+const struct nccl_profiler_old ncclProfiler_v1 = {NAME, init_old, start_v1, stop, ignore_state, finalize};
+const struct nccl_profiler_old ncclProfiler_v2 = {NAME, init_old, start_v2, stop, ignore_state, finalize};
+const struct nccl_profiler_old ncclProfiler_v3 = {NAME, init_old, start_v3, stop, ignore_state, finalize};
+const struct nccl_profiler_v4 ncclProfiler_v4 = {NAME, init_v4, start_v4, stop, ignore_state, finalize};
+const struct nccl_profiler_v5 ncclProfiler_v5 = {NAME, init_v5, start_v5, stop, ignore_state, finalize};
+const struct nccl_profiler_v5 ncclProfiler_v6 = {NAME, init_v5, start_v5, stop, ignore_state, finalize};

@@ -15,9 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Operations are wanted as TRACE_BITS say; LIBRARY is the path of this library, and WAKE is called first in a forked
- * child, and returns whether it is recorded. */
-void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void));
+/* Operations are wanted as TRACE_BITS say; LIBRARY is the path of this library. */
+void nccl_init(uint64_t trace_bits, const char *library);
 
 /* Events that NCCL is to report in this process: a mask of enum nccl_event. 0: none. */
 int nccl_wanted(void);

@@ -17,7 +17,6 @@
 
 __thread struct nvtx_thread nvtx_this_thread;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
 static void thread_ended(void *unused)
@@ -29,17 +28,6 @@ static void thread_ended(void *unused)
     mine->more = NULL;
     mine->more_count = 0;
     mine->text = NULL;
-}
-
-static void make_key(void)
-{
-    thread_key_make(&at_thread_end, thread_ended);
-}
-
-static void free_at_end(void)
-{
-    pthread_once(&once, make_key);
-    thread_key_set(&at_thread_end);
 }
 
 int *nvtx_thread_more(uint32_t domain)
@@ -57,7 +45,7 @@ int *nvtx_thread_more(uint32_t domain)
     memset(more + mine->more_count, 0, (count - mine->more_count) * sizeof(*more));
     mine->more = more;
     mine->more_count = count;
-    free_at_end();
+    thread_key_set(&at_thread_end, thread_ended);
     return &more[index];
 }
 
@@ -66,22 +54,15 @@ int *nvtx_thread_more(uint32_t domain)
 #define UTF8_MOST 4u                       /* bytes of a character */
 #define LONG_TEXT_BYTES ((size_t)17 << 10) /* longer than any text that is recorded whole */
 
-/* Memory of the thread, which its next long text takes again. NULL: no memory. */
-static char *thread_text(void)
-{
-    struct nvtx_thread *mine = &nvtx_this_thread;
-    if (!mine->text && !fork_unannounced())
-        mine->text = malloc(LONG_TEXT_BYTES);
-    if (mine->text && !fork_unannounced())
-        free_at_end();
-    return mine->text;
-}
-
 struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
 {
     size_t length = text ? utf8_from_wide(out->wide, sizeof(out->wide), text) : 0;
-    bool whole = length + UTF8_MOST <= sizeof(out->wide);
-    char *longer = whole ? NULL : thread_text();
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    if (length + UTF8_MOST <= sizeof(out->wide))
+        return (struct gputrace_text){out->wide, (uint32_t)length};
+    if (!mine->text && !fork_unannounced() && (mine->text = malloc(LONG_TEXT_BYTES)))
+        thread_key_set(&at_thread_end, thread_ended);
+    char *longer = mine->text; /* the thread's, which its next long text takes again */
     if (!longer)
         return (struct gputrace_text){out->wide, (uint32_t)length};
     length = utf8_from_wide(longer, LONG_TEXT_BYTES, text);
@@ -279,10 +260,7 @@ static void publish(enum nvtx_named named, uint32_t domain, uint32_t number, str
         .named = named, .domain = domain, .number = number, .stream = SPOOL_NO_STREAM, .text = text});
 }
 
-static void publish_domain(const struct nvtx_domain *domain)
-{
-    publish(domain->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN, domain->number, 0, domain->name);
-}
+#define NAMED_AS(domain) ((domain)->off ? NVTX_NAMED_LEFT_OUT : NVTX_NAMED_DOMAIN)
 
 void nvtx_default_domain_left_out(void)
 {
@@ -300,7 +278,7 @@ struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)
     struct nvtx_domain *domain = find_or_add_domain(name, &is_new);
     pthread_mutex_unlock(&domains.lock);
     if (is_new)
-        publish_domain(domain);
+        publish(NAMED_AS(domain), domain->number, 0, domain->name);
     return domain;
 }
 
@@ -338,7 +316,7 @@ void nvtx_domains_atfork_child(void)
 void nvtx_domains_republish(void)
 {
     for (const struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
-        publish_domain(domain);
+        publish(NAMED_AS(domain), domain->number, 0, domain->name);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
         publish(text->named, text->string.domain, text->string.number, text->string.text);
     domains.default_left_out = false; /* its next use is published anew */

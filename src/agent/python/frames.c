@@ -56,14 +56,13 @@ static struct {
     bool (*record)(const struct python_frame *frame);
     void (*refused)(const char *version);
 
-    pthread_once_t once;
-    struct thread_key at_thread_end;
-
     pthread_mutex_t lock; /* of what follows */
     struct map places;    /* hash of a place -> number */
     struct map numbers;   /* hash of a frame's names and line -> number */
     char function[FUNCTION_BYTES], file[FILE_BYTES];
-} python = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} python = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct thread_key at_thread_end;
 
 /* The C library frees a thread's variables when another thread finds that it has ended, which the sanitizer cannot see:
  * it takes this for a race with that. */
@@ -74,14 +73,8 @@ __attribute__((no_sanitize("thread"))) static void forget(void *unused)
     mine = NULL;
 }
 
-static void make_key(void)
-{
-    thread_key_make(&python.at_thread_end, forget);
-}
-
 void python_begin(bool (*record)(const struct python_frame *frame), void (*refused)(const char *version))
 {
-    pthread_once(&python.once, make_key);
     python.refused = refused;
     __atomic_store_n(&python.record, record, __ATOMIC_RELEASE);
 }
@@ -255,11 +248,8 @@ static uint64_t shared_number_of(struct reader *reader, const struct place *plac
 
 static struct memory *memory_of_thread(void)
 {
-    if (!mine && python.at_thread_end.made) {
+    if (!mine && thread_key_set(&at_thread_end, forget))
         mine = calloc(1, sizeof(*mine));
-        if (mine)
-            thread_key_set(&python.at_thread_end);
-    }
     if (mine && mine->generation != fork_generation()) {
         memset(mine, 0, sizeof(*mine));
         mine->generation = fork_generation();

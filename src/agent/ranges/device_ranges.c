@@ -250,7 +250,6 @@ static void context_goes(void *unused, const struct gputrace_context_deletion *c
 
 static void prepare(void)
 {
-    thread_key_make(&at_thread_end, thread_ended);
     registry_context_deletion_register(context_goes, NULL);
 }
 
@@ -286,7 +285,7 @@ static struct event_cache *own(struct CUctx_st *context)
         return NULL;
     cache->next_of_thread = mine;
     mine = cache;
-    thread_key_set(&at_thread_end);
+    thread_key_set(&at_thread_end, thread_ended);
     return cache;
 }
 

@@ -48,9 +48,10 @@ static struct {
     uint64_t python; /* and what has those of Python's functions alone; atomically */
     bool nodes;
     uint64_t every;
-    struct thread_key at_thread_end;
     uint64_t registrations[KINDS]; /* while recording is on; 0: none */
 } stacks;
+
+static struct thread_key at_thread_end;
 
 static void forget(void *unused)
 {
@@ -69,8 +70,8 @@ static uint64_t draw_distance(struct sampler *sampler)
 /* Whether this launch of what has the hash KEY shall have its stack. */
 static bool is_due(uint64_t key)
 {
-    if (stacks.every > 1 && !mine && stacks.at_thread_end.made && (mine = calloc(1, sizeof(*mine))))
-        thread_key_set(&stacks.at_thread_end);
+    if (stacks.every > 1 && !mine && thread_key_set(&at_thread_end, forget))
+        mine = calloc(1, sizeof(*mine));
     struct sampler *sampler = stacks.every > 1 ? mine : NULL;
     if (!sampler)
         return true;
@@ -203,8 +204,6 @@ void call_stacks_init(uint64_t bits, uint64_t every, bool nodes)
     stacks.whole = bits & STACKS_ALL;
     stacks.nodes = nodes;
     stacks.every = every ? every : STACKS_EVERY_DEFAULT;
-    if (bits & (STACKS_LAUNCH | STACKS_PYTHON))
-        thread_key_make(&stacks.at_thread_end, forget);
 }
 
 void call_stacks_add_python(void)

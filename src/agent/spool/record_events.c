@@ -140,34 +140,18 @@ static void write_wait(const struct gputrace_call *call, enum spool_sync_kind ki
                      .correlation = call->correlation, .result = call->result);
 }
 
-static void record_event_synchronization(void *data, const struct gputrace_event_synchronization *wait)
-{
-    (void)data;
-    if (has_waited(&wait->call))
-        write_wait(&wait->call, SPOOL_SYNC_EVENT, wait->event, GPUTRACE_NO_STREAM);
-}
-
+#define RECORD_WAIT(kind, waited, sync, event, stream_id)                     \
+    static void record_##kind(void *data, const struct gputrace_##kind *wait) \
+    {                                                                         \
+        (void)data;                                                           \
+        if (waited)                                                           \
+            write_wait(&wait->call, SPOOL_SYNC_##sync, event, stream_id);     \
+    }
+RECORD_WAIT(event_synchronization, has_waited(&wait->call), EVENT, wait->event, GPUTRACE_NO_STREAM)
+RECORD_WAIT(stream_synchronization, has_waited(&wait->call), STREAM, NULL, wait->stream_id)
+RECORD_WAIT(device_synchronization, has_waited(&wait->call), CONTEXT, NULL, GPUTRACE_NO_STREAM)
 /* The thread goes on at once, so an error is none of waiting. */
-static void record_event_wait(void *data, const struct gputrace_event_wait *wait)
-{
-    (void)data;
-    if (wait->call.result == 0 && !wait->captured)
-        write_wait(&wait->call, SPOOL_SYNC_STREAM_WAIT_EVENT, wait->event, wait->stream_id);
-}
-
-static void record_stream_synchronization(void *data, const struct gputrace_stream_synchronization *wait)
-{
-    (void)data;
-    if (has_waited(&wait->call))
-        write_wait(&wait->call, SPOOL_SYNC_STREAM, NULL, wait->stream_id);
-}
-
-static void record_device_synchronization(void *data, const struct gputrace_device_synchronization *wait)
-{
-    (void)data;
-    if (has_waited(&wait->call))
-        write_wait(&wait->call, SPOOL_SYNC_CONTEXT, NULL, GPUTRACE_NO_STREAM);
-}
+RECORD_WAIT(event_wait, wait->call.result == 0 && !wait->captured, STREAM_WAIT_EVENT, wait->event, wait->stream_id)
 
 static void record_event_record(void *data, const struct gputrace_event_record *event)
 {

@@ -4,6 +4,7 @@
  */
 #include "agent/spool/recorder.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,32 @@
 #include "common/settings.h"
 
 bool recorder_on;
+
+static struct {
+    bool (*wake)(void);
+    uint32_t generation; /* of the process that was asked for last … */
+    bool recorded;       /* … where it is recorded */
+} process;
+
+void recorder_init(bool (*wake)(void))
+{
+    process.wake = wake;
+}
+
+bool recorder_has_process(void)
+{
+    uint32_t generation = __atomic_load_n(&process.generation, __ATOMIC_ACQUIRE);
+    if (generation != 0 && generation == fork_generation())
+        return __atomic_load_n(&process.recorded, __ATOMIC_RELAXED);
+    int saved = errno;
+    if (fork_turned_away())
+        return false;
+    bool recorded = process.wake();
+    __atomic_store_n(&process.recorded, recorded, __ATOMIC_RELAXED);
+    __atomic_store_n(&process.generation, fork_generation(), __ATOMIC_RELEASE);
+    errno = saved;
+    return recorded;
+}
 
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
@@ -59,11 +86,6 @@ void plugin_record_client(uint32_t client, const char *name)
     record_write_text(SPOOL_RECORD_PLUGIN, plugin, clock_now(), text_of(name), .plugin = client);
 }
 
-void plugin_record_time(uint32_t client, uint64_t calls, uint64_t ns)
-{
-    record_write(SPOOL_RECORD_PLUGIN_TIME, plugin_time, clock_now(), .plugin = client, .calls = calls, .ns = ns);
-}
-
 void plugin_record_event(const struct plugin_event *event)
 {
     struct gputrace_text name = text_of(event->name);
@@ -77,12 +99,6 @@ void plugin_record_event(const struct plugin_event *event)
     };
     record_write_texts(SPOOL_RECORD_PLUGIN_EVENT, 0, event->start, &record.head, sizeof(record),
                        offsetof(struct spool_plugin_event, text), name, text_of(event->detail));
-}
-
-void plugin_record_line(uint32_t client, uint32_t stack, const char *words)
-{
-    record_write_text(SPOOL_RECORD_PLUGIN_LINE, plugin_line, clock_now(), text_of(words), .plugin = client,
-                      .stack = stack);
 }
 
 static struct {

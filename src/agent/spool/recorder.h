@@ -35,6 +35,10 @@ static inline bool recorder_is_on(void)
     return __atomic_load_n(&recorder_on, __ATOMIC_RELAXED);
 }
 
+/* Whether this process is recorded: the first call in a forked child starts the library there, by WAKE. errno stays. */
+void recorder_init(bool (*wake)(void));
+bool recorder_has_process(void);
+
 /* Records a message to the user. The tool puts it into the trace, and prints a warning when it makes the trace. */
 void recorder_note(uint16_t flags, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Records a message that the user may want to read while the program runs, and prints it now if that is possible. */
@@ -48,9 +52,6 @@ void recorder_warn(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Once for each client and spool, before any other record of it. */
 void plugin_record_client(uint32_t client, const char *name);
 
-/* What the client's callbacks took so far. */
-void plugin_record_time(uint32_t client, uint64_t calls, uint64_t ns);
-
 /* A slice, an instant, a counter's value: WHAT is SPOOL_PLUGIN_SLICE …. Texts may be NULL. */
 struct plugin_event {
     uint16_t what;
@@ -60,9 +61,6 @@ struct plugin_event {
     const char *name, *detail;
 };
 void plugin_record_event(const struct plugin_event *event);
-
-/* A line for the user; STACK (0: none) is the number of one that was recorded. */
-void plugin_record_line(uint32_t client, uint32_t stack, const char *text);
 
 /*
  * The crash chunk: a chunk of the spool that is kept ready for a crashing thread, which cannot ask for one.

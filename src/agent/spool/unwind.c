@@ -54,11 +54,12 @@ static __thread struct {
  * no need of it can be traced where it is missing. */
 static struct {
     pthread_once_t once;
-    struct thread_key at_thread_end;
     _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
     _Unwind_Ptr (*address)(struct _Unwind_Context *context);
     _Unwind_Word (*frame)(struct _Unwind_Context *context);
 } unwinder = {.once = PTHREAD_ONCE_INIT};
+
+static struct thread_key at_thread_end;
 
 static void forget(void *unused)
 {
@@ -78,7 +79,6 @@ static void forget(void *unused)
 
 static void load(void)
 {
-    thread_key_make(&unwinder.at_thread_end, forget);
     void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return;
@@ -144,12 +144,13 @@ static void find_own_stack(void)
 static char *top_of_other(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    unwind_prepare();
-    if (!unwinder.at_thread_end.made || stacks_of_thread.in_use)
+    if (stacks_of_thread.in_use)
         return NULL;
     if (stacks_of_thread.high == 0)
         find_own_stack();
     if (stacks_of_thread.high == 0 || (here >= stacks_of_thread.low && here < stacks_of_thread.high))
+        return NULL;
+    if (!stacks_of_thread.other && !thread_key_set(&at_thread_end, forget))
         return NULL;
     if (!stacks_of_thread.other) {
         char *other = mmap(NULL, OTHER_BYTES, PROT_READ | PROT_WRITE,
@@ -157,7 +158,6 @@ static char *top_of_other(void)
         if (other == MAP_FAILED)
             return NULL;
         stacks_of_thread.other = other;
-        thread_key_set(&unwinder.at_thread_end);
     }
     return stacks_of_thread.other + OTHER_BYTES;
 }
@@ -229,8 +229,8 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
         plain++;
     if (plain < unwound->count || first == unwound->count)
         return;
-    if (!mine && unwinder.at_thread_end.made && (mine = calloc(1, sizeof(*mine))))
-        thread_key_set(&unwinder.at_thread_end);
+    if (!mine && thread_key_set(&at_thread_end, forget))
+        mine = calloc(1, sizeof(*mine));
     struct remembered *stack =
         mine ? malloc(sizeof(*stack) + (unwound->count - first) * sizeof(*stack->returns)) : NULL;
     if (!stack)

@@ -137,7 +137,6 @@ void chunks_atfork_child(void)
 
 __thread struct writer this_writer;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
 static void forget_chunk(struct writer *mine)
@@ -189,11 +188,6 @@ static void thread_ended(void *unused)
     forget_chunk(mine);
 }
 
-static void make_key(void)
-{
-    thread_key_make(&at_thread_end, thread_ended);
-}
-
 #define COUNT_LOSS(counter) __atomic_add_fetch(&spool_file_header()->losses.counter, 1, __ATOMIC_RELAXED)
 
 /* Takes a chunk with space for BYTES. In a forked child, it leaves the parent's chunk first. */
@@ -233,8 +227,7 @@ bool writer_renew(struct writer *mine, uint32_t bytes)
     signal_guard_begin(&before);
     bool renewed = get_chunk(mine, bytes);
     if (renewed) {
-        pthread_once(&once, make_key);
-        thread_key_set(&at_thread_end);
+        thread_key_set(&at_thread_end, thread_ended);
         name_thread(mine);
     } else {
         COUNT_LOSS(no_space);

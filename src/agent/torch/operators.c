@@ -128,9 +128,6 @@ INLINE uint32_t number_of_name(uint64_t hash, const char *name)
 static struct {
     bool inputs_wanted, wanted;
     struct torch_library library;
-    uint32_t generation; /* of the process that operators are recorded in … */
-    bool recorded;       /* … where it is recorded */
-    bool (*wake)(void);
     uint64_t libraries; /* that had come when it was searched for last */
     bool settled;       /* registered, or not usable */
     uint32_t taken;     /* a thread is searching */
@@ -162,26 +159,10 @@ static __thread struct operators_thread {
     struct ticks ticks;
 } this_thread;
 
-/* Starts the library in a forked child, before its first operator is recorded. */
-static bool renew(void)
-{
-    int saved = errno;
-    if (fork_turned_away())
-        return false;
-    bool recorded = torch.wake();
-    __atomic_store_n(&torch.recorded, recorded, __ATOMIC_RELAXED);
-    __atomic_store_n(&torch.generation, fork_generation(), __ATOMIC_RELEASE);
-    errno = saved;
-    return recorded;
-}
-
 /* Prepares a thread for its first operator in this process. False: nothing is recorded there. */
 SELDOM static bool make_ready(struct operators_thread *mine)
 {
-    uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
-    bool is_known = generation != 0 && generation == fork_generation();
-    bool recorded = is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
-    if (!recorded || !recorder_is_on())
+    if (!recorder_has_process() || !recorder_is_on())
         return false;
     mine->writer = writer_mine();
     mine->ready = fork_generation() + 1;
@@ -313,11 +294,10 @@ void operators_find(void)
     errno = saved;
 }
 
-void operators_init(uint64_t trace_bits, bool (*wake)(void))
+void operators_init(uint64_t trace_bits)
 {
     torch.wanted = (trace_bits & TRACE_OF_TORCH) != 0;
     torch.inputs_wanted = (trace_bits & TRACE_TORCH_SHAPES) != 0;
-    torch.wake = wake;
     if (torch.wanted)
         ticks_init();
 }

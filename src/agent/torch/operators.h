@@ -15,9 +15,8 @@
 
 #include "agent/torch/libtorch.h"
 
-/* Operators are wanted as TRACE_BITS say. WAKE is called by the first operator of a forked child, and returns whether
- * the child is recorded. Once for a process and its forks. */
-void operators_init(uint64_t trace_bits, bool (*wake)(void));
+/* Operators are wanted as TRACE_BITS say. Once for a process and its forks. */
+void operators_init(uint64_t trace_bits);
 
 /* Finds PyTorch, when libraries came since the last call, and registers the callbacks. Called now and then, without
  * locks: it takes the dynamic loader's. */

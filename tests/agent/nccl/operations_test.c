@@ -20,6 +20,7 @@ UNIT_FIXTURE(open_spool)
 {
     int result = open_test_spool(TRACE_DEFAULT | TRACE_NCCL);
     setenv("NCCL_PROFILER_PLUGIN", LIBRARY, 1);
+    recorder_init(awake);
     recorder_switch(true, 1, "the test");
     return result;
 }
@@ -50,12 +51,12 @@ static unsigned count(enum spool_record_type type)
 /* The first test. */
 UNIT_TEST(nothing_is_wanted_unless_it_was_asked_for)
 {
-    nccl_init(TRACE_DEFAULT, LIBRARY, awake);
+    nccl_init(TRACE_DEFAULT, LIBRARY);
     assert_int_equal(nccl_wanted(), 0);
     assert_null(nccl_operation(NULL, &reduce));
     assert_null(last(SPOOL_RECORD_NCCL_OPERATION));
     assert_null(last(SPOOL_RECORD_NCCL_COMMUNICATOR));
-    nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY, awake);
+    nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY);
     assert_null(last(SPOOL_RECORD_NCCL_COMMUNICATOR));
     assert_int_not_equal(nccl_wanted(), 0);
 }
@@ -153,7 +154,7 @@ UNIT_TEST(a_communicator_is_known_by_its_context)
 UNIT_TEST(another_plugin_is_recorded)
 {
     setenv("NCCL_PROFILER_PLUGIN", "libother.so", 1);
-    nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY, awake);
+    nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY);
     const struct spool_nccl_communicator *record = last(SPOOL_RECORD_NCCL_COMMUNICATOR);
     assert_int_equal(record->head.flags, SPOOL_NCCL_OTHER_PLUGIN);
     assert_int_equal(record->length, strlen("libother.so"));
