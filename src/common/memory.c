@@ -4,6 +4,8 @@
  */
 #include "common/memory.h"
 
+#include <link.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,6 +91,44 @@ bool disk_has_space(int fd, uint64_t bytes)
     uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / LEFT_FREE_PART;
     left = left < LEFT_FREE_MAX ? left : LEFT_FREE_MAX;
     return (uint64_t)disk.f_bavail * disk.f_frsize >= left + bytes;
+}
+
+/* --- libraries --- */
+
+static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
+{
+    (void)size;
+    *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
+    return 1; /* every library would return the same */
+}
+
+uint64_t library_changes(void)
+{
+    uint64_t changes = 0;
+    dl_iterate_phdr(count_changes, &changes);
+    return changes;
+}
+
+struct wanted {
+    const char *name;
+    char *path;
+};
+
+static int compare_name(struct dl_phdr_info *info, size_t size, void *context)
+{
+    const struct wanted *wanted = context;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    (void)size;
+    if (!slash || strncmp(slash + 1, wanted->name, strlen(wanted->name)) != 0 || strlen(info->dlpi_name) >= PATH_MAX)
+        return 0;
+    strcpy(wanted->path, info->dlpi_name);
+    return 1;
+}
+
+bool library_is_loaded(const char *name, char path[PATH_MAX])
+{
+    struct wanted wanted = {name, path};
+    return dl_iterate_phdr(compare_name, &wanted) != 0;
 }
 
 /* --- who can replace a library --- */

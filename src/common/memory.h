@@ -1,6 +1,6 @@
 /*
- * Allocates large memory, reads and writes files as a whole, makes temporary files that stand in for memory, and says
- * whether other users could replace a library.
+ * Allocates large memory, reads and writes files as a whole, makes temporary files that stand in for memory, finds
+ * libraries and says whether other users could replace one.
  */
 #ifndef GPUTRACE_COMMON_MEMORY_H
 #define GPUTRACE_COMMON_MEMORY_H
@@ -51,7 +51,13 @@ int temporary_file_grow(int fd, uint64_t from, uint64_t bytes);
  * for the program, which may write to it too. True also where the disk does not report its size. */
 bool disk_has_space(int fd, uint64_t bytes);
 
-/* --- who can replace a library --- */
+/* --- libraries --- */
+
+/* How many libraries the process has loaded and unloaded so far. Takes the dynamic loader's lock, as the next. */
+uint64_t library_changes(void);
+
+/* Whether a library is loaded whose file's name begins with NAME; PATH is its file then. */
+bool library_is_loaded(const char *name, char path[PATH_MAX]);
 
 /*
  * Whether every user could replace a library before it is loaded: the file or a directory above it is world-writable. A

@@ -130,14 +130,6 @@ static const CUpti_CallbackId runtimes_own[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
 };
 
-static bool is_runtimes_own(CUpti_CallbackId cbid)
-{
-    for (size_t i = 0; i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
-        if (runtimes_own[i] == cbid)
-            return true;
-    return false;
-}
-
 /* What launches kernels. The callbacks of the driver's come and go while the program runs (driver_calls.h). */
 static const CUpti_CallbackId runtime_launches[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
@@ -203,10 +195,13 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
     if (trace_bits & (TRACE_KERNEL | TRACE_COMPILE))
         for (size_t i = 0; i < sizeof(driver_launches) / sizeof(driver_launches[0]); i++)
             cupti->cuptiActivityEnableDriverApi(driver_launches[i], 1);
-    if (trace_bits & TRACE_DRIVER)
-        for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++)
-            if (api_class_recorded(api_driver_class(cbid), trace_bits) && !is_runtimes_own(cbid))
-                cupti->cuptiActivityEnableDriverApi(cbid, 1);
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE + NEWER_FUNCTIONS; cbid++) {
+        bool on = (trace_bits & TRACE_DRIVER) && api_class_recorded(api_driver_class(cbid), trace_bits);
+        for (size_t i = 0; on && i < sizeof(runtimes_own) / sizeof(runtimes_own[0]); i++)
+            on = runtimes_own[i] != cbid;
+        if (on)
+            cupti->cuptiActivityEnableDriverApi(cbid, 1);
+    }
 }
 
 /* --- from the start --- */

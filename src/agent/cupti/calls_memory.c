@@ -35,32 +35,26 @@ static struct {
     unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
 } pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
 
-static struct pool *first(void)
-{
-    return __atomic_load_n(&pools.first, __ATOMIC_ACQUIRE);
-}
-
-static bool is_known(const struct pool *pool)
-{
-    return __atomic_load_n(&pool->known, __ATOMIC_ACQUIRE);
-}
+#define FIRST_POOL __atomic_load_n(&pools.first, __ATOMIC_ACQUIRE)
+#define EACH_POOL(pool) for (struct pool *pool = FIRST_POOL; pool; pool = pool->next)
+#define EACH_KNOWN_POOL(pool) EACH_POOL(pool) if (__atomic_load_n(&pool->known, __ATOMIC_ACQUIRE))
 
 static bool has(uint64_t handle, uint32_t device)
 {
-    for (const struct pool *pool = first(); pool; pool = pool->next)
-        if (is_known(pool) && pool->handle == handle && (handle != 0 || pool->device == device))
-            return true;
+    EACH_KNOWN_POOL(pool)
+    if (pool->handle == handle && (handle != 0 || pool->device == device))
+        return true;
     return false;
 }
 
 static struct pool *free_place(void)
 {
-    for (struct pool *pool = first(); pool; pool = pool->next)
-        if (!is_known(pool))
-            return pool;
+    EACH_POOL(pool)
+    if (!__atomic_load_n(&pool->known, __ATOMIC_ACQUIRE))
+        return pool;
     struct pool *made = calloc(1, sizeof(*made));
     if (made) {
-        made->next = first();
+        made->next = FIRST_POOL;
         __atomic_store_n(&pools.first, made, __ATOMIC_RELEASE);
     }
     return made;
@@ -91,9 +85,8 @@ void memory_pools_note(uint64_t handle, uint32_t device)
 
 bool memory_pools_any(void)
 {
-    for (const struct pool *pool = first(); pool; pool = pool->next)
-        if (is_known(pool))
-            return true;
+    EACH_KNOWN_POOL(pool)
+    return true;
     return false;
 }
 
@@ -114,24 +107,24 @@ static void forget(struct pool *pool)
 void memory_pools_forget(uint64_t handle)
 {
     pthread_mutex_lock(&pools.asking);
-    for (struct pool *pool = first(); pool; pool = pool->next)
-        if (is_known(pool) && handle != 0 && pool->handle == handle)
-            forget(pool);
+    EACH_KNOWN_POOL(pool)
+    if (handle != 0 && pool->handle == handle)
+        forget(pool);
     pthread_mutex_unlock(&pools.asking);
 }
 
 void memory_pools_forget_device(uint32_t device)
 {
     pthread_mutex_lock(&pools.asking);
-    for (struct pool *pool = first(); pool; pool = pool->next)
-        if (is_known(pool) && pool->device == device)
-            forget(pool);
+    EACH_KNOWN_POOL(pool)
+    if (pool->device == device)
+        forget(pool);
     pthread_mutex_unlock(&pools.asking);
 }
 
 void memory_pools_returned(void)
 {
-    if (first())
+    if (FIRST_POOL)
         mark_used();
 }
 
@@ -191,13 +184,14 @@ void memory_pools_ask(bool all_the_same)
     if (tracing_suppress(&suppressed)) {
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* a question of ours is no danger to a capture */
         driver->cuThreadExchangeStreamCaptureMode(&mode);
-        for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
-            if (is_known(pool))
-                ask_pool(driver, pool);
+        EACH_KNOWN_POOL(pool)
+        if (!is_stopped())
+            ask_pool(driver, pool);
         driver->cuThreadExchangeStreamCaptureMode(&mode);
         tracing_resume(&suppressed);
-        for (struct pool *pool = first(); pool; pool = pool->next) {
-            if (!is_known(pool) || !pool->changed)
+        EACH_KNOWN_POOL(pool)
+        {
+            if (!pool->changed)
                 continue;
             pool->changed = false;
             pools.settling = MEMORY_POOLS_SETTLING;
@@ -218,8 +212,8 @@ void memory_pools_atfork_child(void)
     pthread_mutex_init(&pools.asking, NULL);
     pools.used = pools.stopped = false;
     pools.settling = 0;
-    for (struct pool *pool = first(); pool; pool = pool->next)
-        pool->known = false;
+    EACH_POOL(pool)
+    pool->known = false;
 }
 
 /* --- sizes of arrays --- */

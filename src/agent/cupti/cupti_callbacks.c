@@ -83,30 +83,8 @@ static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
             .stream = stream,
             .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
         });
-    phases_of_stream_end(stream, &call);
+    phases_end(stream, NULL, &call, GPUTRACE_ENDING_STREAM_DESTROYED);
     cupti_ids_forget_streams(); /* not before its number was asked for, the last time */
-}
-
-static void code_came(const CUpti_ResourceData *data, const struct open_call *open)
-{
-    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
-    if (!module)
-        return;
-    registry_code_load_publish(&(struct gputrace_code_load){
-        .call = call_within(open, data->context),
-        .code = module->pCubin,
-        .bytes = module->cubinSize,
-        .module_id = module->moduleId,
-    });
-}
-
-static void graph_node_came(const CUpti_ResourceData *data, const struct open_call *open, bool copied)
-{
-    const CUpti_GraphData *graph = data->resourceDescriptor;
-    if (graph && copied)
-        graph_node_copied(graph->node, graph->originalNode, open);
-    else if (graph)
-        graph_node_made(graph->node, graph->nodeType, open);
 }
 
 /* CUPTI reports CBID, a CUpti_CallbackIdResource, with its DATA on the thread that did it, in the driver call OPEN
@@ -114,6 +92,8 @@ static void graph_node_came(const CUpti_ResourceData *data, const struct open_ca
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
     struct gputrace_call call;
+    const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+    const CUpti_GraphData *graph = data->resourceDescriptor;
     switch (cbid) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
         registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
@@ -123,17 +103,31 @@ static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceDa
         activity_buffers_unloading();
         lazy_loading_unloaded();
         registry_context_deletion_publish(&(struct gputrace_context_deletion){call});
-        phases_of_context_end(data->context, &call);
+        phases_end(NULL, data->context, &call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
         break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data, open); break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
-        if (data->resourceDescriptor)
-            graph_node_starts(((const CUpti_GraphData *)data->resourceDescriptor)->nodeType, open);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+        if (module)
+            registry_code_load_publish(&(struct gputrace_code_load){
+                .call = call_within(open, data->context),
+                .code = module->pCubin,
+                .bytes = module->cubinSize,
+                .module_id = module->moduleId,
+            });
         break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, open, false); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
+        if (graph)
+            graph_node_starts(graph->nodeType, open);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+        if (graph)
+            graph_node_made(graph->node, graph->nodeType, open);
+        break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, open, true); break;
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
+        if (graph)
+            graph_node_copied(graph->node, graph->originalNode, open);
+        break;
     default: break;
     }
 }
@@ -235,7 +229,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         return;
     struct gputrace_call call = call_of(mine, row, data, open->start, open->start);
     open->in_phase = true;
-    phase_call_begins((enum gputrace_trigger)trigger, &call);
+    phase_begins((enum gputrace_trigger)trigger, NULL, true, &call);
 }
 
 static int32_t result_of(const CUpti_CallbackData *data)

@@ -82,26 +82,16 @@ static int try_file(void *context, const char *path)
     return 0;
 }
 
-static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
-{
-    (void)size;
-    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (!name || strncmp(name, "/libcupti.so", strlen("/libcupti.so")) != 0)
-        return 0;
-    snprintf(path, sizeof(loaded.path), "%s", info->dlpi_name);
-    return 1;
-}
-
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
 {
     if (loaded.cuptiSubscribe)
         return &loaded;
     snprintf(why, size, "no libcupti.so was found; it comes with the CUDA toolkit (--cupti FILE names one)");
     struct search search = {.preferred = preferred, .why = why, .size = size};
-    char already[sizeof(loaded.path)];
+    char already[PATH_MAX];
     if (preferred && *preferred && try_file(&search, preferred))
         return &loaded;
-    if (dl_iterate_phdr(find_loaded, already) && load_file(&search, already))
+    if (library_is_loaded("libcupti.so", already) && load_file(&search, already))
         return &loaded;
     return cupti_path_each(NULL, try_file, &search) ? &loaded : NULL;
 }

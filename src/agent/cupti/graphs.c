@@ -28,15 +28,10 @@ static __thread struct {
     uint32_t correlation;
 } copied;
 
-static const struct cupti *in_use(void)
-{
-    return __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
-}
-
 /* 0: not known. An older CUPTI does not report all changes, so that what is known of a node could be wrong. */
 static uint64_t node_number(CUgraphNode node)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     uint64_t id = 0;
     if (!cupti || cupti->version < NODES_SINCE)
         return 0;
@@ -47,7 +42,7 @@ static uint64_t node_number(CUgraphNode node)
 /* The number that records of the graph's work have; 0: it is not known. */
 static uint32_t graph_number(CUgraphExec exec)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     uint32_t number = 0;
     bool known = cupti && cupti->cuptiGetGraphExecId && cupti->cuptiGetGraphExecId(exec, &number) == CUPTI_SUCCESS;
     return known ? number : 0;
@@ -105,27 +100,18 @@ void graph_node_launches(CUgraphNode node, bool made, const void *function, uint
         .node = node_number(node), .function = function, .correlation = correlation, .made = made});
 }
 
-/* NULL: not known. The caller frees it. */
-static CUgraphNode *nodes_of(CUgraph graph, size_t *count)
-{
-    const struct driver *driver = driver_known();
-    *count = 0;
-    if (!driver || driver->cuGraphGetNodes(graph, NULL, count) != CUDA_SUCCESS || *count == 0)
-        return NULL;
-    CUgraphNode *nodes = calloc(*count, sizeof(CUgraphNode));
-    if (nodes && driver->cuGraphGetNodes(graph, nodes, count) == CUDA_SUCCESS)
-        return nodes;
-    free(nodes);
-    return NULL;
-}
-
 /* The call CORRELATION made the nodes of EXEC copies of those of GRAPH: each of that which has the same place in its
  * graph. Of nodes of graphs within GRAPH nothing is published. */
 static void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation)
 {
-    size_t count;
-    uint64_t number = registry_graph_node_wanted() ? graph_number(exec) : 0;
-    CUgraphNode *nodes = number != 0 ? nodes_of(graph, &count) : NULL;
+    size_t count = 0;
+    const struct driver *driver = driver_known();
+    uint64_t number = registry_graph_node_wanted() && driver ? graph_number(exec) : 0;
+    if (number == 0 || driver->cuGraphGetNodes(graph, NULL, &count) != CUDA_SUCCESS || count == 0)
+        return;
+    CUgraphNode *nodes = calloc(count, sizeof(CUgraphNode));
+    if (nodes && driver->cuGraphGetNodes(graph, nodes, &count) != CUDA_SUCCESS)
+        count = 0;
     for (size_t i = 0; nodes && i < count; i++) {
         uint64_t of = node_number(nodes[i]);
         if (of != 0)
@@ -311,7 +297,7 @@ static void publish_start(const struct driver_return *returned, CUstream given, 
     bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
     if (driver_call_done(returned)) {
         captures_begin();
-        phase_capture_begins(captured(stream), bound, &returned->call);
+        phase_begins(GPUTRACE_TRIGGER_GRAPH_CAPTURE, captured(stream), bound, &returned->call);
     }
     registry_graph_capture_start_publish(
         &(struct gputrace_graph_capture_start){.call = returned->call, .stream = stream, .mode = (uint32_t)mode});
@@ -337,7 +323,7 @@ static void publish_end(const struct driver_return *returned)
     if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
         result != CUDA_ERROR_ILLEGAL_STATE) {
         captures_end();
-        phase_capture_ends(captured(stream), &returned->call);
+        phases_end(captured(stream), NULL, &returned->call, GPUTRACE_ENDING_RETURNED);
     }
     registry_graph_capture_end_publish(&(struct gputrace_graph_capture_end){
         .call = returned->call,

@@ -281,48 +281,34 @@ static struct {
     struct map of_function; /* handle -> the hash of its name */
 } published = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_new(const void *function, const char *name, size_t length)
-{
-    uint64_t hash = hash_bytes(name, length);
-    pthread_mutex_lock(&published.lock);
-    bool added = false;
-    uint64_t *known = map_put(&published.of_function, (uint64_t)(uintptr_t)function, &added);
-    bool same = known && !added && *known == hash;
-    if (known)
-        *known = hash;
-    pthread_mutex_unlock(&published.lock);
-    return !same;
-}
-
 void function_name_publish(const void *function, const char *name)
 {
     if (!function || !name || !registry_function_name_wanted())
         return;
     size_t length = strlen(name);
-    if (is_new(function, name, length))
+    uint64_t hash = hash_bytes(name, length);
+    bool added = false;
+    pthread_mutex_lock(&published.lock);
+    uint64_t *known = map_put(&published.of_function, (uint64_t)(uintptr_t)function, &added);
+    bool same = known && !added && *known == hash;
+    if (known)
+        *known = hash;
+    pthread_mutex_unlock(&published.lock);
+    if (!same)
         registry_function_name_publish(&(struct gputrace_function_name){function, text_of_bytes(name, length)});
 }
 
-static bool wanted(void)
-{
-    return registry_function_name_wanted() || registry_launch_name_wanted();
-}
-
-const char *function_name_ask(CUfunction function)
-{
-    const char *name = NULL;
-    const struct driver *driver = driver_known();
-    bool asked = function && driver && driver->cuFuncGetName && wanted();
-    return asked && driver->cuFuncGetName(&name, function) == CUDA_SUCCESS ? name : NULL;
-}
-
-const char *kernel_name_ask(CUkernel kernel)
-{
-    const char *name = NULL;
-    const struct driver *driver = driver_known();
-    bool asked = kernel && driver && driver->cuKernelGetName && wanted();
-    return asked && driver->cuKernelGetName(&name, kernel) == CUDA_SUCCESS ? name : NULL;
-}
+#define NAME_ASK(asker, type, call)                                                     \
+    const char *asker(type handle)                                                      \
+    {                                                                                   \
+        const char *name = NULL;                                                        \
+        const struct driver *driver = driver_known();                                   \
+        bool wanted = registry_function_name_wanted() || registry_launch_name_wanted(); \
+        bool asked = handle && driver && driver->call && wanted;                        \
+        return asked && driver->call(&name, handle) == CUDA_SUCCESS ? name : NULL;      \
+    }
+NAME_ASK(function_name_ask, CUfunction, cuFuncGetName)
+NAME_ASK(kernel_name_ask, CUkernel, cuKernelGetName)
 
 void function_names_forget(void)
 {

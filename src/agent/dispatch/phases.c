@@ -101,7 +101,7 @@ static bool is_clients(void)
     return !reader || reader->in_client;
 }
 
-static void begin(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
+void phase_begins(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
                   const struct gputrace_call *call)
 {
     bool wanted = registry_compilation_start_wanted() || registry_compilation_end_wanted() ||
@@ -132,13 +132,6 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
     pthread_mutex_unlock(&phases.lock);
 }
 
-/* --- for the collector --- */
-
-void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call)
-{
-    begin(trigger, NULL, true, call);
-}
-
 void phase_call_returns(const struct gputrace_call *call)
 {
     if (is_clients())
@@ -156,27 +149,11 @@ void phase_call_returns(const struct gputrace_call *call)
     pthread_mutex_unlock(&phases.lock);
 }
 
-void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call)
-{
-    begin(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream, bound, call);
-}
-
-void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call)
+void phases_end(const struct CUstream_st *stream, const struct CUctx_st *context, const struct gputrace_call *call,
+                enum gputrace_ending ending)
 {
     if (!is_clients())
-        end_all(NULL, stream, NULL, call, GPUTRACE_ENDING_RETURNED);
-}
-
-void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call)
-{
-    if (!is_clients())
-        end_all(NULL, stream, NULL, call, GPUTRACE_ENDING_STREAM_DESTROYED);
-}
-
-void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call)
-{
-    if (!is_clients())
-        end_all(NULL, NULL, context, call, GPUTRACE_ENDING_CONTEXT_DESTROYED);
+        end_all(NULL, stream, context, call, ending);
 }
 
 unsigned phases_pending(void)

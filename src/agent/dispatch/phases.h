@@ -18,21 +18,17 @@
     (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
      REGISTRY_BIT(compilation_phase_end))
 
-/* Begins a phase that lasts as long as a call of this thread: CALL has its start, function, context and correlation. */
-void phase_call_begins(enum gputrace_trigger trigger, const struct gputrace_call *call);
-/* That call (the same correlation) returned, with CALL's end and result. Does nothing when it began no phase. */
+/* Begins a phase: STREAM is NULL, and it lasts as long as a call of this thread; or STREAM is captured, and it lasts
+ * until another call. CALL has the start, function, context and correlation. BOUND: only this thread may end it. */
+void phase_begins(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
+                  const struct gputrace_call *call);
+/* The call (the same correlation) returned, with CALL's end and result. Does nothing when it began no phase. */
 void phase_call_returns(const struct gputrace_call *call);
 
-/* Begins a phase that lasts until another call: the capture of STREAM, which was begun with success. BOUND: only this
- * thread may end it. */
-void phase_capture_begins(const struct CUstream_st *stream, bool bound, const struct gputrace_call *call);
-/* The capture has ended, whole or broken. */
-void phase_capture_ends(const struct CUstream_st *stream, const struct gputrace_call *call);
-
-/* Ends the phases of a stream or context that is destroyed. A thread that ends also ends the phases of its calls, and
- * its captures that are bound. */
-void phases_of_stream_end(const struct CUstream_st *stream, const struct gputrace_call *call);
-void phases_of_context_end(const struct CUctx_st *context, const struct gputrace_call *call);
+/* Ends the phases of a STREAM, whose capture has ended or which is destroyed, and of a CONTEXT that is destroyed (NULL:
+ * of none). A thread that ends also ends the phases of its calls, and its captures that are bound. */
+void phases_end(const struct CUstream_st *stream, const struct CUctx_st *context, const struct gputrace_call *call,
+                enum gputrace_ending ending);
 
 /* Phases that are going on. */
 unsigned phases_pending(void);

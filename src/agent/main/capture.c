@@ -74,35 +74,23 @@ static void apply(uint64_t time, const char *reason)
     call_stacks_switch(wanted);
 }
 
-/* Notes that the program started what the user named, too early or too late. Under the lock. */
-static void note_refused(void)
-{
-    if (capture.open == 0 || capture.in_interval || capture.begun || capture.refused)
-        return;
-    capture.refused = true;
-    recorder_note_unrecorded(SPOOL_SEEN_START, (struct gputrace_text){0});
-}
-
-static void open_by(int change, uint64_t time, const char *reason)
+/* CHANGE: 1: one more range is open; -1: one less; OPEN_ONE: one is; OPEN_NONE: none is. */
+enum { OPEN_NONE = 0, OPEN_ONE = 2 };
+static void change_open(int change, uint64_t time, const char *reason)
 {
     if (fork_unannounced())
         return;
     pthread_mutex_lock(&capture.lock);
-    if (change > 0 || capture.open > 0)
+    if (change == OPEN_ONE || change == OPEN_NONE)
+        capture.open = change == OPEN_ONE;
+    else if (change > 0 || capture.open > 0)
         capture.open = (unsigned)((int)capture.open + change);
     apply(time, reason);
-    note_refused();
-    pthread_mutex_unlock(&capture.lock);
-}
-
-static void open_set(bool on, uint64_t time, const char *reason)
-{
-    if (fork_unannounced())
-        return;
-    pthread_mutex_lock(&capture.lock);
-    capture.open = on;
-    apply(time, reason);
-    note_refused();
+    /* The program started what the user named, too early or too late. */
+    if (capture.open > 0 && !capture.in_interval && !capture.begun && !capture.refused) {
+        capture.refused = true;
+        recorder_note_unrecorded(SPOOL_SEEN_START, (struct gputrace_text){0});
+    }
     pthread_mutex_unlock(&capture.lock);
 }
 
@@ -111,8 +99,8 @@ static void open_set(bool on, uint64_t time, const char *reason)
 static void profiler_asked(void *data, const struct gputrace_profiler *event)
 {
     (void)data;
-    open_set(event->start != 0, event->start ? event->call.end : event->call.start,
-             event->start ? "cudaProfilerStart" : "cudaProfilerStop");
+    change_open(event->start ? OPEN_ONE : OPEN_NONE, event->start ? event->call.end : event->call.start,
+                event->start ? "cudaProfilerStart" : "cudaProfilerStop");
 }
 
 /* --- an NVTX range --- */
@@ -218,7 +206,7 @@ static void range_pushed(void *data, const struct gputrace_nvtx *event)
     } else if (range_matches(event)) {
         pushed.depth = 1;
         pushed.domain = event->domain;
-        open_by(1, event->call.end, "NVTX range");
+        change_open(1, event->call.end, "NVTX range");
     } else {
         note_other_range(event);
     }
@@ -230,7 +218,7 @@ static void range_started(void *data, const struct gputrace_nvtx *event)
     if (!range_matches(event))
         note_other_range(event);
     else if (note_started(event->range, 0))
-        open_by(1, event->call.end, "NVTX range");
+        change_open(1, event->call.end, "NVTX range");
 }
 
 /* Called after the recorder, so that the end of the range is recorded. */
@@ -238,14 +226,14 @@ static void range_popped(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
     if (pushed.depth > 0 && event->domain == pushed.domain && --pushed.depth == 0)
-        open_by(-1, event->call.end, "end of NVTX range");
+        change_open(-1, event->call.end, "end of NVTX range");
 }
 
 static void range_ended(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
     if (event->range && note_started(0, event->range))
-        open_by(-1, event->call.end, "end of NVTX range");
+        change_open(-1, event->call.end, "end of NVTX range");
 }
 
 /* --- settings, clock, CUPTI --- */
@@ -313,7 +301,7 @@ void capture_atfork_child(void)
 
 void capture_ask(bool on)
 {
-    open_set(on, clock_now(), on ? "gputrace_start" : "gputrace_stop");
+    change_open(on ? OPEN_ONE : OPEN_NONE, clock_now(), on ? "gputrace_start" : "gputrace_stop");
 }
 
 bool capture_is_on(void)

@@ -168,15 +168,13 @@ INLINE int popped(const char *function, const struct nvtx_domain *domain)
     return (int)result_of(SPOOL_NVTX_POP, domain);
 }
 
-static int NVTX_API RangePop(void)
-{
-    return popped("nvtxRangePop", &nvtx_default_domain);
-}
-
-static int NVTX_API DomainRangePop(nvtxDomainHandle_t domain)
-{
-    return popped("nvtxDomainRangePop", nvtx_domain_ours(domain));
-}
+#define POP(name, domain, ...)               \
+    static int NVTX_API name(__VA_ARGS__)    \
+    {                                        \
+        return popped("nvtx" #name, domain); \
+    }
+POP(RangePop, &nvtx_default_domain, void)
+POP(DomainRangePop, nvtx_domain_ours(domain), nvtxDomainHandle_t domain)
 
 /* The domain may be off or another one: some programs end all ranges with nvtxRangeEnd(). A range of a domain that is
  * off is 0. */
@@ -189,15 +187,13 @@ static void ended(const char *function, const struct nvtx_domain *domain, nvtxRa
     registry_nvtx_end_publish(&event);
 }
 
-static void NVTX_API RangeEnd(nvtxRangeId_t range)
-{
-    ended("nvtxRangeEnd", &nvtx_default_domain, range);
-}
-
-static void NVTX_API DomainRangeEnd(nvtxDomainHandle_t domain, nvtxRangeId_t range)
-{
-    ended("nvtxDomainRangeEnd", nvtx_domain_ours(domain), range);
-}
+#define END(name, domain, ...)              \
+    static void NVTX_API name(__VA_ARGS__)  \
+    {                                       \
+        ended("nvtx" #name, domain, range); \
+    }
+END(RangeEnd, &nvtx_default_domain, nvtxRangeId_t range)
+END(DomainRangeEnd, nvtx_domain_ours(domain), nvtxDomainHandle_t domain, nvtxRangeId_t range)
 
 static void NVTX_API RangeEnd_payload(nvtxDomainHandle_t domain, nvtxRangeId_t range, const nvtxPayloadData_t *payloads,
                                       size_t count)

@@ -126,30 +126,34 @@ static nvtxResourceHandle_t NVTX_API domain_resource_create(nvtxDomainHandle_t h
 
 /* --- functions that differ in the form of their last parameter --- */
 
-/* Defines NAME_a and NAME_w with PARAMETER before the text, which BODY has as `text`. */
-#define BOTH_FORMS(type, name, parameter, body)                   \
-    static type NVTX_API name##_a(parameter, const char *ascii)   \
-    {                                                             \
-        struct gputrace_text text = text_of(ascii);               \
-        body;                                                     \
-    }                                                             \
-    static type NVTX_API name##_w(parameter, const wchar_t *wide) \
-    {                                                             \
-        struct nvtx_text utf8;                                    \
-        struct gputrace_text text = nvtx_wide(&utf8, wide);       \
-        body;                                                     \
+/* Defines NAME_a and NAME_w with PARAMETERS, in brackets, before the text, which BODY has as `text`. */
+#define WITHOUT_BRACKETS(...) __VA_ARGS__
+#define BOTH_FORMS(type, name, parameters, body)                                   \
+    static type NVTX_API name##_a(WITHOUT_BRACKETS parameters const char *ascii)   \
+    {                                                                              \
+        struct gputrace_text text = text_of(ascii);                                \
+        body;                                                                      \
+    }                                                                              \
+    static type NVTX_API name##_w(WITHOUT_BRACKETS parameters const wchar_t *wide) \
+    {                                                                              \
+        struct nvtx_text utf8;                                                     \
+        struct gputrace_text text = nvtx_wide(&utf8, wide);                        \
+        body;                                                                      \
     }
-#define NAMER(name, type, what) BOTH_FORMS(void, name, type object, name_object((what), (uint64_t)object, text))
-#define OPENCL_NAMER(name, index)              \
-    BOTH_FORMS(void, name, const void *object, \
+#define NAMER(name, type, what) BOTH_FORMS(void, name, (type object, ), name_object((what), (uint64_t)object, text))
+#define OPENCL_NAMER(name, index)                  \
+    BOTH_FORMS(void, name, (const void *object, ), \
                resource_made(&nvtx_default_domain, OPENCL_TYPE(index), (uintptr_t)object, text))
 /* As nvToolsExtOpenCL.h numbers them, which needs OpenCL's own header. */
 #define OPENCL_TYPE(index) (UINT32_C(6) << 16 | (index))
 
-BOTH_FORMS(nvtxStringHandle_t, register_string, nvtxDomainHandle_t domain,
+BOTH_FORMS(nvtxStringHandle_t, register_string, (nvtxDomainHandle_t domain, ),
            return (nvtxStringHandle_t)nvtx_string_of(nvtx_domain_ours(domain), text))
-BOTH_FORMS(void, name_category, uint32_t category, nvtx_category_named(&nvtx_default_domain, category, text))
-BOTH_FORMS(void, name_os_thread, uint32_t thread, name_thread(thread, text))
+BOTH_FORMS(void, name_category, (uint32_t category, ), nvtx_category_named(&nvtx_default_domain, category, text))
+BOTH_FORMS(void, domain_name_category, (nvtxDomainHandle_t domain, uint32_t category, ),
+           nvtx_category_named(nvtx_domain_ours(domain), category, text))
+BOTH_FORMS(nvtxDomainHandle_t, domain_create, (), return (nvtxDomainHandle_t)nvtx_domain_of(text))
+BOTH_FORMS(void, name_os_thread, (uint32_t thread, ), name_thread(thread, text))
 NAMER(name_device, int, SPOOL_NVTX_DEVICE)
 NAMER(name_context, uintptr_t, SPOOL_NVTX_CONTEXT)
 NAMER(name_stream, uintptr_t, SPOOL_NVTX_STREAM)
@@ -161,28 +165,6 @@ OPENCL_NAMER(name_cl_memory_object, 4)
 OPENCL_NAMER(name_cl_sampler, 5)
 OPENCL_NAMER(name_cl_program, 6)
 OPENCL_NAMER(name_cl_event, 7)
-
-static void NVTX_API domain_name_category_a(nvtxDomainHandle_t domain, uint32_t category, const char *name)
-{
-    nvtx_category_named(nvtx_domain_ours(domain), category, text_of(name));
-}
-
-static void NVTX_API domain_name_category_w(nvtxDomainHandle_t domain, uint32_t category, const wchar_t *name)
-{
-    struct nvtx_text text;
-    nvtx_category_named(nvtx_domain_ours(domain), category, nvtx_wide(&text, name));
-}
-
-static nvtxDomainHandle_t NVTX_API domain_create_a(const char *name)
-{
-    return (nvtxDomainHandle_t)nvtx_domain_of(text_of(name));
-}
-
-static nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t *name)
-{
-    struct nvtx_text text;
-    return (nvtxDomainHandle_t)nvtx_domain_of(nvtx_wide(&text, name));
-}
 
 /* nvtxInitialize has nothing to do, nor nvtxDomainDestroy: struct nvtx_domain stays. */
 static void NVTX_API do_nothing(const void *unused)

@@ -15,25 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/python_layout.h"
+#include "common/memory.h"
 
 /* --- where --- */
-
-struct library_name {
-    char path[512];
-};
-
-static int find_library(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct library_name *name = data;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    (void)size;
-    if (!slash || strncmp(slash + 1, "libpython3", strlen("libpython3")) != 0 ||
-        strlen(info->dlpi_name) >= sizeof(name->path))
-        return 0;
-    strcpy(name->path, info->dlpi_name);
-    return 1;
-}
 
 static bool find_functions(struct interpreter *python, void *object)
 {
@@ -83,11 +67,11 @@ static void find_loop(struct interpreter *python, void *object)
 enum interpreter_found interpreter_find(struct interpreter *python)
 {
     memset(python, 0, sizeof(*python));
-    struct library_name name;
+    char path[PATH_MAX];
     void *object = RTLD_DEFAULT;
     const uint64_t *runtime = dlsym(object, "_PyRuntime");
-    if (!runtime && dl_iterate_phdr(find_library, &name)) { /* a program may have loaded its library for itself alone */
-        object = dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!runtime && library_is_loaded("libpython3", path)) { /* a program may have loaded it for itself alone */
+        object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
         runtime = object ? dlsym(object, "_PyRuntime") : NULL;
     }
     if (!runtime)

@@ -58,7 +58,7 @@ static uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of threads of ours, as th
 /* A smaller step cannot be distinguished from the time between two looks at the clocks. */
 #define STEP_MIN_NS ((int64_t)NS_PER_MS)
 
-static size_t read_file(const char *path, char *out, size_t size)
+size_t process_read_file(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
@@ -71,7 +71,7 @@ static size_t read_file(const char *path, char *out, size_t size)
 
 static void read_line_of(const char *path, char *out, size_t size)
 {
-    size_t length = read_file(path, out, size);
+    size_t length = process_read_file(path, out, size);
     while (length > 0 && (out[length - 1] == '\n' || out[length - 1] == '\0'))
         length--;
     for (size_t i = 0; i < length; i++) /* arguments are separated by NUL */
@@ -86,17 +86,11 @@ enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
 static uint64_t read_stat(int wanted)
 {
     char line[1024];
-    read_file("/proc/self/stat", line, sizeof(line));
+    process_read_file("/proc/self/stat", line, sizeof(line));
     const char *at = strrchr(line, ')');
     for (int field = 2; at && field < wanted; field++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
-static uint64_t pid_namespace(void)
-{
-    struct stat status;
-    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 static void read_clocks(uint64_t *monotonic, int64_t *offset)
@@ -128,7 +122,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     read_line_of("/proc/self/comm", header->program, sizeof(header->program));
     read_line_of("/proc/self/cmdline", header->command, sizeof(header->command));
     header->process_started = read_stat(STAT_STARTED);
-    header->pid_namespace = pid_namespace();
+    struct stat status;
+    header->pid_namespace = stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
     header->monotonic_ahead = time_namespace_offset();
     struct job_rank rank;
     rank_read(&rank);

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/spool.h"
@@ -62,6 +63,9 @@ void thread_atfork_child(void);
 /*
  * What the spool's header says about this process.
  */
+
+/* Reads the beginning of a file of the system's into OUT, which ends with a NUL. Returns its length, 0 without a file. */
+size_t process_read_file(const char *path, char *out, size_t size);
 
 /* Fills a blank header, also with the threads of ours so far, but for `formatted` and what only collectors know. */
 void process_facts_fill(struct spool_header *header, uint64_t trace_bits);

@@ -22,6 +22,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "common/memory.h"
 
 #define PYTHON_NAME_MAX 1024u /* bytes of a function's name */
 
@@ -305,20 +306,6 @@ static uint32_t number_for(const struct unwound *frames, const struct python_sta
 
 /* --- */
 
-static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
-{
-    (void)size;
-    *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
-    return 1; /* every library would return the same */
-}
-
-static uint64_t count_loaded(void)
-{
-    uint64_t changes = 0;
-    dl_iterate_phdr(count_changes, &changes);
-    return changes;
-}
-
 static void note_refused(const char *version)
 {
     static const char words[] = "stacks have no functions of Python: the frames of version %s cannot be read";
@@ -343,7 +330,7 @@ void stacks_prepare(void)
 bool stacks_find_python(void)
 {
     pthread_once(&python_begun, begin_python);
-    return python_is_found() || python_find(count_loaded());
+    return python_is_found() || python_find(library_changes());
 }
 
 /* The arguments of stacks_record(), and its result. */
@@ -364,7 +351,7 @@ static void record_here(void *context)
     stacks_prepare();
     /* This, looking for Python and unwinding take the loader's lock, so they come before ours: a program may be inside
      * the loader when it calls CUDA. */
-    uint64_t changes = count_loaded();
+    uint64_t changes = library_changes();
     if (python_find(changes))
         python_frames(&python);
     uint32_t generation = __atomic_load_n(&stacks.generation, __ATOMIC_RELAXED);

@@ -273,10 +273,7 @@ static void name_other(uint32_t thread)
 {
     char path[64], comm[COMM_BYTES + 1] = ""; /* with a newline */
     snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, comm, sizeof(comm) - 1);
-    if (fd >= 0)
-        close(fd);
+    size_t got = process_read_file(path, comm, sizeof(comm));
     if (got <= 1)
         return;
     comm[got - 1] = '\0';

@@ -14,9 +14,10 @@
 
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
+#include "common/memory.h"
 #include "common/settings.h"
 
-#define LIBRARY "/libtorch_cpu.so"
+#define LIBRARY "libtorch_cpu.so"
 
 /* The way callbacks are kept since PyTorch 1.12: those of before were not made for threads that run already. */
 #define NEEDED "_ZN2at14RecordFunctionC1EONS_13StepCallbacksE"
@@ -33,16 +34,6 @@ _Static_assert(sizeof(struct torch_callback) == 40, "as PyTorch has it");
 /* variantShapesToStr(), with both forms of strings */
 #define LIST_SIZES "_ZN5torch8profiler4impl18variantShapesToStr"
 #define LIST_SIZES_OF "ERKSt6vectorISt7variantIJS2_IlSaIlEES2_IS5_SaIS5_EEEESaIS8_EE"
-
-static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
-{
-    (void)size;
-    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (!name || strncmp(name, LIBRARY, strlen(LIBRARY)) != 0 || strlen(info->dlpi_name) >= PATH_MAX)
-        return 0;
-    strcpy(path, info->dlpi_name);
-    return 1;
-}
 
 static void resolve_inputs(struct torch_library *library, void *handle)
 {
@@ -74,25 +65,10 @@ static const char *missing_of(struct torch_library *library, void *handle)
     return missing;
 }
 
-/* How many libraries came; where that is not known there are always new ones. */
-static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
-{
-    (void)size;
-    *(uint64_t *)count = info->dlpi_adds;
-    return 1;
-}
-
-uint64_t torch_libraries_count(void)
-{
-    uint64_t libraries = 0;
-    dl_iterate_phdr(count_libraries, &libraries);
-    return libraries;
-}
-
 void *torch_library_open(char path[PATH_MAX])
 {
     char found[PATH_MAX];
-    if (!dl_iterate_phdr(find_loaded, found))
+    if (!library_is_loaded(LIBRARY, found))
         return NULL;
     if (path)
         strcpy(path, found);
@@ -248,10 +224,13 @@ const char *torch_layout_inputs(const struct torch_function *function, uint64_t 
     return (const char *)(uintptr_t)torch_word_at(function, layout->sequence + 8);
 }
 
-bool torch_layout_was_refused(void)
+void torch_layout_report_refusal(void)
 {
-    return __atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) &&
-           !__atomic_exchange_n(&chosen.reported, true, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&chosen.reported, true, __ATOMIC_RELAXED))
+        recorder_note(
+            SPOOL_NOTE_WARNING,
+            "PyTorch's operators are recorded without sequence numbers: this version's records are not known");
 }
 
 /* --- torch.profiler in the program --- */
@@ -269,7 +248,7 @@ static struct {
 
 void torch_profiler_find(void)
 {
-    uint64_t libraries = torch_libraries_count();
+    uint64_t libraries = library_changes();
     if (__atomic_load_n(&profiler.enabled, __ATOMIC_RELAXED) ||
         __atomic_exchange_n(&profiler.libraries, libraries, __ATOMIC_RELAXED) == libraries)
         return;

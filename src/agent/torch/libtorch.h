@@ -70,9 +70,6 @@ struct torch_library {
     bool shows_list_sizes;         /* its profiler shows the dimensions of tensors in lists: since 2.2 */
 };
 
-/* How many libraries the process has loaded so far. Takes the dynamic loader's lock. */
-uint64_t torch_libraries_count(void);
-
 /* A handle of the library, for dlsym(), where it is loaded, else NULL; PATH, if not NULL, is set to its file. It stays
  * loaded as long as the process, with our callbacks. Waits for another thread that is loading it. */
 void *torch_library_open(char path[PATH_MAX]);
@@ -121,8 +118,8 @@ static inline bool torch_layout_read(struct torch_library *library, const struct
  * torch_layout_read(). */
 const char *torch_layout_inputs(const struct torch_function *function, uint64_t *count);
 
-/* Whether details were ever refused; true once. */
-bool torch_layout_was_refused(void);
+/* Tells the user, once, if details were refused. */
+void torch_layout_report_refusal(void) __attribute__((cold));
 
 /* --- torch.profiler in the program --- */
 

@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/spool/process.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/writer.h"
 #include "agent/torch/libtorch.h"
 #include "common/clock.h"
 #include "common/map.h"
+#include "common/memory.h"
 #include "common/settings.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -182,19 +184,11 @@ INLINE struct operators_thread *find_thread(void)
     return recorder_is_on() ? mine : NULL;
 }
 
-SELDOM static void note_refusal(void)
-{
-    if (torch_layout_was_refused())
-        recorder_note(
-            SPOOL_NOTE_WARNING,
-            "PyTorch's operators are recorded without sequence numbers: this version's records are not known");
-}
-
 INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_scope scope, const char *name)
 {
     struct torch_details details;
     if (!torch_layout_read(&torch.library, function, scope, name, &details)) {
-        note_refusal();
+        torch_layout_report_refusal();
         return 0;
     }
     uint64_t most = (UINT64_C(1) << SPOOL_OPERATOR_SEQUENCE_BITS) - 1;
@@ -258,7 +252,7 @@ static void add(torch_start_fn *start, const bool scopes[TORCH_SCOPE_COUNT])
 static void find_and_register(void)
 {
     char why[1024];
-    uint64_t libraries = torch_libraries_count();
+    uint64_t libraries = library_changes();
     if (libraries == torch.libraries)
         return;
     torch.libraries = libraries;
@@ -318,12 +312,8 @@ static bool kernel_uses_counter(void)
     static const char *const sources[] = {"tsc\n", "kvm-clock\n", "hyperv_clocksource_tsc_page\n"};
     char source[64];
     int saved = errno;
-    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, source, sizeof(source) - 1);
-    if (fd >= 0)
-        close(fd);
+    process_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
     errno = saved;
-    source[got > 0 ? got : 0] = '\0';
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
         if (ticks_count() != 0 && strcmp(source, sources[i]) == 0)
             return true;

@@ -73,7 +73,7 @@ static struct gputrace_call call(const char *function, uint32_t correlation)
 static void load_begins(uint32_t correlation)
 {
     struct gputrace_call begins = call(load, correlation);
-    phase_call_begins(GPUTRACE_TRIGGER_MODULE_LOAD, &begins);
+    phase_begins(GPUTRACE_TRIGGER_MODULE_LOAD, NULL, true, &begins);
 }
 
 static void load_returns(uint32_t correlation, int32_t result)
@@ -87,7 +87,7 @@ static void load_returns(uint32_t correlation, int32_t result)
 static void capture_begins(unsigned n, bool bound)
 {
     struct gputrace_call begins = call(capture, 50 + n);
-    phase_capture_begins(stream(n), bound, &begins);
+    phase_begins(GPUTRACE_TRIGGER_GRAPH_CAPTURE, stream(n), bound, &begins);
 }
 
 UNIT_FIXTURE(listen_all)
@@ -130,7 +130,7 @@ UNIT_TEST_WITH(phases_within_a_phase_start_and_end_nothing_else, listen_all, cle
     load_returns(7, 0);
     load_begins(8);
     struct gputrace_call ends = call("cuStreamEndCapture", 9);
-    phase_capture_ends(stream(1), &ends);
+    phases_end(stream(1), NULL, &ends, GPUTRACE_ENDING_RETURNED);
     load_returns(8, 0);
     assert_string_equal(heard, "S1 s1 s2 e2 s3 e1 e3 E3 ");
 }
@@ -142,7 +142,7 @@ UNIT_TEST_WITH(a_call_that_began_no_phase_ends_none, listen_all, clear)
     struct gputrace_call other = call("cuModuleUnload", 7);
     phase_call_returns(&other);
     struct gputrace_call ends = call("cuStreamEndCapture", 9);
-    phase_capture_ends(stream(1), &ends);
+    phases_end(stream(1), NULL, &ends, GPUTRACE_ENDING_RETURNED);
     assert_int_equal(phases_pending(), 1);
     load_returns(7, 0);
     load_returns(7, 0);
@@ -154,12 +154,12 @@ UNIT_TEST_WITH(a_capture_ends_with_its_stream_or_context, listen_all, clear)
     capture_begins(1, true);
     capture_begins(2, false);
     struct gputrace_call gone = call("cuStreamDestroy_v2", 60);
-    phases_of_stream_end(stream(3), &gone);
-    phases_of_stream_end(stream(1), &gone);
+    phases_end(stream(3), NULL, &gone, GPUTRACE_ENDING_STREAM_DESTROYED);
+    phases_end(stream(1), NULL, &gone, GPUTRACE_ENDING_STREAM_DESTROYED);
     assert_int_equal(last.ending, GPUTRACE_ENDING_STREAM_DESTROYED);
     gone = call(NULL, 61);
-    phases_of_context_end(context(2), &gone);
-    phases_of_context_end(context(1), &gone);
+    phases_end(NULL, context(2), &gone, GPUTRACE_ENDING_CONTEXT_DESTROYED);
+    phases_end(NULL, context(1), &gone, GPUTRACE_ENDING_CONTEXT_DESTROYED);
     assert_int_equal(last.ending, GPUTRACE_ENDING_CONTEXT_DESTROYED);
     assert_string_equal(heard, "S1 s1 s2 e1 e2 E2 ");
 }
@@ -181,7 +181,7 @@ UNIT_TEST_WITH(a_thread_takes_its_phases_with_it, listen_all, clear)
     assert_int_equal(phases_pending(), 1);
     assert_int_equal(last.ending, GPUTRACE_ENDING_THREAD_ENDED);
     struct gputrace_call ends = call("cuStreamEndCapture", 9);
-    phase_capture_ends(stream(2), &ends);
+    phases_end(stream(2), NULL, &ends, GPUTRACE_ENDING_RETURNED);
     assert_string_equal(heard, "S1 s1 s2 s3 e2 e1 e3 E3 ");
 }
 
