@@ -47,6 +47,10 @@ struct collective {
     uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
 };
 
+/* Its texts and its times, for those who translate them. */
+#define COLLECTIVE_TEXTS(c) {&(c)->communicator, &(c)->group_ranks, &(c)->name, &(c)->dtype}
+#define COLLECTIVE_TIMES(c) {&(c)->called, &(c)->returned, &(c)->start}
+
 /* Whether both operations are done by the same ranks: those of a communicator, or a sender and a receiver. */
 static inline bool collective_same_group(const struct collective *a, const struct collective *b)
 {

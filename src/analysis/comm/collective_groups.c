@@ -137,16 +137,6 @@ static int publish_calls(struct group *group)
     return status || !any ? status : publish_kernel(group, &group->calls.items[group->leader], false);
 }
 
-static int publish_grouped(struct group *group, const struct collective *next)
-{
-    if (next->called != FIELD_ABSENT)
-        return ADD(array_push, &group->calls, *next) ? 0 : -1;
-    bool replay = group->leader < group->calls.count;
-    if (!replay)
-        return group->receive(group->context, next);
-    return publish_leader(group, next) ?: publish_kernel(group, next, true);
-}
-
 int collective_groups_join(struct sorter *grouped, collective_receiver *receive, void *context)
 {
     struct sorter_walk walk;
@@ -168,7 +158,14 @@ int collective_groups_join(struct sorter *grouped, collective_receiver *receive,
         if (another)
             group.calls.count = group.leader = 0;
         published = published && last.called == FIELD_ABSENT;
-        status = status ?: publish_grouped(&group, &last);
+        if (status != 0)
+            break;
+        if (last.called != FIELD_ABSENT)
+            status = ADD(array_push, &group.calls, last) ? 0 : -1;
+        else if (group.leader < group.calls.count)
+            status = publish_leader(&group, &last) ?: publish_kernel(&group, &last, true);
+        else
+            status = receive(context, &last);
     }
     if (status == 0 && !published)
         status = publish_calls(&group);

@@ -30,17 +30,13 @@ struct found {
 
 ORDER_BY(by_order, struct found, order)
 
-/* COLLECTIVE_SEND, COLLECTIVE_RECV, or COLLECTIVE_OTHER for all others. */
-static unsigned pairwise_kind(const struct collective *one)
-{
-    return collective_is_pairwise((enum collective_kind)one->kind) ? one->kind : COLLECTIVE_OTHER;
-}
-
 /* Operations that are numbered together: those of a communicator of a process, or of one direction between two ranks.
  */
 static int compare_lane(const struct collective *a, const struct collective *b)
 {
-    int pairs = ORDER(pairwise_kind(a), pairwise_kind(b)) ?: ORDER(a->source, b->source) ?: ORDER(a->target, b->target);
+    unsigned a_kind = collective_is_pairwise((enum collective_kind)a->kind) ? a->kind : COLLECTIVE_OTHER;
+    unsigned b_kind = collective_is_pairwise((enum collective_kind)b->kind) ? b->kind : COLLECTIVE_OTHER;
+    int pairs = ORDER(a_kind, b_kind) ?: ORDER(a->source, b->source) ?: ORDER(a->target, b->target);
     return ORDER(a->pid, b->pid) ?: ORDER(a->communicator, b->communicator) ?: pairs;
 }
 
@@ -95,15 +91,6 @@ void collectives_release(struct collectives *collectives)
 
 /* --- events --- */
 
-static int64_t bytes_of(const struct trace *trace, const struct event_fields *event, enum collective_kind kind)
-{
-    const struct communication_fields *fields = event_communication(event);
-    int64_t each = fields->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, fields->dtype));
-    int64_t elements = collective_elements(kind, fields->in_elements, fields->out_elements, fields->group_size), bytes;
-    bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
-    return known && bytes < EVENT_NUMBER_LIMIT ? bytes : FIELD_ABSENT;
-}
-
 static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
 {
     const struct range_fields *range = event_range(event);
@@ -111,6 +98,9 @@ static struct collective collective_of(const struct trace *trace, const struct e
     bool named = fields->collective != EVENT_NO_TEXT;
     enum collective_kind kind = named ? collective_kind_of(trace_text(trace, fields->collective))
                                       : collective_kind_of_kernel(trace_text(trace, event->name));
+    int64_t each = fields->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, fields->dtype));
+    int64_t elements = collective_elements(kind, fields->in_elements, fields->out_elements, fields->group_size), bytes;
+    bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
     return (struct collective){
         .communicator = fields->communicator,
         .group_ranks = fields->group_ranks,
@@ -125,7 +115,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .dtype = fields->dtype,
         .group_size = fields->group_size,
         .peer = fields->peer,
-        .bytes = bytes_of(trace, event, kind),
+        .bytes = known && bytes < EVENT_NUMBER_LIMIT ? bytes : FIELD_ABSENT,
         .kernel_bytes = FIELD_ABSENT,
         .kernel_bus_bytes = FIELD_ABSENT,
         .called = FIELD_ABSENT,
@@ -195,16 +185,6 @@ struct owners {
     ARRAY(struct owner) items;
 };
 
-/* The only process with slices on threads. Returns EVENT_NO_ID if there are several or none. */
-static event_id only_process(const struct trace *trace)
-{
-    event_id only = EVENT_NO_ID;
-    for (size_t i = 0; i < trace->processes.count && trace->host_processes == 1; i++)
-        if (trace->processes.items[i].host)
-            only = *(const event_id *)dense_map_row(&trace->process_ids, i);
-    return only;
-}
-
 /* The process of the row, which is one of a thread or of a GPU. Returns NULL without memory. */
 static struct owner *find_owner(struct owners *owners, const struct found *found)
 {
@@ -213,7 +193,11 @@ static struct owner *find_owner(struct owners *owners, const struct found *found
     if (!owner || owners->items.count == before)
         return owner;
     const struct trace_gpu_row *row = found->side == SIDE_KERNEL ? trace_gpu_row(owners->trace, found->row) : NULL;
-    event_id only = found->side == SIDE_KERNEL && !row ? only_process(owners->trace) : EVENT_NO_ID;
+    event_id only = EVENT_NO_ID; /* the only process with slices on threads */
+    const struct trace *trace = owners->trace;
+    for (size_t i = 0; found->side == SIDE_KERNEL && !row && i < trace->processes.count; i++)
+        if (trace->host_processes == 1 && trace->processes.items[i].host)
+            only = *(const event_id *)dense_map_row(&trace->process_ids, i);
     owner->pid = row ? row->process : only != EVENT_NO_ID ? only : found->row;
     owner->process = dense_map_lookup(&owners->trace->process_ids, &owner->pid, sizeof(owner->pid));
     const struct trace_rank *rank = trace_rank_of(owners->trace, owner->pid);
@@ -239,39 +223,11 @@ bool collective_find_in_list(const char *list, int64_t *place, int64_t *number)
     return false;
 }
 
-static void set_pair(struct collective *one)
-{
-    int32_t own = one->group_rank >= 0 && one->group_rank <= INT32_MAX ? (int32_t)one->group_rank : -1;
-    int32_t peer = one->peer >= 0 && one->peer <= INT32_MAX ? (int32_t)one->peer : -1;
-    bool sends = one->kind == COLLECTIVE_SEND;
-    if (!collective_is_pairwise((enum collective_kind)one->kind))
-        return;
-    one->source = sends ? own : peer;
-    one->target = sends ? peer : own;
-}
-
 /* Stands for the kind of an operation that has no other name than its kernel's. */
 static uint64_t kind_hash(const struct trace *trace, const struct collective *one)
 {
     const char *name = one->kind == COLLECTIVE_OTHER ? trace_text(trace, one->name) : collective_words[one->kind];
     return hash_bytes(name, strlen(name));
-}
-
-static int add_kind(struct owners *owners, const struct found *found)
-{
-    struct owner *owner = find_owner(owners, found);
-    if (owner)
-        owner->kinds += kind_hash(owners->trace, &found->one);
-    return owner ? 0 : -1;
-}
-
-/* A number for operations of which only kernels are known. The peer of a send or receive is not known then, so each
- * rank has its own number. */
-static uint32_t part_of_kernel(const struct owners *owners, const struct owner *owner, const struct collective *one)
-{
-    uint64_t rank = one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0;
-    const uint64_t key[] = {owner->kinds, kind_hash(owners->trace, one), rank};
-    return (uint32_t)hash_bytes(key, sizeof(key)) | 1;
 }
 
 static int resolve(struct owners *owners, struct found *found)
@@ -284,12 +240,21 @@ static int resolve(struct owners *owners, struct found *found)
     one->pid = owner->pid;
     one->process = owner->process;
     one->rank = owner->rank;
-    one->part = found->named ? 0 : part_of_kernel(owners, owner, one);
+    /* A number for operations of which only kernels are known. The peer of a send or receive is not known then, so each
+     * rank has its own number. */
+    const uint64_t key[] = {owner->kinds, found->named ? 0 : kind_hash(trace, one),
+                            one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0};
+    one->part = found->named ? 0 : (uint32_t)hash_bytes(key, sizeof(key)) | 1;
     /* The list of the group joins the rank in the job and the rank in the group. */
     bool one_known = (one->rank == FIELD_ABSENT) != (one->group_rank == FIELD_ABSENT);
     if (one_known && one->group_ranks != EVENT_NO_TEXT)
         collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
-    set_pair(one);
+    if (collective_is_pairwise((enum collective_kind)one->kind)) {
+        int32_t own = one->group_rank >= 0 && one->group_rank <= INT32_MAX ? (int32_t)one->group_rank : -1;
+        int32_t peer = one->peer >= 0 && one->peer <= INT32_MAX ? (int32_t)one->peer : -1;
+        one->source = one->kind == COLLECTIVE_SEND ? own : peer;
+        one->target = one->kind == COLLECTIVE_SEND ? peer : own;
+    }
     if (found->side == SIDE_KERNEL) {
         const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};
         one->device = dense_map_lookup(&trace->device_ids, &found->device, sizeof(found->device));
@@ -311,20 +276,14 @@ static int walk_found(const struct collectives *collectives, struct owners *owne
     sorter_walk_begin(&walk, &collectives->found);
     while (status == 0 && (next = sorter_next(&walk))) {
         struct found found = *next;
-        if (found.named == (collectives->named_count > 0))
-            status = !to ? add_kind(owners, &found) : resolve(owners, &found) ?: sorter_add(to, &found);
+        if (found.named != (collectives->named_count > 0))
+            continue;
+        struct owner *owner = find_owner(owners, &found);
+        if (owner && !to)
+            owner->kinds += kind_hash(owners->trace, &found.one);
+        status = !owner ? -1 : to ? resolve(owners, &found) ?: sorter_add(to, &found) : 0;
     }
     return sorter_walk_end(&walk) ?: status;
-}
-
-static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)
-{
-    struct owners owners = {.trace = trace};
-    int status = collectives->named_count > 0 ? 0 : walk_found(collectives, &owners, NULL);
-    status = status ?: walk_found(collectives, &owners, to);
-    dense_map_release(&owners.rows);
-    array_release(&owners.items);
-    return status ?: sorter_ready(to);
 }
 
 /* --- numbers --- */
@@ -423,11 +382,17 @@ static int join_all(const struct sorter *from, struct joined *joined)
 int collectives_gather(struct collectives *collectives, const struct trace *trace)
 {
     struct sorter resolved, numbered;
+    struct owners owners = {.trace = trace};
     struct joined joined = {.items = {.memory = {.directory = temporary_directory()}}};
     sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
     sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
     collective_groups_init(&joined.grouped, trace->space);
-    int status = sorter_ready(&collectives->found) ?: resolve_all(collectives, trace, &resolved);
+    int status = sorter_ready(&collectives->found);
+    if (status == 0 && collectives->named_count == 0)
+        status = walk_found(collectives, &owners, NULL);
+    status = status ?: walk_found(collectives, &owners, &resolved) ?: sorter_ready(&resolved);
+    dense_map_release(&owners.rows);
+    array_release(&owners.items);
     sorter_release(&collectives->found);
     status = status ?: number_all(&resolved, &numbered);
     sorter_release(&resolved);

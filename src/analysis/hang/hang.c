@@ -24,7 +24,8 @@ void hangs_release(struct hangs *hangs)
 
 struct finishing {
     struct hangs *hangs;
-    const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups */
+    const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups; NULL:
+                             it is not asked */
     const struct hang_group *group;
     struct hang_front *fronts;
     struct hang *hang;
@@ -96,17 +97,6 @@ static const struct collective *find_usual(const struct finishing *finishing, co
     return usual;
 }
 
-/* Returns the other operation that a rank entered under the number of the hanging one and finished; NULL: none. */
-static const struct collective *find_passed(const struct finishing *finishing, const struct hang_member *member)
-{
-    const struct hang_group *group = finishing->group;
-    for (unsigned i = 0; i < group->other_count; i++)
-        if (hang_fronts_order(&group->others[i], &finishing->hang->what) == 0 &&
-            group->others[i].rank == member->rank && group->others[i].pid == member->process)
-            return &group->others[i];
-    return NULL;
-}
-
 static struct hang_rank rank_of(const struct finishing *finishing, const struct hang_front *front)
 {
     const struct collective *what = &finishing->hang->what;
@@ -115,7 +105,14 @@ static struct hang_rank rank_of(const struct finishing *finishing, const struct 
         rank.role = hang_fronts_differ(&finishing->hangs->fronts, what, &front->pending) ? HANG_OTHER : HANG_WAITS;
         rank.own = front->pending;
     } else if (hang_fronts_order(&front->last, what) >= 0) {
-        const struct collective *passed = find_passed(finishing, member_at(finishing, front->member));
+        /* Another operation that the rank entered under the number of the hanging one, and finished. */
+        const struct hang_member *member = member_at(finishing, front->member);
+        const struct collective *passed = NULL;
+        for (unsigned i = 0; i < finishing->group->other_count && !passed; i++) {
+            const struct collective *other = &finishing->group->others[i];
+            if (hang_fronts_order(other, what) == 0 && other->rank == member->rank && other->pid == member->process)
+                passed = other;
+        }
         bool finished = front->finished && hang_fronts_order(&front->done, what) >= 0;
         rank.role = finished ? HANG_PASSED : HANG_WAITS; /* only one of several calls in a group has the kernel */
         if (passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed))
@@ -148,18 +145,6 @@ static bool has_rank(const struct finishing *finishing, uint32_t member)
     return false;
 }
 
-/* The member that is RANK of the communicator; in a communicator of the whole job, that of RANK of the job. Returns -1
- * if it is not known. */
-static int64_t member_of_end(const struct hangs *hangs, const struct collective *what, int32_t rank)
-{
-    int64_t known = hang_fronts_place(&hangs->fronts, what, rank);
-    for (size_t i = 0;
-         known < 0 && what->group_size == (int64_t)hangs->fronts.members.count && i < hangs->fronts.members.count; i++)
-        if (hangs->fronts.members.items[i].rank == rank)
-            known = (int64_t)i;
-    return known;
-}
-
 /* Adds the ranks that never entered any operation of the group. */
 static int add_absent(const struct finishing *finishing)
 {
@@ -173,7 +158,12 @@ static int add_absent(const struct finishing *finishing)
             return -1;
     const int32_t ends[2] = {hang->what.source, hang->what.target};
     for (unsigned i = 0; pair && i < 2; i++) {
-        int64_t member = member_of_end(hangs, &hang->what, ends[i]);
+        /* The rank of the communicator; in one of the whole job, that of the job. */
+        int64_t member = hang_fronts_place(&hangs->fronts, &hang->what, ends[i]);
+        bool whole = hang->what.group_size == (int64_t)hangs->fronts.members.count;
+        for (size_t k = 0; member < 0 && whole && k < hangs->fronts.members.count; k++)
+            if (hangs->fronts.members.items[k].rank == ends[i])
+                member = (int64_t)k;
         if (member >= 0 && !has_rank(finishing, (uint32_t)member) &&
             add_rank(finishing, (struct hang_rank){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
             return -1;
@@ -224,28 +214,20 @@ static void find_gone(const struct finishing *finishing, struct hang_rank *ranks
     }
 }
 
-/* Whether this is the first operation that a rank waits in. Later ones are only queued behind it. */
-static bool is_first(const struct finishing *finishing)
-{
-    const struct hang_rank *ranks = hang_ranks(finishing->hangs, finishing->hang);
-    for (size_t i = 0; i < finishing->hang->rank_count; i++)
-        if ((ranks[i].role == HANG_WAITS || ranks[i].role == HANG_OTHER) &&
-            ranks[i].own.called <= finishing->first[ranks[i].member])
-            return true;
-    return false;
-}
-
-/* Whether the operation stands still, and was not just under way when the recording ended. A rank that waits and yet
- * exits was no longer recorded, as a program may choose. */
+/* Whether the operation stands still, and was not just under way when the recording ended. It is the first that a rank
+ * waits in: later ones are only queued behind it. A rank that waits and yet exits was no longer recorded, as a program
+ * may choose. */
 static bool stands_still(const struct finishing *finishing, const struct hang_rank *ranks)
 {
     const struct hang *hang = finishing->hang;
-    bool gone = false, waits = false;
+    bool gone = false, waits = false, first = !finishing->first;
     for (size_t i = 0; i < hang->rank_count; i++) {
+        first |= (ranks[i].role == HANG_WAITS || ranks[i].role == HANG_OTHER) && finishing->first &&
+                 ranks[i].own.called <= finishing->first[ranks[i].member];
         gone |= ranks[i].is_gone && ranks[i].role == HANG_MISSING;
         waits |= ranks[i].role == HANG_WAITS && member_at(finishing, ranks[i].member)->ending != HANG_FINISHED;
     }
-    return waits && (hang->waited >= HANG_LEAST_NS || gone);
+    return first && waits && (hang->waited >= HANG_LEAST_NS || gone);
 }
 
 static int finish_group(struct finishing *finishing)
@@ -294,21 +276,9 @@ static int finish_group(struct finishing *finishing)
     hang->differs = group->other_count > 0 && hang_fronts_order(&group->one, &hang->what) < 0;
     hang->one = group->one;
     hang->other = group->others[0];
-    if (!stands_still(finishing, ranks) || !is_first(finishing)) {
+    if (!stands_still(finishing, ranks)) {
         hangs->ranks.count = hang->first_rank;
         hangs->items.count--;
-    }
-    return 0;
-}
-
-/* Returns index + 1 of the hang, other than ITEM, that MEMBER waits in; 0 if there is none. */
-static uint32_t waits_in(const struct hangs *hangs, uint32_t member, size_t item)
-{
-    for (size_t i = 0; i < hangs->items.count; i++) {
-        const struct hang_rank *ranks = hang_ranks(hangs, &hangs->items.items[i]);
-        for (size_t k = 0; i != item && k < hangs->items.items[i].rank_count; k++)
-            if (ranks[k].member == member && (ranks[k].role == HANG_WAITS || ranks[k].role == HANG_OTHER))
-                return (uint32_t)i + 1;
     }
     return 0;
 }
@@ -389,7 +359,13 @@ int hangs_finish(struct hangs *hangs)
         for (size_t k = 0; k < hang->rank_count; k++) {
             if (ranks[k].role != HANG_MISSING)
                 continue;
-            ranks[k].waits_elsewhere = ranks[k].is_gone ? 0 : waits_in(hangs, ranks[k].member, i);
+            for (size_t other = 0; other < hangs->items.count && !ranks[k].waits_elsewhere; other++) {
+                const struct hang_rank *others = hang_ranks(hangs, &hangs->items.items[other]);
+                for (size_t n = 0; other != i && !ranks[k].is_gone && n < hangs->items.items[other].rank_count; n++)
+                    if (others[n].member == ranks[k].member &&
+                        (others[n].role == HANG_WAITS || others[n].role == HANG_OTHER))
+                        ranks[k].waits_elsewhere = (uint32_t)other + 1;
+            }
             hang->follows &= ranks[k].waits_elsewhere != 0;
         }
     }

@@ -71,23 +71,19 @@ static void read_range(struct hang_thread *thread, const struct interner *string
     thread->range_start = event->start;
 }
 
-static int read_op(struct hang_facts *facts, const struct event_fields *event)
-{
-    const struct trace_stream_id id = {event->process, trace_event_device(event), event_gpu(event)->context,
-                                       event_gpu(event)->stream};
-    size_t before = facts->ops.count;
-    if (event_communicates(event))
-        return 0;
-    struct hang_gpu_op *op = dense_map_item(&facts->op_ids, &id, &facts->ops);
-    if (op && (facts->ops.count > before || event->start < op->launched))
-        *op = (struct hang_gpu_op){event->name, event->start};
-    return op ? 0 : -1;
-}
-
 int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event)
 {
-    if (event->category == CATEGORY_GPU_IN_FLIGHT)
-        return read_op(facts, event);
+    if (event->category == CATEGORY_GPU_IN_FLIGHT && event_communicates(event))
+        return 0;
+    if (event->category == CATEGORY_GPU_IN_FLIGHT) {
+        const struct trace_stream_id id = {event->process, trace_event_device(event), event_gpu(event)->context,
+                                           event_gpu(event)->stream};
+        size_t before = facts->ops.count;
+        struct hang_gpu_op *op = dense_map_item(&facts->op_ids, &id, &facts->ops);
+        if (op && (facts->ops.count > before || event->start < op->launched))
+            *op = (struct hang_gpu_op){event->name, event->start};
+        return op ? 0 : -1;
+    }
     bool slice = event->phase == 'X',
          range = category_in(event->category, CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP));
     if (range && (!slice || (event_range(event)->open_at_end != 1 && !event_communicates(event))))
@@ -276,36 +272,13 @@ static uint32_t copy_text(const struct publisher *publisher, uint32_t text)
                                  : hang_fronts_text(publisher->fronts, trace_text(publisher->trace, text));
 }
 
-static uint32_t thread_text(const struct publisher *publisher, const struct trace_thread_id *id)
-{
-    int64_t index = trace_find_thread(publisher->trace, id->process, event_id_value(id->thread));
-    uint32_t name = index == FIELD_ABSENT ? EVENT_NO_TEXT : publisher->trace->threads.items[index].name;
-    char text[64];
-    if (name != EVENT_NO_TEXT && *trace_text(publisher->trace, name))
-        return copy_text(publisher, name);
-    snprintf(text, sizeof(text), "thread %" PRId64, event_id_value(id->thread));
-    return hang_fronts_text(publisher->fronts, text);
-}
-
 #define LINES 3
-
-/* The innermost lines of a stack, "wait (ddp.py:19) < main (ddp.py:12)": the program's own lines if there are any. */
-static uint32_t lines_text(const struct publisher *publisher, int64_t stack)
-{
-    const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(publisher->trace, stack);
-    size_t count = trace_stack(publisher->trace, stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
-    char text[LINES * 160];
-    for (size_t i = 0; i < count && lines < LINES; i++)
-        if (frames[i]->owner == place->owner)
-            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.150s", lines++ ? " < " : "",
-                                       trace_text(publisher->trace, frames[i]->place));
-    return lines ? hang_fronts_text(publisher->fronts, text) : EVENT_NO_TEXT;
-}
 
 static void publish_host(const struct publisher *publisher)
 {
     struct hang_member *member = publisher->member;
     const struct process_facts *known = publisher->known;
+    const struct trace *trace = publisher->trace;
     const struct hang_thread *threads = publisher->facts->threads.items;
     if (known->init) {
         member->init = copy_text(publisher, threads[known->init - 1].init);
@@ -315,13 +288,24 @@ static void publish_host(const struct publisher *publisher)
         return;
     const struct trace_thread_id *id = dense_map_row(&publisher->facts->thread_ids, known->thread - 1);
     const struct hang_thread *thread = &threads[known->thread - 1];
-    const struct trace_open_call *open = known->open ? &publisher->trace->open_calls.items[known->open - 1] : NULL;
+    const struct trace_open_call *open = known->open ? &trace->open_calls.items[known->open - 1] : NULL;
     member->in_call = open != NULL;
-    member->thread = thread_text(publisher, id);
+    int64_t index = trace_find_thread(trace, id->process, event_id_value(id->thread));
+    uint32_t name = index == FIELD_ABSENT ? EVENT_NO_TEXT : trace->threads.items[index].name;
+    char text[LINES * 160];
+    snprintf(text, sizeof(text), "thread %" PRId64, event_id_value(id->thread));
+    member->thread = *trace_text(trace, name) ? copy_text(publisher, name) : hang_fronts_text(publisher->fronts, text);
     member->host = copy_text(publisher, open ? open->function : thread->call);
     member->host_since = open ? open->time : thread->called;
     member->range = copy_text(publisher, thread->range);
-    member->place = lines_text(publisher, thread->stack);
+    /* The innermost lines of the stack, "wait (ddp.py:19) < main (ddp.py:12)": the program's own if there are any. */
+    const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(trace, thread->stack);
+    size_t count = trace_stack(trace, thread->stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
+    for (size_t i = 0; i < count && lines < LINES; i++)
+        if (frames[i]->owner == place->owner)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.150s", lines++ ? " < " : "",
+                                       trace_text(trace, frames[i]->place));
+    member->place = lines ? hang_fronts_text(publisher->fronts, text) : EVENT_NO_TEXT;
 }
 
 int hang_facts_publish(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)

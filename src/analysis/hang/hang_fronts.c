@@ -83,22 +83,18 @@ static bool differ(int64_t a, int64_t b)
     return a != FIELD_ABSENT && b != FIELD_ABSENT && a != b;
 }
 
-/* Whether each rank may pass its own size, as to MPI_Allgatherv and all_to_allv. */
-static bool has_own_sizes(const struct hang_fronts *fronts, const struct collective *own)
-{
-    const char *name = own->name == EVENT_NO_TEXT ? "" : interned(fronts->strings, own->name);
-    size_t length = strlen(name);
-    return own->kind == COLLECTIVE_GATHER || own->kind == COLLECTIVE_SCATTER || own->kind == COLLECTIVE_BARRIER ||
-           (length > 0 && (name[length - 1] == 'v' || name[length - 1] == 'w') && own->kind != COLLECTIVE_RECV);
-}
-
 bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *a, const struct collective *b)
 {
     bool pair = a->source >= 0;
     if (!pair &&
         (a->kind != b->kind || (a->kind == COLLECTIVE_OTHER && a->name != b->name) || differ(a->peer, b->peer)))
         return true;
-    return differ(a->bytes, b->bytes) && !has_own_sizes(fronts, a);
+    /* Each rank may pass its own size to MPI_Allgatherv and all_to_allv. */
+    const char *name = a->name == EVENT_NO_TEXT ? "" : interned(fronts->strings, a->name);
+    size_t length = strlen(name);
+    bool own_sizes = a->kind == COLLECTIVE_GATHER || a->kind == COLLECTIVE_SCATTER || a->kind == COLLECTIVE_BARRIER ||
+                     (length > 0 && (name[length - 1] == 'v' || name[length - 1] == 'w') && a->kind != COLLECTIVE_RECV);
+    return differ(a->bytes, b->bytes) && !own_sizes;
 }
 
 static struct hang_group *current(const struct hang_fronts *fronts)
@@ -138,26 +134,23 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
     return 0;
 }
 
-/* Records which member is which rank of the communicator, for sends whose receiver does nothing. */
-static int keep_place(struct hang_fronts *fronts, const struct collective *own, uint32_t member)
-{
-    const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
-    size_t before = fronts->places.count;
-    if (own->group_rank == FIELD_ABSENT)
-        return 0;
-    uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);
-    if (place && fronts->places.count > before)
-        *place = member;
-    return place ? 0 : -1;
-}
-
 /* The front of the rank of OWN in the group that is being read. Returns NULL without memory. */
 static struct hang_front *front_of(struct hang_fronts *fronts, const struct collective *own)
 {
     const struct hang_member *known = hang_fronts_member(fronts, own->rank, own->pid);
     uint32_t member = known ? (uint32_t)(known - fronts->members.items) : 0;
-    if (!known || keep_place(fronts, own, member) < 0)
+    if (!known)
         return NULL;
+    if (own->group_rank != FIELD_ABSENT) {
+        /* Which member is which rank of the communicator, for sends whose receiver does nothing. */
+        const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
+        size_t before = fronts->places.count;
+        uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);
+        if (!place)
+            return NULL;
+        if (fronts->places.count > before)
+            *place = member;
+    }
     uint32_t *index = array_at(&fronts->front_of_member, member);
     if (!index)
         return NULL;
@@ -191,26 +184,18 @@ static int add_rank(struct hang_fronts *fronts, const struct collective *own)
     return 0;
 }
 
-static void find_others(const struct hang_fronts *fronts, struct hang_group *group, const struct collective *ranks,
-                        size_t count)
-{
-    if (group->other_count > 0)
-        return;
-    group->one = ranks[0];
-    for (size_t i = 1; i < count && group->other_count < HANG_OTHERS; i++)
-        if (hang_fronts_differ(fronts, &ranks[0], &ranks[i]))
-            group->others[group->other_count++] = ranks[i];
-}
-
 int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *ranks, size_t count)
 {
     if (open_group(fronts, &ranks[0]) < 0)
         return -1;
-    find_others(fronts, current(fronts), ranks, count);
+    struct hang_group *group = current(fronts);
+    group->one = group->other_count > 0 ? group->one : ranks[0];
+    for (size_t i = 1, known = group->other_count; known == 0 && i < count && group->other_count < HANG_OTHERS; i++)
+        if (hang_fronts_differ(fronts, &ranks[0], &ranks[i]))
+            group->others[group->other_count++] = ranks[i];
     for (size_t i = 0; i < count; i++)
         if (add_rank(fronts, &ranks[i]) < 0)
             return -1;
-    struct hang_group *group = current(fronts);
     bool all = count >= fronts->fronts.count - group->first_front &&
                (group->size == FIELD_ABSENT || ranks[0].source >= 0 || (int64_t)count >= group->size);
     for (size_t i = 0; i < count; i++)

@@ -45,6 +45,10 @@ struct hang_member {
     uint32_t in_call;   /* 1: `host` is a call that had not returned; else the last call */
 };
 
+/* Its texts and its times, for those who translate them. */
+#define HANG_MEMBER_TEXTS(m) {&(m)->how, &(m)->gpu, &(m)->host, &(m)->thread, &(m)->range, &(m)->place, &(m)->init}
+#define HANG_MEMBER_TIMES(m) {&(m)->last, &(m)->gpu_since, &(m)->gpu_called, &(m)->host_since, &(m)->init_since}
+
 /* How far a rank came. */
 struct hang_front {
     uint32_t member;           /* index in members */

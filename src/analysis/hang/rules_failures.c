@@ -15,7 +15,6 @@
 #include "analysis/engine/findings.h"
 #include "analysis/engine/trace_known.h"
 #include "analysis/selection/filter.h"
-#include "analysis/hang/hang_words.h"
 #include "analysis/hang/hang_table.h"
 #include "trace/frames.h"
 #include "trace/spool/cupti.h"
@@ -89,15 +88,6 @@ const struct rule rule_crashed = {
 
 /* --- records that are known to be missing --- */
 
-/* Whether a loss does not come from the recording itself: operations are in flight when a program crashes, and a cut
- * text or stack leaves all sums right. */
-static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
-{
-    const char *name = trace_text(trace, loss->name);
-    return strcmp(name, "cut_texts") == 0 || strcmp(name, "cut_names") == 0 || strcmp(name, "cut_stacks") == 0 ||
-           (trace->crashes.count > 0 && strcmp(name, "in_flight") == 0);
-}
-
 static int lost_find(void *state, struct findings *findings)
 {
     const struct trace *trace = findings->trace;
@@ -105,7 +95,10 @@ static int lost_find(void *state, struct findings *findings)
     const struct trace_loss *largest = NULL;
     for (size_t i = 0; i < trace->losses.count; i++) {
         const struct trace_loss *loss = &trace->losses.items[i];
-        if (is_expected(trace, loss))
+        const char *word = trace_text(trace, loss->name);
+        /* Operations are in flight when a program crashes, and a cut text or stack leaves all sums right. */
+        if (strcmp(word, "cut_texts") == 0 || strcmp(word, "cut_names") == 0 || strcmp(word, "cut_stacks") == 0 ||
+            (trace->crashes.count > 0 && strcmp(word, "in_flight") == 0))
             continue;
         count = sum_of(count, loss->count);
         if (!largest || loss->count > largest->count)
@@ -224,8 +217,8 @@ static int add_line(struct findings *findings, uint32_t line, const char *what)
 
 static int hazards_find(void *state, struct findings *findings)
 {
-    uint32_t line = find_line(findings->trace, "hazards", "hazard found", "hazards found");
-    return add_line(findings, line, "Streams use the same memory in no order");
+    return add_line(findings, find_line(findings->trace, "hazards", "hazard found", "hazards found"),
+                    "Streams use the same memory in no order");
 }
 
 const struct rule rule_hazards = {

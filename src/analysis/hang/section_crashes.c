@@ -144,17 +144,6 @@ static int index_lasting_error(struct crash_index *seen, const struct event_fiel
     return 0;
 }
 
-/* Returns the result of CALL, one of the last calls of the thread, if it failed. NULL: it succeeded. */
-static const struct call_result *crash_index_result(struct crash_index *seen, const struct trace_thread_id *thread,
-                                                    const struct call *call)
-{
-    const struct call_results *results = tally_item(&seen->results, thread, struct call_results);
-    for (unsigned i = 0; results && i < results->count; i++)
-        if (results->last[i].start == call->start && results->last[i].name == call->name)
-            return &results->last[i];
-    return NULL;
-}
-
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct crash_index *seen = state;
@@ -241,17 +230,6 @@ static struct cell text_cell(const struct writer *writer, uint32_t text)
     return trace_text_cell(writer->trace, writer->table, text);
 }
 
-static struct cell signal_cell(const struct writer *writer)
-{
-    const struct trace_crash *crash = writer->crash;
-    if (crash->address != EVENT_NO_TEXT)
-        return table_format(writer->table, "at address %s", trace_text(writer->trace, crash->address));
-    if (crash->sender == crash->pid)
-        return table_text(writer->table, "sent by itself");
-    return crash->sender == FIELD_ABSENT ? (struct cell){0}
-                                         : table_format(writer->table, "sent by process %" PRId64, crash->sender);
-}
-
 static struct cell thread_cell(const struct writer *writer, int64_t thread)
 {
     return trace_thread_id_cell(writer->trace, writer->table, writer->process, thread);
@@ -272,7 +250,14 @@ static void write_ending(const struct writer *writer)
         return;
     struct cell name =
         table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, trace_text(writer->trace, crash->words));
-    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, FIELD_ABSENT, signal_cell(writer));
+    struct cell sender = none;
+    if (crash->address != EVENT_NO_TEXT)
+        sender = table_format(writer->table, "at address %s", trace_text(writer->trace, crash->address));
+    else if (crash->sender == crash->pid)
+        sender = table_text(writer->table, "sent by itself");
+    else if (crash->sender != FIELD_ABSENT)
+        sender = table_format(writer->table, "sent by process %" PRId64, crash->sender);
+    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, FIELD_ABSENT, sender);
     /* The stack of the thread that got the signal, from the frame that caused it outwards. */
     const struct trace_frame *frames[FRAMES_SHOWN];
     size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
@@ -301,17 +286,6 @@ static int find_last(const struct trace *trace, uint32_t thread, struct call las
     return sorter_walk_end(&walk.walk);
 }
 
-/* "failed: cudaErrorInvalidMemcpyDirection (21)". */
-static struct cell result_cell(struct table *table, const struct call_result *result)
-{
-    if (!result)
-        return table_text(table, "returned");
-    struct cell error = error_cell(table, result->of_runtime, result->code);
-    if (error.kind == CELL_NONE)
-        return error;
-    return table_format(table, "%s %s", result->failed ? "failed:" : "returned", table_cell_text(table, &error));
-}
-
 static void write_calls(const struct writer *writer, struct crash_index *seen)
 {
     const struct trace *trace = writer->trace;
@@ -325,21 +299,20 @@ static void write_calls(const struct writer *writer, struct crash_index *seen)
         struct cell where = trace_thread_cell(trace, writer->table, i);
         while (count-- > 0) {
             const struct call *call = &last[count];
-            struct cell result = result_cell(writer->table, crash_index_result(seen, id, call));
+            const struct call_results *results = tally_item(&seen->results, id, struct call_results);
+            const struct call_result *failed = NULL;
+            for (unsigned k = 0; results && k < results->count && !failed; k++)
+                if (results->last[k].start == call->start && results->last[k].name == call->name)
+                    failed = &results->last[k];
+            /* "failed: cudaErrorInvalidMemcpyDirection (21)" */
+            struct cell result = failed ? error_cell(writer->table, failed->of_runtime, failed->code)
+                                        : table_text(writer->table, "returned");
+            if (failed && result.kind != CELL_NONE)
+                result = table_format(writer->table, "%s %s", failed->failed ? "failed:" : "returned",
+                                      table_cell_text(writer->table, &result));
             put(writer, "Call", where, text_cell(writer, call->name), call->start, call->end - call->start, result);
         }
     }
-}
-
-static struct cell waiting_cell(const struct writer *writer, const struct trace_open_call *call)
-{
-    if (call->stream != FIELD_ABSENT)
-        return table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
-    if (call->waits_for == EVENT_NO_TEXT)
-        return table_text(writer->table, "had not returned");
-    return table_format(writer->table, "had not returned: waited for %s%s%s",
-                        trace_text(writer->trace, call->waits_for), call->handle == EVENT_NO_TEXT ? "" : " ",
-                        trace_text(writer->trace, call->handle));
 }
 
 static void write_open_calls(const struct writer *writer)
@@ -347,9 +320,17 @@ static void write_open_calls(const struct writer *writer)
     for (size_t i = 0; i < writer->trace->open_calls.count; i++) {
         const struct trace_open_call *call = &writer->trace->open_calls.items[i];
         bool open = call->time != FIELD_ABSENT && writer->trace->end > call->time;
-        if (call->pid == writer->crash->pid)
-            put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
-                open ? writer->trace->end - call->time : FIELD_ABSENT, waiting_cell(writer, call));
+        const char *handle = call->handle == EVENT_NO_TEXT ? "" : trace_text(writer->trace, call->handle);
+        if (call->pid != writer->crash->pid)
+            continue;
+        struct cell waits = table_text(writer->table, "had not returned");
+        if (call->stream != FIELD_ABSENT)
+            waits = table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
+        else if (call->waits_for != EVENT_NO_TEXT)
+            waits = table_format(writer->table, "had not returned: waited for %s%s%s",
+                                 trace_text(writer->trace, call->waits_for), *handle ? " " : "", handle);
+        put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
+            open ? writer->trace->end - call->time : FIELD_ABSENT, waits);
     }
 }
 

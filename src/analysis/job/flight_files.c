@@ -32,11 +32,6 @@ struct flight_output {
 enum {
     PROTOCOL = 0x80,
     STOP = '.',
-    MARK = '(',
-    EMPTY_DICT = '}',
-    SET_ITEMS = 'u',
-    EMPTY_LIST = ']',
-    APPENDS = 'e',
     TUPLE2 = 0x86,
     UNICODE = 'X',
     INTEGER32 = 'J',
@@ -46,6 +41,10 @@ enum {
     NEW_FALSE = 0x89,
     NONE = 'N',
 };
+#define BEGIN_DICT "}("
+#define END_DICT "u"
+#define BEGIN_LIST "]("
+#define END_LIST "e"
 
 static void opcode(struct buffer *out, unsigned code)
 {
@@ -56,28 +55,6 @@ static void put_little_endian(struct buffer *out, uint64_t value, unsigned bytes
 {
     for (unsigned i = 0; i < bytes; i++)
         opcode(out, value >> 8 * i & 0xff);
-}
-
-static void pickle_begin_dict(struct buffer *out)
-{
-    opcode(out, EMPTY_DICT);
-    opcode(out, MARK);
-}
-
-static void pickle_end_dict(struct buffer *out)
-{
-    opcode(out, SET_ITEMS);
-}
-
-static void pickle_begin_list(struct buffer *out)
-{
-    opcode(out, EMPTY_LIST);
-    opcode(out, MARK);
-}
-
-static void pickle_end_list(struct buffer *out)
-{
-    opcode(out, APPENDS);
 }
 
 /* Writes TEXT; NULL: nowhere. Returns its bytes. */
@@ -113,20 +90,6 @@ static void pickle_i64(struct buffer *out, int64_t value)
         opcode(out, 8);
         put_little_endian(out, (uint64_t)value, 8);
     }
-}
-
-static void pickle_real(struct buffer *out, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    opcode(out, REAL);
-    for (unsigned i = 8; i-- > 0;)
-        opcode(out, bits >> 8 * i & 0xff);
-}
-
-static void pickle_bool(struct buffer *out, bool value)
-{
-    opcode(out, value ? NEW_TRUE : NEW_FALSE);
 }
 
 /* --- a file --- */
@@ -170,7 +133,7 @@ static void put_groups(struct buffer *out, const struct flight_job *job, int64_t
     char name[256];
     buffer_init_memory(&list);
     pickle_text(out, "pg_config");
-    pickle_begin_dict(out);
+    buffer_text(out, BEGIN_DICT);
     for (size_t i = 0; i < job->groups.count; i++) {
         const struct flight_group *group = &job->groups.items[i];
         if (flight_place(group, rank) < 0)
@@ -180,13 +143,13 @@ static void put_groups(struct buffer *out, const struct flight_job *job, int64_t
             buffer_format(&list, "%s%" PRId64, k > 0 ? ", " : "[", group->ranks.items[k]);
         buffer_bytes(&list, "]", 2);
         pickle_text(out, group_name(job, group, name));
-        pickle_begin_dict(out);
+        buffer_text(out, BEGIN_DICT);
         put_key(out, "name", name);
         put_key(out, "desc", "undefined");
         put_key(out, "ranks", list.failure ? "[]" : list.data);
-        pickle_end_dict(out);
+        buffer_text(out, END_DICT);
     }
-    pickle_end_dict(out);
+    buffer_text(out, END_DICT);
     out->failure = out->failure ? out->failure : list.failure;
     buffer_release(&list);
 }
@@ -195,15 +158,15 @@ static void put_groups(struct buffer *out, const struct flight_job *job, int64_t
 static void put_tensor(struct buffer *out, const char *sizes, const char *types, int64_t elements, const char *type)
 {
     pickle_text(out, sizes);
-    pickle_begin_list(out);
-    pickle_begin_list(out);
+    buffer_text(out, BEGIN_LIST);
+    buffer_text(out, BEGIN_LIST);
     pickle_i64(out, elements);
-    pickle_end_list(out);
-    pickle_end_list(out);
+    buffer_text(out, END_LIST);
+    buffer_text(out, END_LIST);
     pickle_text(out, types);
-    pickle_begin_list(out);
+    buffer_text(out, BEGIN_LIST);
     pickle_text(out, type);
-    pickle_end_list(out);
+    buffer_text(out, END_LIST);
 }
 
 static void put_entry(struct buffer *out, const struct flight_job *job, const struct flight_entry *entry,
@@ -214,7 +177,7 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     const char *state = flight_state(job, entry);
     bool done = own->start != FIELD_ABSENT, pair = own->source >= 0;
     char name[256];
-    pickle_begin_dict(out);
+    buffer_text(out, BEGIN_DICT);
     put_number(out, "record_id", number);
     put_number(out, "pg_id", entry->group);
     put_key(out, "process_group", group_name(job, group, name));
@@ -230,12 +193,17 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     else if (own->kind == COLLECTIVE_RECV)
         snprintf(name, sizeof(name), "nccl:recv %d<-%d", place, 1 - place);
     else
-        snprintf(name, sizeof(name), "nccl:%s", flight_word(own->kind));
+        snprintf(name, sizeof(name), "nccl:%s", flight_words[own->kind]);
     put_key(out, "profiling_name", name);
     put_time(out, job, "time_created_ns", entry->time);
     if (done) {
         pickle_text(out, "duration_ms");
-        pickle_real(out, (double)own->duration / 1e6);
+        double ms = (double)own->duration / 1e6;
+        uint64_t bits;
+        memcpy(&bits, &ms, sizeof(bits));
+        opcode(out, REAL);
+        for (unsigned i = 8; i-- > 0;)
+            opcode(out, bits >> 8 * i & 0xff);
     }
     const char *type = own->dtype == EVENT_NO_TEXT ? "Byte" : trace_text(&job->trace, own->dtype);
     int64_t each = collective_type_bytes(type), ranks = (int64_t)group->ranks.count;
@@ -248,14 +216,14 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     put_time(out, job, "time_discovered_started_ns", own->start);
     put_time(out, job, "time_discovered_completed_ns", done ? own->start + own->duration : FIELD_ABSENT);
     pickle_text(out, "retired");
-    pickle_bool(out, strcmp(state, "completed") == 0);
+    opcode(out, strcmp(state, "completed") == 0 ? NEW_TRUE : NEW_FALSE);
     put_number(out, "timeout_ms", 0);
     pickle_text(out, "is_p2p");
-    pickle_bool(out, pair);
+    opcode(out, pair ? NEW_TRUE : NEW_FALSE);
     pickle_text(out, "frames");
-    pickle_begin_list(out);
-    pickle_end_list(out);
-    pickle_end_dict(out);
+    buffer_text(out, BEGIN_LIST);
+    buffer_text(out, END_LIST);
+    buffer_text(out, END_DICT);
 }
 
 /* Writes the file of RANK, whose entries are NEXT and those after it in WALK. Sets *NEXT to the first of another rank.
@@ -277,43 +245,24 @@ static int write_rank(const struct flight_output *files, int64_t rank, struct so
         return -1;
     opcode(&output.buffer, PROTOCOL);
     opcode(&output.buffer, 2);
-    pickle_begin_dict(&output.buffer);
+    buffer_text(&output.buffer, BEGIN_DICT);
     put_key(&output.buffer, "version", DUMP_VERSION);
     put_groups(&output.buffer, &files->job, rank);
     pickle_text(&output.buffer, "pg_status");
-    pickle_begin_dict(&output.buffer);
-    pickle_end_dict(&output.buffer);
+    buffer_text(&output.buffer, BEGIN_DICT);
+    buffer_text(&output.buffer, END_DICT);
     pickle_text(&output.buffer, "entries");
-    pickle_begin_list(&output.buffer);
+    buffer_text(&output.buffer, BEGIN_LIST);
     for (; *next && (*next)->rank == rank; *next = sorter_next(walk))
         if (flight_is_comparable(&files->job, *next))
             put_entry(&output.buffer, &files->job, *next, number++);
         else
             files->summary->left_out++;
     files->summary->entries += (uint64_t)number;
-    pickle_end_list(&output.buffer);
-    pickle_end_dict(&output.buffer);
+    buffer_text(&output.buffer, END_LIST);
+    buffer_text(&output.buffer, END_DICT);
     opcode(&output.buffer, STOP);
     return output_commit(&output, &bytes);
-}
-
-static int convert(struct flight_output *files, const char *input)
-{
-    if (flight_job_read(&files->job, input) < 0)
-        return -1;
-    *files->summary = (struct flight_files_summary){.ranks = files->job.ranks.count, .left_out = files->job.left_out};
-    if (files->job.ranks.count == 0)
-        return error("'%s' has no communication of ranks whose numbers are known", input);
-    struct sorter_walk walk;
-    int status = 0;
-    if (mkdir(files->folder, 0777) != 0 && errno != EEXIST)
-        return error("cannot make the folder '%s': %s", files->folder, strerror(errno));
-    sorter_walk_begin(&walk, &files->job.entries);
-    const struct flight_entry *next = sorter_next(&walk);
-    for (size_t i = 0; i < files->job.ranks.count && status == 0; i++)
-        status = write_rank(files, files->job.ranks.items[i], &walk, &next);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked ? error_no_memory("operations") : 0;
 }
 
 int flight_files_convert(const char *input, const char *folder, bool replace, struct flight_files_summary *summary)
@@ -321,7 +270,23 @@ int flight_files_convert(const char *input, const char *folder, bool replace, st
     struct flight_output files = {.folder = folder, .replace = replace, .summary = summary};
     *summary = (struct flight_files_summary){0};
     flight_job_init(&files.job);
-    int status = convert(&files, input);
-    flight_job_release(&files.job);
+    struct flight_job *job = &files.job;
+    int status = flight_job_read(job, input);
+    summary->ranks = job->ranks.count;
+    summary->left_out = job->left_out;
+    if (status == 0 && job->ranks.count == 0)
+        status = error("'%s' has no communication of ranks whose numbers are known", input);
+    if (status == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        status = error("cannot make the folder '%s': %s", folder, strerror(errno));
+    if (status == 0) {
+        struct sorter_walk walk;
+        sorter_walk_begin(&walk, &job->entries);
+        const struct flight_entry *next = sorter_next(&walk);
+        for (size_t i = 0; i < job->ranks.count && status == 0; i++)
+            status = write_rank(&files, job->ranks.items[i], &walk, &next);
+        int walked = sorter_walk_end(&walk);
+        status = status ? status : walked ? error_no_memory("operations") : 0;
+    }
+    flight_job_release(job);
     return status;
 }

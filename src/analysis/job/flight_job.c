@@ -15,7 +15,7 @@
 #include "trace/meaning/sources.h"
 #include "trace/fields_receiver.h"
 
-static const char *const words[COLLECTIVE_KIND_COUNT] = {
+const char *const flight_words[COLLECTIVE_KIND_COUNT] = {
     [COLLECTIVE_ALLREDUCE] = "all_reduce",
     [COLLECTIVE_ALLGATHER] = "_all_gather_base",
     [COLLECTIVE_REDUCESCATTER] = "_reduce_scatter_base",
@@ -28,11 +28,6 @@ static const char *const words[COLLECTIVE_KIND_COUNT] = {
     [COLLECTIVE_RECV] = "recv",
     [COLLECTIVE_BARRIER] = "barrier",
 };
-
-const char *flight_word(enum collective_kind kind)
-{
-    return words[kind];
-}
 
 ORDER_BY(by_rank_and_time, struct flight_entry, rank, time, group, own.sequence)
 
@@ -98,49 +93,31 @@ static int add_rank_to(int64_t **items, size_t *count, size_t *capacity, int64_t
     return 1;
 }
 
-/* The group of an operation, the last one or a new one. NULL: no memory. */
-static struct flight_group *group_of(struct flight_job *job, const struct collective *own)
-{
-    size_t count = job->groups.count;
-    if (count > 0 && collective_same_group(&job->groups.items[count - 1].one, own))
-        return &job->groups.items[count - 1];
-    struct flight_group *group = array_push(&job->groups);
-    if (group)
-        *group = (struct flight_group){.one = *own};
-    return group;
-}
-
-static bool is_left_out(const struct flight_job *job, const struct collective *own)
-{
-    const char *name = trace_text(&job->trace, own->name);
-    return own->rank == FIELD_ABSENT || !words[own->kind] || own->part > 0 ||
-           strncmp(name, "MPI_", strlen("MPI_")) == 0;
-}
-
-/* Operations of a group come in order: the first one of a rank that begins late is the first one of all. */
-static int add_to_group(struct flight_job *job, struct flight_group *group, const struct collective *own)
-{
-    int added = add_rank(&group->ranks, own->rank);
-    if (added < 0 || add_rank(&job->ranks, own->rank) < 0)
-        return -1;
-    group->first = added > 0 ? own->sequence : group->first;
-    group->one.group_size = own->group_size != FIELD_ABSENT ? own->group_size : group->one.group_size;
-    return 0;
-}
-
 static int add_entry(struct flight_job *job, const struct collective *own, int64_t finished)
 {
     struct flight_entry entry = {.rank = own->rank,
                                  .time = own->called != FIELD_ABSENT ? own->called : own->start,
                                  .finished = finished,
                                  .own = *own};
-    if (is_left_out(job, own)) {
+    if (own->rank == FIELD_ABSENT || !flight_words[own->kind] || own->part > 0 ||
+        strncmp(trace_text(&job->trace, own->name), "MPI_", strlen("MPI_")) == 0) {
         job->left_out++;
         return 0;
     }
-    struct flight_group *group = group_of(job, own);
-    if (!group || add_to_group(job, group, own) < 0)
+    /* The group of an operation is the last one or a new one. */
+    size_t count = job->groups.count;
+    bool known = count > 0 && collective_same_group(&job->groups.items[count - 1].one, own);
+    struct flight_group *group = known ? &job->groups.items[count - 1] : array_push(&job->groups);
+    if (!group)
         return -1;
+    if (!known)
+        *group = (struct flight_group){.one = *own};
+    int added = add_rank(&group->ranks, own->rank);
+    if (added < 0 || add_rank(&job->ranks, own->rank) < 0)
+        return -1;
+    /* Operations of a group come in order: the first one of a rank that begins late is the first one of all. */
+    group->first = added > 0 ? own->sequence : group->first;
+    group->one.group_size = own->group_size != FIELD_ABSENT ? own->group_size : group->one.group_size;
     const uint64_t rank = (uint64_t)own->rank;
     int64_t *done = own->start != FIELD_ABSENT ? dense_map_item(&job->rank_ids, &rank, &job->done) : NULL;
     if (own->start != FIELD_ABSENT && !done)
@@ -258,31 +235,19 @@ bool flight_is_comparable(const struct flight_job *job, const struct flight_entr
     return entry->own.sequence >= group->first && (group->one.source < 0 || group->ranks.count == 2);
 }
 
-/* Returns what the hang says about the rank of OWN; NULL: nothing. */
-static const struct hang_member *member_of(const struct flight_job *job, const struct collective *own)
-{
-    for (size_t i = 0; i < job->fronts.members.count; i++)
-        if (job->fronts.members.items[i].rank == own->rank)
-            return &job->fronts.members.items[i];
-    return NULL;
-}
-
-/* Whether an operation has ended. Only one of several calls in a NCCL group has a kernel; the others have ended if a
- * later operation has. */
-static bool is_completed(const struct flight_job *job, const struct collective *own)
-{
-    const uint64_t rank = (uint64_t)own->rank;
-    uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
-    bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
-    return own->start != FIELD_ABSENT || (own->returned != FIELD_ABSENT && ended);
-}
-
 const char *flight_state(const struct flight_job *job, const struct flight_entry *entry)
 {
     const struct collective *own = &entry->own;
-    if (!own->in_flight && is_completed(job, own))
+    const struct hang_member *member = NULL;
+    const uint64_t rank = (uint64_t)own->rank;
+    uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
+    /* Only one of several calls in a NCCL group has a kernel; the others have ended if a later operation has. */
+    bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
+    if (!own->in_flight && (own->start != FIELD_ABSENT || (own->returned != FIELD_ABSENT && ended)))
         return "completed";
-    const struct hang_member *member = member_of(job, own);
+    for (size_t i = 0; i < job->fronts.members.count && !member; i++)
+        if (job->fronts.members.items[i].rank == own->rank)
+            member = &job->fronts.members.items[i];
     /* CUPTI may not have delivered the last GPU work of a process that ended. If another rank had finished the
      * operation by then, or shortly before, this rank does not wait in it. */
     if (entry->finished != FIELD_ABSENT && member && member->last != FIELD_ABSENT &&

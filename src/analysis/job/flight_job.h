@@ -52,7 +52,7 @@ void flight_job_release(struct flight_job *job);
 int flight_job_read(struct flight_job *job, const char *input);
 
 /* fr_trace's word for a kind of operation; NULL: it has none. */
-const char *flight_word(enum collective_kind kind);
+extern const char *const flight_words[COLLECTIVE_KIND_COUNT];
 
 /* Whether fr_trace can compare the entry with those of other ranks. */
 bool flight_is_comparable(const struct flight_job *job, const struct flight_entry *entry);

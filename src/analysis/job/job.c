@@ -116,17 +116,12 @@ static int add_ranks(struct adding *adding)
     return 0;
 }
 
-/* The only rank of a report, or FIELD_ABSENT if it has several. */
-static int64_t only_rank(const struct rank_report *report)
-{
-    return report->ranks.items.count == 1 ? report->ranks.items.items[0].rank : FIELD_ABSENT;
-}
-
 static int add_row(struct adding *adding, const struct rank_report_row *row)
 {
     struct job_whole *job = adding->job;
     const struct job_row_key key = {row->section, translated(adding->of_trace, row->name)};
     int64_t ranks = (int64_t)adding->report->ranks.items.count;
+    int64_t rank = ranks == 1 ? adding->report->ranks.items.items[0].rank : FIELD_ABSENT; /* the only one */
     struct job_row *sum = dense_map_item(&job->row_keys, &key, &job->rows);
     bool timed = section_list[row->section].section->comparable.total;
     double own = (timed ? row->total : row->count) / (double)ranks;
@@ -134,13 +129,13 @@ static int add_row(struct adding *adding, const struct rank_report_row *row)
         return -1;
     if (row->section == REPORT_KERNELS && pretty_names_add(&job->trace.pretty_names, (uint32_t)key.name) < 0)
         return -1;
-    if (sum->reports == 0 || own < sum->least || (own == sum->least && only_rank(adding->report) < sum->least_rank)) {
+    if (sum->reports == 0 || own < sum->least || (own == sum->least && rank < sum->least_rank)) {
         sum->least = own;
-        sum->least_rank = only_rank(adding->report);
+        sum->least_rank = rank;
     }
-    if (sum->reports == 0 || own > sum->most || (own == sum->most && only_rank(adding->report) < sum->most_rank)) {
+    if (sum->reports == 0 || own > sum->most || (own == sum->most && rank < sum->most_rank)) {
         sum->most = own;
-        sum->most_rank = only_rank(adding->report);
+        sum->most_rank = rank;
     }
     sum->reports++;
     sum->total += row->total;
@@ -198,13 +193,12 @@ static int add_findings(struct adding *adding)
 static int add_collective(void *context, struct collective *one)
 {
     struct adding *adding = context;
-    one->communicator = translated(adding->of_trace, one->communicator);
-    one->group_ranks = translated(adding->of_trace, one->group_ranks);
-    one->name = translated(adding->of_trace, one->name);
-    one->dtype = translated(adding->of_trace, one->dtype);
-    shift(&one->called, adding->shift);
-    shift(&one->returned, adding->shift);
-    shift(&one->start, adding->shift);
+    uint32_t *const texts[] = COLLECTIVE_TEXTS(one);
+    int64_t *const times[] = COLLECTIVE_TIMES(one);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        *texts[i] = translated(adding->of_trace, *texts[i]);
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+        shift(times[i], adding->shift);
     one->process = one->process == RANK_NONE ? RANK_NONE : one->process + adding->base;
     return sorter_add(&adding->job->collectives, one) < 0 ? error_no_memory("a report of a job") : 0;
 }
@@ -219,10 +213,8 @@ static int add_members(struct adding *adding)
         if (!member)
             return -1;
         *member = *one;
-        uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
-                                   &member->range, &member->place, &member->init};
-        int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
-                                  &member->init_since};
+        uint32_t *const texts[] = HANG_MEMBER_TEXTS(member);
+        int64_t *const times[] = HANG_MEMBER_TIMES(member);
         for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
             if (*texts[k] != EVENT_NO_TEXT) {
                 *texts[k] = hang_fronts_text(fronts, interned(&adding->report->ranks.texts, *texts[k]));
@@ -235,25 +227,17 @@ static int add_members(struct adding *adding)
     return 0;
 }
 
-/* Whether a rank of REPORT was added before, or its job has another size. */
-static bool is_of_another_job(const struct job_whole *job, const struct rank_report *report)
-{
-    int64_t size = report->info.world_size;
-    if (job->world_size != FIELD_ABSENT && size != FIELD_ABSENT && size != job->world_size)
-        return true;
-    for (size_t i = 0; i < report->ranks.items.count; i++) {
-        const uint64_t number = (uint64_t)report->ranks.items.items[i].rank;
-        if (dense_map_lookup(&job->numbers, &number, sizeof(number)) != DENSE_MAP_NONE)
-            return true;
-    }
-    return false;
-}
-
 int job_add(struct job_whole *job, const struct rank_report *report, const char *name)
 {
     struct adding adding = {.job = job, .report = report, .base = (uint32_t)job->ranks.items.count};
-    if (is_of_another_job(job, report))
+    const int64_t size = report->info.world_size;
+    if (job->world_size != FIELD_ABSENT && size != FIELD_ABSENT && size != job->world_size)
         return JOB_OTHER;
+    for (size_t i = 0; i < report->ranks.items.count; i++) {
+        const uint64_t number = (uint64_t)report->ranks.items.items[i].rank;
+        if (dense_map_lookup(&job->numbers, &number, sizeof(number)) != DENSE_MAP_NONE)
+            return JOB_OTHER;
+    }
     /* The times of a trace are relative to its own base. */
     const struct rank_report_info *info = &report->info;
     bool known = info->base > 0 && job->base > 0;
@@ -278,7 +262,7 @@ int job_add(struct job_whole *job, const struct rank_report *report, const char 
     job->unrecorded |= report->info.unrecorded;
     job->reports++;
     job->run = report->info.run > job->run ? report->info.run : job->run;
-    job->world_size = report->info.world_size != FIELD_ABSENT ? report->info.world_size : job->world_size;
+    job->world_size = size != FIELD_ABSENT ? size : job->world_size;
     free(adding.of_ranks);
     free(adding.of_trace);
     return status;
@@ -337,27 +321,11 @@ static int add_to_clocks(struct job_whole *job, struct collective *ranks, size_t
     return status ?: job_clocks_end(&job->clocks);
 }
 
-/* What ranks did at the end. */
-static int correct_members(struct job_whole *job)
-{
-    for (size_t i = 0; i < job->ranks.items.count; i++) {
-        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[i]];
-        struct hang_member *member = hang_fronts_member(&job->hangs.fronts, job->ranks.items.items[i].rank, 0);
-        if (!member)
-            return -1;
-        int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
-                                  &member->init_since};
-        for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
-            *times[k] = job_clock_correct(clock, *times[k]);
-    }
-    return 0;
-}
-
 static int add_to_sums(struct job_whole *job, struct collective *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct collective *one = &ranks[i];
-        int64_t *const times[] = {&one->start, &one->called, &one->returned};
+        int64_t *const times[] = COLLECTIVE_TIMES(one);
         if (!array_at(&job->index, i))
             return -1;
         job->index.items[i] = one->process;
@@ -382,8 +350,15 @@ int job_finish(struct job_whole *job)
         status = each_operation(job, add_to_clocks);
     if (status == 0)
         status = job_clocks_solve(&job->clocks);
-    if (status == 0)
-        status = correct_members(job);
+    for (size_t i = 0; i < job->ranks.items.count && status == 0; i++) {
+        /* What the rank did at the end. */
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[i]];
+        struct hang_member *member = hang_fronts_member(&job->hangs.fronts, job->ranks.items.items[i].rank, 0);
+        status = member ? 0 : -1;
+        int64_t *const times[] = HANG_MEMBER_TIMES(member);
+        for (size_t k = 0; member && k < sizeof(times) / sizeof(*times); k++)
+            *times[k] = job_clock_correct(clock, *times[k]);
+    }
     for (size_t i = 0; i < job->ranks.steps.count && status == 0; i++) {
         struct rank_step *step = &job->ranks.steps.items[i];
         const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[step->rank]];

@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/hang/hang_words.h"
+#include "analysis/hang/hang_table.h"
 #include "analysis/ranks/stages.h"
 #include "analysis/ranks/stragglers.h"
 #include "analysis/job/job.h"
@@ -154,41 +154,22 @@ static int add_hang(struct job_lines *rows, const struct job_whole *job)
 
 /* --- findings of traces --- */
 
-static int64_t rest_of(const struct job_lines *rows, const struct job_finding *finding)
-{
-    struct straggler_sum sum = rows->sum;
-    if (finding->rule != FINDING_RULE_exposed_communication || finding->rank == RANK_NONE)
-        return finding->cost;
-    sum.own = rows->is_late[finding->rank];
-    return straggler_rest(&sum, &rows->job->ranks.items.items[finding->rank], finding->cost);
-}
-
-static struct job_line *find_line(struct job_lines *rows, unsigned rule)
-{
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->items[i].rule == rule && !rows->items[i].of_ranks)
-            return &rows->items[i];
-    struct job_line *row = array_push(rows);
-    if (row)
-        *row = (struct job_line){.rule = rule, .cost = -1, .order = FINDING_RULE_COUNT + rule};
-    return row;
-}
-
 static int64_t rank_of(const struct job_whole *job, uint32_t index)
 {
     return index == RANK_NONE ? FIELD_ABSENT : job->ranks.items.items[index].rank;
 }
 
-/* When the process of a rank died, as the first crash is the cause of the others; INT64_MAX if it is not known. */
-static int64_t died_at(const struct job_whole *job, uint32_t index)
+/* What of two findings of the same cost comes first: that of the first rank; of a crash when its process died, as the
+ * first crash is the cause of the others. INT64_MAX if it is not known. */
+static int64_t order_of(const struct job_whole *job, unsigned rule, uint32_t index)
 {
-    for (size_t i = 0; i < job->hangs.fronts.members.count; i++) {
+    for (size_t i = 0; i < job->hangs.fronts.members.count && rule == FINDING_RULE_crashed; i++) {
         const struct hang_member *member = &job->hangs.fronts.members.items[i];
         bool died = member->ending == HANG_KILLED || member->ending == HANG_CRASHED;
         if (member->rank == rank_of(job, index) && died && member->last != FIELD_ABSENT)
             return member->last;
     }
-    return INT64_MAX;
+    return rule == FINDING_RULE_crashed ? INT64_MAX : rank_of(job, index);
 }
 
 /* Adds a row for each rule. The findings of a trace are neighbours. */
@@ -197,21 +178,29 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
     uint32_t last[FINDING_RULE_COUNT] = {0}; /* first_rank + 1 of the trace that was counted last */
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
-        int64_t cost = rest_of(rows, one);
+        int64_t cost = one->cost;
+        struct straggler_sum sum = rows->sum;
+        if (one->rule == FINDING_RULE_exposed_communication && one->rank != RANK_NONE) {
+            sum.own = rows->is_late[one->rank];
+            cost = straggler_rest(&sum, &job->ranks.items.items[one->rank], cost);
+        }
         cost = cost > 0 ? cost : 0; /* a report may be damaged */
         bool left = cost >= job_findings_least(job) && cost >= one->run / 100 * FINDING_EXPOSED_PERCENT;
         if (rows->explained[i] || one->rule == FINDING_RULE_hang || (cost < one->cost && !left))
             continue;
-        struct job_line *row = find_line(rows, one->rule);
+        struct job_line *row = NULL;
+        for (size_t k = 0; k < rows->count && !row; k++)
+            if (rows->items[k].rule == one->rule && !rows->items[k].of_ranks)
+                row = &rows->items[k];
+        if (!row && (row = array_push(rows)))
+            *row = (struct job_line){.rule = one->rule, .cost = -1, .order = FINDING_RULE_COUNT + one->rule};
         if (!row)
             return -1;
         row->ranks += last[one->rule] == one->first_rank + 1 ? 0 : one->ranks;
         last[one->rule] = one->first_rank + 1;
         sum_add(&row->total, cost);
-        bool crash = one->rule == FINDING_RULE_crashed;
-        int64_t order = crash ? died_at(job, one->rank) : rank_of(job, one->rank);
         if (cost < row->cost ||
-            (cost == row->cost && order >= (crash ? died_at(job, row->rank) : rank_of(job, row->rank))))
+            (cost == row->cost && order_of(job, one->rule, one->rank) >= order_of(job, one->rule, row->rank)))
             continue;
         row->cost = cost;
         row->gain = one->gain < cost ? one->gain : cost;
@@ -246,42 +235,6 @@ static struct cell text_of(struct table *table, const struct job_whole *job, con
                         amount_time(line->total).text);
 }
 
-/* Writes "train_step (train.py:31), at 431 ms, GPU 6, on node1". */
-static struct cell where_of(struct table *table, const struct job_whole *job, const struct job_line *line)
-{
-    const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
-    if (!line->of_ranks)
-        return table_text(table, where);
-    if (line->rank != RANK_NONE && job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
-        host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
-    if (!*host && !*where)
-        return (struct cell){0};
-    return table_format(table, "%s%s%s%s", where, *where && *host ? ", " : "", *host ? "on " : "", host);
-}
-
-/* Whether WORD, such as "kernels --by-grid", names one of the SECTIONS. */
-static bool is_of(uint64_t sections, const char *word)
-{
-    size_t length = strcspn(word, " ");
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        if (strlen(section_list[i].word) == length && strncmp(section_list[i].word, word, length) == 0)
-            return sections >> i & 1;
-    return false;
-}
-
-static struct cell more_of(struct table *table, const struct job_whole *job, const struct job_line *line,
-                           uint64_t sections)
-{
-    enum report_format format = job->trace.options->format;
-    const char *word = finding_rules[line->rule]->section;
-    uint32_t rank = line->rank != RANK_NONE ? line->rank : line->finding ? line->finding->first_rank : 0;
-    if (!word)
-        return (struct cell){0};
-    if (is_of(sections, word) || (format != REPORT_TABLE && format != REPORT_MARKDOWN))
-        return table_text(table, word);
-    return table_format(table, "%s --rank=%lld", word, (long long)rank_of(job, rank));
-}
-
 static void show_line(struct table *table, struct cell *cells, const struct job_whole *job, const struct job_line *line,
                       uint64_t sections)
 {
@@ -300,47 +253,31 @@ static void show_line(struct table *table, struct cell *cells, const struct job_
     cells[GAIN] = line->gain > 0 ? cell_integer(line->gain) : (struct cell){0};
     const char *advice = line->of_ranks ? line->advice : trace_text(&job->trace, line->finding->advice);
     cells[ADVICE] = table_text(table, *advice || !rule->advice ? advice : rule->advice);
-    cells[WHERE] = where_of(table, job, line);
-    cells[MORE] = more_of(table, job, line, sections);
-}
-
-static struct job_moment moment_of(const struct job_whole *job, const struct job_line *line)
-{
-    const struct job_finding *own = line->finding;
-    for (size_t i = 0; !own && line->rank == RANK_NONE && i < job->findings.count; i++)
-        own = job->findings.items[i].rule == line->rule ? &job->findings.items[i] : NULL;
-    return (struct job_moment){own ? own->rule : line->rule, own ? own->first_rank : line->rank};
-}
-
-static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows, uint64_t sections)
-{
-    for (size_t i = 0; i < rows->count && i < FINDING_MOST; i++) {
-        struct cell *cells = table_row(table);
-        if (!cells)
-            return -1;
-        show_line(table, cells, job, &rows->items[i], sections);
-        if (job->moments)
-            job->moments[i] = moment_of(job, &rows->items[i]);
-    }
-    return 0;
+    /* "train_step (train.py:31), at 431 ms, GPU 6, on node1" */
+    const char *host = "", *where = line->finding ? trace_text(&job->trace, line->finding->where) : "";
+    if (line->of_ranks && line->rank != RANK_NONE && job->ranks.items.items[line->rank].host != EVENT_NO_TEXT)
+        host = interned(&job->ranks.texts, job->ranks.items.items[line->rank].host);
+    if (!line->of_ranks)
+        cells[WHERE] = table_text(table, where);
+    else if (*host || *where)
+        cells[WHERE] = table_format(table, "%s%s%s%s", where, *where && *host ? ", " : "", *host ? "on " : "", host);
+    /* The word of the finding's section, "kernels --by-grid", and for people a rank, if a job does not have it. */
+    enum report_format format = job->trace.options->format;
+    bool of_job = format != REPORT_TABLE && format != REPORT_MARKDOWN;
+    size_t length = rule->section ? strcspn(rule->section, " ") : 0;
+    uint32_t rank = line->rank != RANK_NONE ? line->rank : line->finding ? line->finding->first_rank : 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && length > 0; i++)
+        if (strlen(section_list[i].word) == length && strncmp(section_list[i].word, rule->section, length) == 0)
+            of_job |= sections >> i & 1;
+    if (rule->section)
+        cells[MORE] = of_job ? table_text(table, rule->section)
+                             : table_format(table, "%s --rank=%lld", rule->section, (long long)rank_of(job, rank));
 }
 
 int64_t job_findings_least(const struct job_whole *job)
 {
     int64_t share = job->run / 100 * FINDING_COST_PERCENT;
     return share > FINDING_COST_NS ? share : FINDING_COST_NS;
-}
-
-/* Sorts by cost, but late ranks and stages before the rest of exposed communication. */
-static void weigh(struct job_lines *rows)
-{
-    int64_t rest = 0;
-    for (size_t i = rows->count; i-- > 0;) {
-        struct job_line *line = &rows->items[i];
-        bool exposed = line->rule == FINDING_RULE_exposed_communication;
-        rest = exposed && line->cost < line->finding->cost ? line->cost : rest;
-        line->weight = line->of_ranks && line->cost < rest ? rest : line->cost;
-    }
 }
 
 int job_findings_fill(struct table *table, const struct job_whole *job, uint64_t sections)
@@ -351,10 +288,28 @@ int job_findings_fill(struct table *table, const struct job_whole *job, uint64_t
     int status = rows.explained && rows.is_late ? 0 : -1;
     status = status ?: stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows);
     status = status ?: add_hang(&rows, job) ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
-    weigh(&rows);
+    /* Sorts by cost, but late ranks and stages before the rest of exposed communication. */
+    int64_t rest = 0;
+    for (size_t i = rows.count; i-- > 0;) {
+        struct job_line *line = &rows.items[i];
+        bool exposed = line->rule == FINDING_RULE_exposed_communication;
+        rest = exposed && line->cost < line->finding->cost ? line->cost : rest;
+        line->weight = line->of_ranks && line->cost < rest ? rest : line->cost;
+    }
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
-    status = status ?: show_all(table, job, &rows, sections);
+    for (size_t i = 0; i < rows.count && i < FINDING_MOST && status == 0; i++) {
+        const struct job_line *line = &rows.items[i];
+        struct cell *cells = table_row(table);
+        status = cells ? 0 : -1;
+        if (cells)
+            show_line(table, cells, job, line, sections);
+        const struct job_finding *own = line->finding;
+        for (size_t k = 0; !own && line->rank == RANK_NONE && k < job->findings.count; k++)
+            own = job->findings.items[k].rule == line->rule ? &job->findings.items[k] : NULL;
+        if (job->moments)
+            job->moments[i] = (struct job_moment){own ? own->rule : line->rule, own ? own->first_rank : line->rank};
+    }
     array_release(&rows);
     free(rows.explained);
     free(rows.is_late);

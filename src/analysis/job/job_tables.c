@@ -54,17 +54,6 @@ static const char *host_name(const struct job_whole *job, size_t host)
 
 #define CLOCKS_SHOWN 8u /* clocks that were corrected; of more, the largest correction */
 
-/* How far CLOCK was ahead or behind at first, ns. */
-static int64_t correction_of(const struct job_clock *clock)
-{
-    return clock->offset_ns < 0 ? -clock->offset_ns : clock->offset_ns;
-}
-
-static bool is_known(const struct job_clock *clock)
-{
-    return clock->state == JOB_CLOCK_KNOWN;
-}
-
 /* "124 corrected by at most 49.7 ms, and 49.9 ppm of drift; ± 16.1 us at most" */
 static int add_corrected(struct table *table, const struct job_whole *job, size_t count)
 {
@@ -73,9 +62,10 @@ static int add_corrected(struct table *table, const struct job_whole *job, size_
     for (size_t i = 1; i < job->clocks.items.count; i++) {
         const struct job_clock *clock = &job->clocks.items.items[i];
         double own = clock->drift_ppm < 0 ? -clock->drift_ppm : clock->drift_ppm;
-        if (!is_known(clock))
+        int64_t correction = clock->offset_ns < 0 ? -clock->offset_ns : clock->offset_ns;
+        if (clock->state != JOB_CLOCK_KNOWN)
             continue;
-        most = correction_of(clock) > most ? correction_of(clock) : most;
+        most = correction > most ? correction : most;
         drift = own > drift ? own : drift;
         uncertainty = clock->uncertainty_ns > uncertainty ? clock->uncertainty_ns : uncertainty;
     }
@@ -90,12 +80,12 @@ static int add_clocks(struct table *table, const struct job_whole *job)
 {
     size_t known = 0;
     for (size_t i = 1; i < job->clocks.items.count; i++)
-        known += is_known(&job->clocks.items.items[i]);
+        known += job->clocks.items.items[i].state == JOB_CLOCK_KNOWN;
     if (known > CLOCKS_SHOWN && add_corrected(table, job, known) < 0)
         return -1;
     for (size_t i = 1; i < job->clocks.items.count; i++) {
         struct buffer text;
-        if (known > CLOCKS_SHOWN && is_known(&job->clocks.items.items[i]))
+        if (known > CLOCKS_SHOWN && job->clocks.items.items[i].state == JOB_CLOCK_KNOWN)
             continue;
         buffer_init_memory(&text);
         job_clock_describe(&text, &job->clocks.items.items[i], host_name(job, i), host_name(job, 0));
@@ -180,20 +170,6 @@ static int fill_rows(struct table *table, const struct job_whole *job, unsigned 
 }
 
 /* --- all tables --- */
-
-static int fill(struct table *table, const struct job_whole *job, unsigned section)
-{
-    struct report_row row = {.trace = &job->trace, .table = table};
-    switch (section) {
-    case REPORT_FINDINGS: return job_findings_fill(table, job, job_tables_sections());
-    case REPORT_OVERVIEW: return fill_overview(table, job);
-    case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
-    case REPORT_STAGES: return stages_fill(&row, &job->ranks);
-    case REPORT_HANG: hang_fill(&row, &job->hangs); return 0;
-    case REPORT_COMM: comm_fill(&row, &job->comm); return 0;
-    default: return fill_rows(table, job, section);
-    }
-}
 
 /* The table of section NUMBER of a job; COLUMNS are its own where it is made of rows of the traces' sections. */
 static struct table table_of(unsigned number, struct column *columns)
@@ -326,7 +302,17 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
                  render->options->format == REPORT_HTML)) /* the one that others wait for comes first */
                 sort = "delayed";
             table.unrecorded = job->unrecorded >> i & 1;
-            status = fill(&table, job, i) < 0 ? error_no_memory(table.word) : 0;
+            struct report_row row = {.trace = &job->trace, .table = &table};
+            switch (i) {
+            case REPORT_FINDINGS: status = job_findings_fill(&table, job, job_tables_sections()); break;
+            case REPORT_OVERVIEW: status = fill_overview(&table, job); break;
+            case REPORT_RANKS: status = ranks_fill(&row, &job->ranks); break;
+            case REPORT_STAGES: status = stages_fill(&row, &job->ranks); break;
+            case REPORT_HANG: hang_fill(&row, &job->hangs); break;
+            case REPORT_COMM: comm_fill(&row, &job->comm); break;
+            default: status = fill_rows(&table, job, i);
+            }
+            status = status < 0 ? error_no_memory(table.word) : 0;
             if (status == 0)
                 status = report_write_table(render, &table, sort, section->usual);
             table_release(&table);

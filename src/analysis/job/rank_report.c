@@ -46,26 +46,30 @@ void rank_report_release(struct rank_report *report)
 
 /* --- checks --- */
 
-static bool is_text(const struct rank_report *report, uint32_t text)
+enum check { TEXT, KNOWN_TEXT, TIME, LENGTH, NUMBER };
+
+/* Checks a number. A text may be absent, unless it is to be KNOWN. Differences of two times do not overflow, nor do sums
+ * of 8192 lengths. */
+static bool is_good(const struct rank_report *report, enum check check, int64_t number)
 {
-    return text == EVENT_NO_TEXT || text < report->ranks.texts.count;
+    bool absent = number == (check == TEXT ? (int64_t)EVENT_NO_TEXT : FIELD_ABSENT);
+    int64_t limit = check == TIME     ? EVENT_TIME_LIMIT
+                    : check == LENGTH ? EVENT_TIME_LIMIT / 4096
+                    : check == NUMBER ? EVENT_NUMBER_LIMIT
+                                      : (int64_t)report->ranks.texts.count;
+    return (absent && check != KNOWN_TEXT && check != LENGTH) || (number > -limit && number < limit);
 }
 
-static bool is_known_text(const struct rank_report *report, uint32_t text)
-{
-    return text < report->ranks.texts.count;
-}
+/* Checks several numbers in the same way. */
+#define ALL_GOOD(report, check, ...) \
+    are_good(report, check, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
-/* Whether a time is absent, or the difference of two such times does not overflow. */
-static bool is_time(int64_t time)
+static bool are_good(const struct rank_report *report, enum check check, const int64_t *numbers, size_t count)
 {
-    return time == FIELD_ABSENT || (time > -EVENT_TIME_LIMIT && time < EVENT_TIME_LIMIT);
-}
-
-/* Whether at least 8192 such lengths can be added without overflow. */
-static bool is_length(int64_t length)
-{
-    return length > -EVENT_TIME_LIMIT / 4096 && length < EVENT_TIME_LIMIT / 4096;
+    bool good = true;
+    for (size_t i = 0; i < count; i++)
+        good &= is_good(report, check, numbers[i]);
+    return good;
 }
 
 /* Whether AMOUNT can be summed in rows. */
@@ -74,87 +78,80 @@ static bool is_amount(double amount)
     return amount > -(double)EVENT_TIME_LIMIT && amount < (double)EVENT_TIME_LIMIT;
 }
 
-static bool is_number(int64_t number)
-{
-    return number == FIELD_ABSENT || (number > -EVENT_NUMBER_LIMIT && number < EVENT_NUMBER_LIMIT);
-}
-
-/* Whether it says who waited for whom, which is found when all reports are there. */
-static bool waits(const struct rank *rank)
-{
-    return rank->compared || rank->waited || rank->delayed || rank->late || rank->late_operations || rank->worst;
-}
-
 static bool is_rank(const struct rank_report *report, const struct rank *rank)
 {
-    bool good = is_text(report, rank->host) && is_text(report, rank->between) && rank->rank >= 0 &&
-                is_number(rank->rank) && !waits(rank) && is_time(rank->start) && is_time(rank->end) &&
-                is_length(rank->steps) && is_length(rank->step_total) && is_length(rank->compute) &&
-                is_length(rank->communication) && is_length(rank->exposed) && is_length(rank->copies) &&
-                is_length(rank->idle) && is_length(rank->loading) && is_length(rank->neighbours);
+    /* Who waited for whom is found when all reports are there. */
+    bool waits = rank->compared || rank->waited || rank->delayed || rank->late || rank->late_operations || rank->worst;
+    bool good = !waits && rank->rank >= 0 && is_good(report, NUMBER, rank->rank) &&
+                ALL_GOOD(report, TEXT, rank->host, rank->between) && ALL_GOOD(report, TIME, rank->start, rank->end) &&
+                ALL_GOOD(report, LENGTH, rank->steps, rank->step_total, rank->compute, rank->communication,
+                         rank->exposed, rank->copies, rank->idle, rank->loading, rank->neighbours);
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
-        good = is_length(rank->causes[i]) && is_text(report, rank->mostly[i]);
+        good = is_good(report, LENGTH, rank->causes[i]) && is_good(report, TEXT, rank->mostly[i]);
     return good;
 }
 
 static bool is_step(const struct rank_report *report, const struct rank_step *step)
 {
-    for (unsigned i = 0; i < RANK_STEP_CAUSE_COUNT; i++)
-        if (!is_length(step->idle[i]))
-            return false;
-    return rank_step_is_good(step, report->ranks.items.count) && is_time(step->from) && is_time(step->to) &&
-           is_length(step->total) && is_length(step->gpu) && step->communication == 0 && step->waited == 0;
+    return rank_step_is_good(step, report->ranks.items.count) && ALL_GOOD(report, TIME, step->from, step->to) &&
+           ALL_GOOD(report, LENGTH, step->total, step->gpu) && step->communication == 0 && step->waited == 0 &&
+           are_good(report, LENGTH, step->idle, RANK_STEP_CAUSE_COUNT);
 }
 
 static bool is_member(const struct rank_report *report, const struct hang_member *member)
 {
-    return member->rank >= 0 && is_number(member->rank) && is_text(report, member->how) &&
-           is_text(report, member->gpu) && is_text(report, member->host) && is_text(report, member->thread) &&
-           is_text(report, member->range) && is_text(report, member->place) && is_text(report, member->init) &&
-           is_time(member->last) && is_time(member->gpu_since) && is_time(member->gpu_called) &&
-           is_time(member->host_since) && is_time(member->init_since);
+    const uint32_t *const texts[] = HANG_MEMBER_TEXTS(member);
+    const int64_t *const times[] = HANG_MEMBER_TIMES(member);
+    bool good = member->rank >= 0 && is_good(report, NUMBER, member->rank);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        good &= is_good(report, TEXT, *texts[i]);
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+        good &= is_good(report, TIME, *times[i]);
+    return good;
 }
 
 static bool is_report(const struct rank_report *report)
 {
     const struct ranks *ranks = &report->ranks;
-    bool good = is_known_text(report, report->info.path) && is_known_text(report, report->info.filter) &&
-                is_known_text(report, report->info.missing) && is_time(report->info.start) &&
-                is_time(report->info.end) && is_time(report->info.base) && is_length(report->info.run) &&
+    const struct rank_report_info *info = &report->info;
+    bool good = ALL_GOOD(report, KNOWN_TEXT, info->path, info->filter, info->missing) &&
+                ALL_GOOD(report, TIME, info->start, info->end, info->base) && is_good(report, LENGTH, info->run) &&
                 ranks->items.count > 0;
     for (size_t i = 0; i < ranks->items.count && good; i++)
         good = is_rank(report, &ranks->items.items[i]);
-    for (size_t i = 0; i < ranks->names.count && good; i++)
-        good = ranks->names.items[i].rank < ranks->items.count && is_known_text(report, ranks->names.items[i].name) &&
-               ranks->names.items[i].count > 0 && is_length(ranks->names.items[i].total) &&
-               is_length(ranks->names.items[i].count);
+    for (size_t i = 0; i < ranks->names.count && good; i++) {
+        const struct rank_name *name = &ranks->names.items[i];
+        good = name->rank < ranks->items.count && is_good(report, KNOWN_TEXT, name->name) && name->count > 0 &&
+               ALL_GOOD(report, LENGTH, name->total, name->count);
+    }
     for (size_t i = 0; i < ranks->steps.count && good; i++)
         good = is_step(report, &ranks->steps.items[i]);
-    for (size_t i = 0; i < report->rows.count && good; i++)
-        good = report->rows.items[i].section < REPORT_SECTION_COUNT &&
-               is_known_text(report, report->rows.items[i].name) && is_amount(report->rows.items[i].total) &&
-               is_amount(report->rows.items[i].count);
+    for (size_t i = 0; i < report->rows.count && good; i++) {
+        const struct rank_report_row *row = &report->rows.items[i];
+        good = row->section < REPORT_SECTION_COUNT && is_good(report, KNOWN_TEXT, row->name) && is_amount(row->total) &&
+               is_amount(row->count);
+    }
     for (size_t i = 0; i < report->members.count && good; i++)
         good = is_member(report, &report->members.items[i]);
     for (size_t i = 0; i < report->findings.count && good; i++) {
         const struct rank_report_finding *finding = &report->findings.items[i];
-        good = finding->rule < FINDING_RULE_COUNT && is_known_text(report, finding->text) &&
-               is_known_text(report, finding->advice) && is_known_text(report, finding->where) &&
-               (finding->rank == RANK_NONE || finding->rank < ranks->items.count) && is_length(finding->cost) &&
-               is_length(finding->gain);
+        good = finding->rule < FINDING_RULE_COUNT &&
+               ALL_GOOD(report, KNOWN_TEXT, finding->text, finding->advice, finding->where) &&
+               (finding->rank == RANK_NONE || finding->rank < ranks->items.count) &&
+               ALL_GOOD(report, LENGTH, finding->cost, finding->gain);
     }
     return good;
 }
 
 static bool is_collective(const struct rank_report *report, const struct collective *one)
 {
-    return is_text(report, one->communicator) && is_text(report, one->group_ranks) && is_text(report, one->name) &&
-           is_text(report, one->dtype) && one->kind < COLLECTIVE_KIND_COUNT && is_time(one->called) &&
-           is_time(one->returned) && is_time(one->start) && is_time(one->exposed) &&
-           (one->start == FIELD_ABSENT ||
-            (one->duration >= 0 && is_length(one->duration) && is_time(one->start + one->duration))) &&
-           is_number(one->rank) && is_number(one->group_rank) && is_number(one->group_size) &&
-           is_number(one->sequence) && is_number(one->bytes) && is_number(one->peer) &&
+    return ALL_GOOD(report, TEXT, one->communicator, one->group_ranks, one->name, one->dtype) &&
+           one->kind < COLLECTIVE_KIND_COUNT &&
+           ALL_GOOD(report, TIME, one->called, one->returned, one->start, one->exposed) &&
+           (one->start == FIELD_ABSENT || (one->duration >= 0 && is_good(report, LENGTH, one->duration) &&
+                                           is_good(report, TIME, one->start + one->duration))) &&
+           ALL_GOOD(report, NUMBER, one->rank, one->group_rank, one->group_size, one->sequence, one->bytes,
+                    one->peer) &&
            (one->process == RANK_NONE || one->process < report->ranks.items.count);
 }
 

@@ -92,14 +92,6 @@ static uint32_t intern_cell(struct report_writer *writer, const struct table *ta
     return intern_text(writer, text, strlen(text));
 }
 
-static uint32_t rule_number(const char *id)
-{
-    for (uint32_t i = 0; i < FINDING_RULE_COUNT; i++)
-        if (strcmp(finding_rules[i]->id, id) == 0)
-            return i;
-    return FINDING_RULE_COUNT;
-}
-
 /* The rows of the findings are in the order of findings.items. */
 static int add_findings(struct report_writer *writer)
 {
@@ -111,7 +103,10 @@ static int add_findings(struct report_writer *writer)
     writer->report.info.run = trace_span(writer->trace);
     for (size_t i = 0; i < table.rows && i < findings->items.count && status == 0; i++) {
         const struct finding *finding = &findings->items.items[i];
-        uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));
+        uint32_t rule = 0;
+        while (rule < FINDING_RULE_COUNT &&
+               strcmp(finding_rules[rule]->id, table_cell_text(&table, comparable_cell(&table, i, id))) != 0)
+            rule++;
         if (rule == FINDING_RULE_COUNT)
             continue;
         int64_t device = finding->place.device;
@@ -143,8 +138,7 @@ static int add_members(struct report_writer *writer)
         status = hang_facts_publish(section_state(writer->trace, REPORT_HANG), writer->trace, &fronts);
     for (size_t i = 0; i < fronts.members.count && status == 0; i++) {
         struct hang_member *member = &fronts.members.items[i];
-        uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
-                                   &member->range, &member->place, &member->init};
+        uint32_t *const texts[] = HANG_MEMBER_TEXTS(member);
         for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
             if (*texts[k] != EVENT_NO_TEXT) {
                 const char *text = interned(&fronts.texts, *texts[k]);
@@ -179,10 +173,9 @@ static int write_collectives(struct report_writer *writer)
     sorter_walk_begin(&walk, &collectives->all);
     while ((next = sorter_next(&walk))) {
         struct collective one = *next;
-        one.communicator = intern_trace_text(writer, one.communicator);
-        one.group_ranks = intern_trace_text(writer, one.group_ranks);
-        one.name = intern_trace_text(writer, one.name);
-        one.dtype = intern_trace_text(writer, one.dtype);
+        uint32_t *const texts[] = COLLECTIVE_TEXTS(&one);
+        for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+            *texts[i] = intern_trace_text(writer, *texts[i]);
         one.process = one.process < times->of_process.count ? times->of_process.items[one.process] : RANK_NONE;
         one.thread = one.device = one.stream = COLLECTIVE_NO_INDEX;
         buffer_bytes(writer->out, &one, sizeof(one));

@@ -80,14 +80,6 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
     }
 }
 
-/* Whether ONE is the root of an operation in which ranks may have shares of different sizes: only the root knows the
- * sum. */
-static bool knows_all(const struct collective *one)
-{
-    return (one->kind == COLLECTIVE_GATHER || one->kind == COLLECTIVE_SCATTER) && one->peer != FIELD_ABSENT &&
-           one->group_rank == one->peer && one->bytes != FIELD_ABSENT;
-}
-
 int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
 {
     const struct collective *one = &ranks[0];
@@ -101,7 +93,9 @@ int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
     for (size_t i = 1; i < count; i++)
         key.bytes = ranks[i].bytes > key.bytes ? ranks[i].bytes : key.bytes;
     for (size_t i = 0; i < count; i++)
-        if (knows_all(&ranks[i]))
+        /* Ranks may have shares of different sizes, of which only the root knows the sum. */
+        if ((ranks[i].kind == COLLECTIVE_GATHER || ranks[i].kind == COLLECTIVE_SCATTER) &&
+            ranks[i].peer != FIELD_ABSENT && ranks[i].group_rank == ranks[i].peer && ranks[i].bytes != FIELD_ABSENT)
             key.bytes = ranks[i].bytes;
     int64_t last = comm_last_start(ranks, count);
     size_t before = comm->rows.count;
@@ -147,39 +141,20 @@ static struct cell fill_ranks(struct report_row *row, const struct column *colum
     return cell_integer(item->group_size == FIELD_ABSENT ? item->ranks : item->group_size);
 }
 
-/* The time without the wait. */
-static int64_t transfer_of(const struct comm_row *row)
-{
-    return row->total - (row->wait == FIELD_ABSENT ? 0 : row->wait);
-}
-
+/* Fills the time without the wait, or a rate by it in GB/s, which is bytes per ns: that of the algorithm, or of the bus.
+ * Kernels that do several operations have the bytes of all of them. */
 static struct cell fill_transfer(struct report_row *row, const struct column *column)
 {
-    const struct comm_row *item = row->item;
-    return item->wait == FIELD_ABSENT ? (struct cell){0} : cell_integer(transfer_of(item));
-}
-
-/* A rate in GB/s, which is bytes per ns. SHARED: bytes of kernels that do several operations. */
-static struct cell rate_cell(const struct report_row *row, double factor, double shared)
-{
     const struct comm_key *key = row->key;
     const struct comm_row *item = row->item;
-    int64_t transfer = transfer_of(item);
-    double bytes = (key->bytes > 0 ? (double)key->bytes * (double)item->alone * factor : 0) + shared;
+    int64_t transfer = item->total - (item->wait == FIELD_ABSENT ? 0 : item->wait);
+    bool bus = column->at == offsetof(struct comm_row, bus);
+    double factor = bus ? collective_bus_factor((enum collective_kind)key->kind, item->group_size) : 1;
+    double bytes =
+        (key->bytes > 0 ? (double)key->bytes * (double)item->alone * factor : 0) + (bus ? item->bus : item->shared);
+    if (column->type == TYPE_NS)
+        return item->wait == FIELD_ABSENT ? (struct cell){0} : cell_integer(transfer);
     return bytes > 0 && transfer > 0 ? cell_real(bytes / (double)transfer) : (struct cell){0};
-}
-
-static struct cell fill_algorithm(struct report_row *row, const struct column *column)
-{
-    const struct comm_row *item = row->item;
-    return rate_cell(row, 1, item->shared);
-}
-
-static struct cell fill_bus(struct report_row *row, const struct column *column)
-{
-    const struct comm_key *key = row->key;
-    const struct comm_row *item = row->item;
-    return rate_cell(row, collective_bus_factor((enum collective_kind)key->kind, item->group_size), item->bus);
 }
 
 static struct cell fill_overlapped(struct report_row *row, const struct column *column)
@@ -202,8 +177,10 @@ const struct column comm_columns[COMM_COLUMNS] = {
     {"exposed", "Exposed", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_exposed},
     {"overlapped", "Overlapped", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_overlapped},
     {"avg", "Avg", TYPE_NS, 0, fill_quotient, FROM_ITEM(comm_row, total), PER_ITEM(comm_row, timed), .importance = 40},
-    {"algorithm", "Algorithm", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_algorithm, .importance = 35},
-    {"bus", "Bus", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_bus, .importance = 70},
+    {"algorithm", "Algorithm", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_transfer,
+     .at = offsetof(struct comm_row, shared), .importance = 35},
+    {"bus", "Bus", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_transfer, .at = offsetof(struct comm_row, bus),
+     .importance = 70},
     {"unfinished", "Unfinished", TYPE_COUNT, COLUMN_SUM | COLUMN_BAD | COLUMN_OPTIONAL, fill_some,
      FROM_ITEM(comm_row, unfinished)},
     {"size", "Size", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_KEY(comm_key, bytes)},
@@ -227,17 +204,6 @@ void transfers_release(struct transfers *transfers)
     array_release(&transfers->members);
 }
 
-/* Whether all ranks of the operation are known, each with a kernel of its own. */
-static bool is_whole(const struct collective *operation, const uint32_t *index, size_t count, size_t ranks)
-{
-    bool pair = operation[0].source >= 0;
-    bool whole = count > 1 && (pair ? count == 2 : operation[0].group_size == (int64_t)count);
-    for (size_t i = 0; i < count && whole; i++)
-        whole = index[i] < ranks && !operation[i].joint && operation[i].group_call == FIELD_ABSENT &&
-                (pair || operation[i].kind == operation[0].kind);
-    return whole;
-}
-
 int transfers_add(struct transfers *transfers, const struct collective *operation, const uint32_t *index, size_t count,
                   size_t ranks)
 {
@@ -252,13 +218,16 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
                                .group_size = (int64_t)count};
     for (size_t i = 1; i < count; i++)
         key.bytes = operation[i].bytes > key.bytes ? operation[i].bytes : key.bytes;
-    /* The time of the rank that entered last is the shortest. */
+    /* All ranks are known, each with a kernel of its own. The time of the rank that entered last is the shortest. */
+    bool whole = count > 1 && (pair ? count == 2 : one->group_size == (int64_t)count);
     for (size_t i = 0; i < count; i++) {
+        whole &= index[i] < ranks && !operation[i].joint && operation[i].group_call == FIELD_ABSENT &&
+                 (pair || operation[i].kind == one->kind);
         bool known = comm_times(&operation[i], &start, &duration);
         transfer = !known ? 0 : duration < transfer ? duration : transfer;
     }
     size_t before = transfers->rows.count;
-    if (!is_whole(operation, index, count, ranks) || transfer <= 0 || key.bytes <= 0)
+    if (!whole || transfer <= 0 || key.bytes <= 0)
         return 0;
     struct transfer_row *row = dense_map_item(&transfers->keys, &key, &transfers->rows);
     if (!row)

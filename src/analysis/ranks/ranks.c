@@ -50,40 +50,6 @@ static const struct collective *typical_of(struct ranks *ranks, const struct col
     return &operation[0];
 }
 
-/* Whether this is the first operation of its communicator, which waits for ranks that start later, unlike the others.
- */
-static bool is_first(struct ranks *ranks, const struct collective *one)
-{
-    const struct collective *last = &ranks->last;
-    bool again = ranks->any && last->communicator == one->communicator && last->group_ranks == one->group_ranks &&
-                 last->source == one->source && last->target == one->target;
-    ranks->any = true;
-    ranks->last = *one;
-    return !again;
-}
-
-/* How long an operation that took DURATION waited for its neighbour, computing nothing. A kernel that sends and
- * receives waits for several ranks, so all of its time counts. */
-static int64_t neighbour_wait(const struct collective *one, int64_t duration, int64_t wait)
-{
-    int64_t waited = one->group_call == FIELD_ABSENT ? wait : duration;
-    return one->exposed != FIELD_ABSENT && one->exposed < waited ? one->exposed : waited;
-}
-
-/* Adds an operation that began at START, at TYPICAL on a typical rank, on which it took DURATION. */
-static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t duration)
-{
-    int64_t late = start - typical < duration ? start - typical : duration;
-    if (late <= 0)
-        return;
-    sum_add(&rank->late, late);
-    rank->late_operations++;
-    if (late > rank->worst) {
-        rank->worst = late;
-        rank->worst_at = start;
-    }
-}
-
 /* Adds what the ranks waited for the last one, and how late each was. FIRST: the first operation of its communicator.
  */
 static void add_waits(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
@@ -103,8 +69,15 @@ static void add_waits(struct ranks *ranks, const struct collective *operation, c
         sum_add(&rank->waited, wait);
         sum_add(&waited, wait);
         latest = start == last ? index[i] : latest;
-        if (!first && !pair && !operation[i].joint)
-            add_late(rank, start, typical_start, typical_duration);
+        int64_t late = start - typical_start < typical_duration ? start - typical_start : typical_duration;
+        if (first || pair || operation[i].joint || late <= 0)
+            continue;
+        sum_add(&rank->late, late);
+        rank->late_operations++;
+        if (late > rank->worst) {
+            rank->worst = late;
+            rank->worst_at = start;
+        }
     }
     if (latest != UINT32_MAX)
         sum_add(&ranks->items.items[latest].delayed, waited);
@@ -141,7 +114,10 @@ const struct neighbour_row *neighbours_find(const struct neighbours *neighbours,
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
 {
     int64_t last = comm_last_start(operation, count);
-    bool first = is_first(ranks, &operation[0]);
+    /* The first operation of its communicator waits for ranks that start later, unlike the others. */
+    bool first = !ranks->any || !collective_same_group(&ranks->last, &operation[0]);
+    ranks->any = true;
+    ranks->last = operation[0];
     for (size_t i = 0; i < count; i++) {
         const struct collective *one = &operation[i];
         int64_t start, duration;
@@ -151,8 +127,12 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
         int64_t time = one->called != FIELD_ABSENT ? one->called : start,
                 wait = last == FIELD_ABSENT ? 0 : comm_wait(one, last);
         bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
+        /* How long it waited for its neighbour, computing nothing. A kernel that sends and receives waits for several
+         * ranks, so all of its time counts. */
+        int64_t waited = one->group_call == FIELD_ABSENT ? wait : duration;
+        waited = one->exposed != FIELD_ABSENT && one->exposed < waited ? one->exposed : waited;
         if (one->source >= 0 && (counts || rank->steps == 0))
-            sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
+            sum_add(&rank->neighbours, waited);
         if (last != FIELD_ABSENT && !first)
             sum_add(&rank->blocked, one->exposed != FIELD_ABSENT && !rank->shares ? one->exposed : duration);
     }

@@ -47,63 +47,11 @@ static int add_rank(struct ranks *ranks, const struct trace *trace, const struct
     return *host && rank->host == INTERN_NO_MEMORY ? -1 : 0;
 }
 
-static int add_names(struct ranks *ranks, const struct trace *trace, const struct rank_times *times)
-{
-    for (size_t i = 0; i < times->kernels.count; i++) {
-        const struct rank_kernel_key *key = dense_map_row(&times->kernel_keys, i);
-        const struct rank_kernel *kernel = &times->kernels.items[i];
-        uint32_t name = intern_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name)));
-        if (name == INTERN_NO_MEMORY ||
-            !ADD(array_push, &ranks->names,
-                 (struct rank_name){(uint32_t)key->rank, name, kernel->total, kernel->count, kernel->copy}))
-            return -1;
-    }
-    return 0;
-}
-
-/* Adds the steps rank by rank, because ranks.steps is sorted so. */
-static int add_step_items(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
-{
-    for (uint32_t rank = 0; steps && rank < ranks->items.count; rank++)
-        for (size_t i = 0; i < steps->processes.count; i++) {
-            uint32_t process = steps->processes.items[i].process;
-            if (process < times->of_process.count && times->of_process.items[process] == rank &&
-                rank_steps_add(&ranks->steps, rank, &steps->processes.items[i]) < 0)
-                return -1;
-        }
-    return 0;
-}
-
 /* --- idle time --- */
 
 static uint32_t rank_of_device(const struct rank_times *times, size_t device)
 {
     return device < times->of_device.count ? times->of_device.items[device] : RANK_NONE;
-}
-
-/* Sets *WORDS to a number in TEXTS for what the host did: "sleep() in load (a.py:9)", or the range, or the call;
- * EVENT_NO_TEXT if it is not known. Returns 0, or -1: no memory. */
-static int set_words(struct interner *texts, const struct trace *trace, const struct idle *idle,
-                     const struct idle_what *what, uint32_t *words)
-{
-    struct buffer text;
-    uint32_t name = what->call != EVENT_NO_TEXT    ? what->call
-                    : what->range != EVENT_NO_TEXT ? what->range
-                                                   : what->operation;
-    bool named = name != EVENT_NO_TEXT, active = what->activity != EVENT_NO_TEXT;
-    *words = EVENT_NO_TEXT;
-    if (!named && !active)
-        return 0;
-    buffer_init_memory(&text);
-    if (active)
-        host_activity_write(&text, &idle->host, what->activity);
-    if (active && what->range != EVENT_NO_TEXT)
-        buffer_format(&text, " in range %s", trace_text(trace, what->range));
-    if (!active)
-        buffer_text(&text, trace_text(trace, name));
-    *words = text.failure ? INTERN_NO_MEMORY : intern(texts, text.data, text.length);
-    buffer_release(&text);
-    return *words == INTERN_NO_MEMORY ? -1 : 0;
 }
 
 /* What the host did while a rank's GPUs were idle. Rows with the same words count together. */
@@ -116,33 +64,34 @@ struct doings {
     } most[IDLE_CAUSE_COUNT];
 };
 
+/* Adds a row, in words for what the host did: "sleep() in load (a.py:9)", or the range, or the call. */
 static int add_doing(struct doings *doings, const struct trace *trace, const struct idle *idle,
                      const struct idle_row *row)
 {
-    struct longest *most = &doings->most[row->what.cause];
-    uint32_t words;
-    if (set_words(&doings->words, trace, idle, &row->what, &words) < 0)
-        return -1;
-    uint64_t *total = map_put(&doings->totals, (uint64_t)row->what.cause << 32 | words, NULL);
+    const struct idle_what *what = &row->what;
+    struct longest *most = &doings->most[what->cause];
+    struct buffer text;
+    uint32_t words = EVENT_NO_TEXT, name = what->call != EVENT_NO_TEXT    ? what->call
+                                           : what->range != EVENT_NO_TEXT ? what->range
+                                                                          : what->operation;
+    bool active = what->activity != EVENT_NO_TEXT;
+    buffer_init_memory(&text);
+    if (active)
+        host_activity_write(&text, &idle->host, what->activity);
+    if (active && what->range != EVENT_NO_TEXT)
+        buffer_format(&text, " in range %s", trace_text(trace, what->range));
+    if (!active && name != EVENT_NO_TEXT)
+        buffer_text(&text, trace_text(trace, name));
+    if (active || name != EVENT_NO_TEXT)
+        words = text.failure ? INTERN_NO_MEMORY : intern(&doings->words, text.data ? text.data : "", text.length);
+    bool memory = words != INTERN_NO_MEMORY || (!active && name == EVENT_NO_TEXT);
+    buffer_release(&text);
+    uint64_t *total = memory ? map_put(&doings->totals, (uint64_t)what->cause << 32 | words, NULL) : NULL;
     if (!total)
         return -1;
     *total += (uint64_t)row->sum.total;
     if (*total > most->total)
         *most = (struct longest){*total, words};
-    return 0;
-}
-
-static int set_mostly(struct ranks *ranks, struct rank *rank, const struct doings *doings)
-{
-    for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
-        const struct longest *most = &doings->most[cause];
-        if (most->total == 0 || most->words == EVENT_NO_TEXT)
-            continue;
-        const char *words = interned(&doings->words, most->words);
-        rank->mostly[cause] = intern(&ranks->texts, words, strlen(words));
-        if (rank->mostly[cause] == INTERN_NO_MEMORY)
-            return -1;
-    }
     return 0;
 }
 
@@ -173,7 +122,13 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
                     sum_add(&rank->loading, row->sum.total);
             }
         }
-        status = status ? status : set_mostly(ranks, rank, &doings);
+        for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT && status == 0; cause++) {
+            const struct longest *most = &doings.most[cause];
+            if (most->total == 0 || most->words == EVENT_NO_TEXT)
+                continue;
+            rank->mostly[cause] = intern_text(ranks, interned(&doings.words, most->words));
+            status = rank->mostly[cause] == INTERN_NO_MEMORY ? -1 : 0;
+        }
         map_release(&doings.totals);
         interner_release(&doings.words);
     }
@@ -254,8 +209,13 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
     ranks->trace = trace;
     for (size_t i = 0; i < times->items.count && status == 0; i++)
         status = add_rank(ranks, trace, &times->items.items[i]);
-    if (status == 0 && times->items.count > 0)
-        status = add_names(ranks, trace, times);
+    for (size_t i = 0; i < times->kernels.count && status == 0; i++) {
+        const struct rank_kernel_key *key = dense_map_row(&times->kernel_keys, i);
+        const struct rank_kernel *kernel = &times->kernels.items[i];
+        uint32_t text = intern_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name)));
+        const struct rank_name name = {(uint32_t)key->rank, text, kernel->total, kernel->count, kernel->copy};
+        status = text != INTERN_NO_MEMORY && ADD(array_push, &ranks->names, name) ? 0 : -1;
+    }
     if (status < 0 || times->items.count == 0)
         return status;
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
@@ -269,14 +229,22 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
             sum_add(&rank->step_total, process->items.items[k].end - process->items.items[k].start);
         rank->steps += (int64_t)process->items.count;
     }
-    status = add_step_items(ranks, steps, times) ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
+    /* Steps are added rank by rank, because ranks.steps is sorted so. */
+    for (uint32_t rank = 0; steps && rank < ranks->items.count; rank++)
+        for (size_t i = 0; i < steps->processes.count && status == 0; i++) {
+            uint32_t process = steps->processes.items[i].process;
+            if (process < times->of_process.count && times->of_process.items[process] == rank)
+                status = rank_steps_add(&ranks->steps, rank, &steps->processes.items[i]);
+        }
+    status = status ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
     return status ?: add_operations(ranks, collectives, times);
 }
 
 /* --- times of GPUs --- */
 
-void rank_times_release(struct rank_times *times)
+void rank_times_release(void *state)
 {
+    struct rank_times *times = state;
     array_release(&times->items);
     array_release(&times->of_process);
     array_release(&times->of_device);
@@ -326,28 +294,10 @@ struct walk {
     bool any;
 };
 
-/* The rank whose process launched OP, or RANK_NONE. */
-static uint32_t rank_of_op(const struct walk *walk, const struct timeline_op *op)
-{
-    const struct rank_times *times = walk->times;
-    uint32_t process = walk->trace->stream_owners.items[op->stream];
-    if (process == CALLS_ANY_PROCESS && op->thread != LAUNCHED_NO_THREAD)
-        process = walk->trace->threads.items[op->thread].process;
-    if (process != CALLS_ANY_PROCESS)
-        return times->of_process.items[process];
-    return times->items.count == 1 ? 0 : RANK_NONE;
-}
-
 static void end_lanes(struct walk *walk)
 {
     for (size_t i = 0; i < walk->times->items.count; i++)
         temporal_lane_end(&walk->times->items.items[i].lane);
-}
-
-static void mark_shared(struct rank_times *times, uint32_t rank)
-{
-    if (rank != RANK_NONE)
-        times->items.items[rank].shares = true;
 }
 
 /* Assigns DEVICE to the rank of its first operation. If another rank uses it, too, it belongs to no rank. */
@@ -362,8 +312,10 @@ static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
         end_lanes(walk);
         times->of_device.items[device] = rank;
     } else if (times->of_device.items[device] != rank) {
-        mark_shared(times, times->of_device.items[device]);
-        mark_shared(times, rank);
+        const uint32_t users[] = {times->of_device.items[device], rank};
+        for (unsigned i = 0; i < 2; i++)
+            if (users[i] != RANK_NONE)
+                times->items.items[users[i]].shares = true;
         times->of_device.items[device] = RANK_NONE;
     }
     walk->any = true;
@@ -371,36 +323,39 @@ static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
     return 0;
 }
 
-static int add_kernel(struct rank_times *times, uint32_t rank, const struct timeline_op *op, bool copy)
+static int add_op(struct walk *walk, const struct timeline_op *op)
 {
+    struct rank_times *times = walk->times;
+    uint32_t rank = times->items.count == 1 ? 0 : RANK_NONE, process = walk->trace->stream_owners.items[op->stream];
+    if (process == CALLS_ANY_PROCESS && op->thread != LAUNCHED_NO_THREAD)
+        process = walk->trace->threads.items[op->thread].process; /* that launched it */
+    if (process != CALLS_ANY_PROCESS)
+        rank = times->of_process.items[process];
+    unsigned kind = temporal_kind(&walk->names, walk->trace, op);
+    if (kind == 0 || own_device(walk, op->device, rank) < 0)
+        return -1;
+    if (rank == RANK_NONE)
+        return 0;
+    struct rank_time *one = &times->items.items[rank];
+    if (!one->lane.to)
+        temporal_lane_begin(&one->lane, &one->gpu, op);
+    temporal_lane_add(&one->lane, kind, op);
+    bool named = kind & (TEMPORAL_COMPUTE | TEMPORAL_COPY) && op->name != EVENT_NO_TEXT;
+    if (!named)
+        return 0;
     const struct rank_kernel_key key = {rank, op->name};
     struct rank_kernel *kernel = dense_map_item(&times->kernel_keys, &key, &times->kernels);
     if (!kernel)
         return -1;
     sum_add(&kernel->total, op->end - op->start);
     kernel->count++;
-    kernel->copy = copy;
+    kernel->copy = kind == TEMPORAL_COPY;
     return 0;
 }
 
-static int add_op(struct walk *walk, const struct timeline_op *op)
+int rank_times_gather(void *state, const struct trace *trace)
 {
-    uint32_t rank = rank_of_op(walk, op);
-    unsigned kind = temporal_kind(&walk->names, walk->trace, op);
-    if (kind == 0 || own_device(walk, op->device, rank) < 0)
-        return -1;
-    if (rank == RANK_NONE)
-        return 0;
-    struct rank_time *one = &walk->times->items.items[rank];
-    if (!one->lane.to)
-        temporal_lane_begin(&one->lane, &one->gpu, op);
-    temporal_lane_add(&one->lane, kind, op);
-    bool named = kind & (TEMPORAL_COMPUTE | TEMPORAL_COPY) && op->name != EVENT_NO_TEXT;
-    return named ? add_kernel(walk->times, rank, op, kind == TEMPORAL_COPY) : 0;
-}
-
-int rank_times_gather(struct rank_times *times, const struct trace *trace)
-{
+    struct rank_times *times = state;
     struct walk walk = {.times = times, .trace = trace};
     const struct timeline_op *op;
     int status = trace->ranks.count ? find_processes(times, trace) : 0;

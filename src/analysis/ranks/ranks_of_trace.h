@@ -46,7 +46,7 @@ struct rank_times {
 };
 
 /* After trace_finish(), with trace.timeline. Returns 0, or -1: no memory, or after error(). */
-int rank_times_gather(struct rank_times *times, const struct trace *trace);
-void rank_times_release(struct rank_times *times);
+int rank_times_gather(void *times, const struct trace *trace);
+void rank_times_release(void *times);
 
 #endif

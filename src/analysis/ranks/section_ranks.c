@@ -2,7 +2,8 @@
  * The sections whose tables analysis/ranks makes: communication by communicator, operation, size and type (comm.h); the
  * ranks of the trace (ranks.h); the stages of a pipeline (stages.h); and hangs (hang_table.h): for each communicator
  * with an operation that ranks entered and did not finish, who waits, who never entered it or entered another one, and
- * what those ranks did. The latter is empty where all operations were finished.
+ * what those ranks did. The latter is empty where all operations were finished. Then the rules about ranks: findings of other
+ * rules about a late rank become part of its finding.
  */
 #include "analysis/comm/collectives.h"
 #include "analysis/hang/hang_facts.h"
@@ -12,6 +13,10 @@
 #include "analysis/ranks/ranks.h"
 #include "analysis/ranks/ranks_of_trace.h"
 #include "analysis/ranks/stages.h"
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/engine/findings.h"
+#include "analysis/ranks/stragglers.h"
 
 struct comm_state {
     struct collectives collectives; /* the first member, so that section_state() is a struct collectives */
@@ -63,16 +68,6 @@ const struct section section_comm = {
     .release = release_comm,
 };
 
-static int gather_ranks(void *state, const struct trace *trace)
-{
-    return rank_times_gather(state, trace);
-}
-
-static void release_ranks(void *state)
-{
-    rank_times_release(state);
-}
-
 static void finish_ranks(struct report_row *row)
 {
     struct ranks ranks = {0};
@@ -93,9 +88,9 @@ const struct section section_ranks = {
     .parts = TRACE_GPU_WORK | TRACE_API,
     .indexes = {.timeline = true},
     .needs = REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
-    .gather = gather_ranks,
+    .gather = rank_times_gather,
     .finish = finish_ranks,
-    .release = release_ranks,
+    .release = rank_times_release,
 };
 
 static void finish_stages(struct report_row *row)
@@ -146,4 +141,139 @@ const struct section section_hang = {
     .event = event_hang,
     .finish = finish_hang,
     .release = release_hang,
+};
+
+/* --- the rules straggler and pipeline-imbalance --- */
+
+static struct finding_place place_of(const struct trace *trace, const struct rank *rank)
+{
+    struct finding_place place = place_none();
+    place.time = rank->worst_at;
+    for (size_t i = 0; rank->device != FIELD_ABSENT && i < trace->devices.count; i++)
+        if (trace_device_id(trace, i) == rank->device)
+            place.device = (int64_t)i;
+    return place;
+}
+
+/* The state while stragglers are added to the findings. */
+struct adding {
+    struct findings *findings;
+    const struct ranks *ranks;
+    struct straggler_sum sum;
+    size_t before;    /* number of findings of other rules */
+    uint32_t exposed; /* index of the rank whose communication is exposed; RANK_NONE: none */
+};
+
+/* The index of the rank whose GPU FINDING is about, or RANK_NONE. */
+static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
+{
+    int64_t device = finding->place.device;
+    for (uint32_t i = 0; device != FIELD_ABSENT && i < adding->ranks->items.count; i++)
+        if (adding->ranks->items.items[i].device == trace_device_id(adding->findings->trace, (size_t)device))
+            return i;
+    return RANK_NONE;
+}
+
+static bool is_rule(const struct finding *finding, unsigned rule)
+{
+    return finding->rule == finding_rules[rule];
+}
+
+/* Adds a finding, with the advice and place of an earlier one that explains the same rank, which is dropped. */
+static int add_straggler(void *context, const struct straggler *straggler)
+{
+    struct adding *adding = context;
+    struct findings *findings = adding->findings;
+    struct finding_place place = place_of(findings->trace, straggler->rank);
+    size_t same = SIZE_MAX; /* the last finding that explains the same rank */
+    straggler_sum_add(&adding->sum, straggler, adding->exposed);
+    for (size_t i = 0; i < adding->before; i++) {
+        struct finding *one = &findings->items.items[i];
+        unsigned rule = 0;
+        while (!is_rule(one, rule))
+            rule++;
+        if (one->cost < straggler->cost / 2 || !straggler_explains(straggler, rule) ||
+            !straggler_has(straggler, rank_of(adding, one)))
+            continue;
+        place = one->place;
+        one->cost = 0;
+        same = i;
+    }
+    struct finding *finding = finding_add(findings, straggler->cost, straggler->gain, straggler->count, &place);
+    finding_format(finding, "%s", straggler->text);
+    if (same == SIZE_MAX)
+        return finding_advise(finding, "%s", straggler->advice);
+    const struct finding *one = &findings->items.items[same];
+    return finding_advise(finding, "%s", *one->advice ? one->advice : one->rule->advice);
+}
+
+/* Removes findings that are part of others, and takes the wait for late ranks out of exposed communication. The late
+ * ranks come before the rest of it. */
+static void remove_explained(struct adding *adding)
+{
+    struct findings *findings = adding->findings;
+    const struct rank *rank = adding->exposed != RANK_NONE ? &adding->ranks->items.items[adding->exposed] : NULL;
+    int64_t rest = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *one = &findings->items.items[i];
+        bool exposed = rank && is_rule(one, FINDING_RULE_exposed_communication);
+        if (exposed && (rest = straggler_rest(&adding->sum, rank, one->cost)) < one->cost) {
+            straggler_write_rest(one->text, sizeof(one->text), rank, rest);
+            one->cost = one->gain = one->weight = rest < findings->steady / 100 * FINDING_EXPOSED_PERCENT ? 0 : rest;
+        }
+        if (is_rule(one, FINDING_RULE_straggler) && one->weight < rest)
+            one->weight = sum_of(rest, 1);
+        if (one->cost > 0 || one->rule->without_cost)
+            findings->items.items[kept++] = *one;
+    }
+    findings->items.count = kept;
+}
+
+static int straggler_find(void *state, struct findings *findings)
+{
+    struct ranks ranks = {0};
+    struct adding adding = {findings, &ranks, .before = findings->items.count, .exposed = RANK_NONE};
+    int status = findings->trace->options->of_job ? 0 : ranks_of_trace(&ranks, findings->trace);
+    for (size_t i = 0; i < adding.before; i++)
+        if (is_rule(&findings->items.items[i], FINDING_RULE_exposed_communication))
+            adding.exposed = rank_of(&adding, &findings->items.items[i]);
+    status = status ?: stragglers_describe_gaps(&ranks, findings->trace);
+    if (status == 0)
+        status = stragglers_each(&ranks, FINDING_COST_NS, add_straggler, &adding);
+    remove_explained(&adding);
+    ranks_release(&ranks);
+    return status;
+}
+
+const struct rule rule_straggler = {
+    .id = "straggler",
+    .section = "ranks",
+    .sources = {TRACE_KERNEL},
+    .find = straggler_find,
+};
+
+static int imbalance_of_trace(void *state, struct findings *findings)
+{
+    struct ranks ranks = {0};
+    struct imbalance imbalance = {0};
+    if (findings->trace->options->of_job)
+        return 0;
+    int status = ranks_of_trace(&ranks, findings->trace) ?: stages_find_imbalance(&imbalance, &ranks);
+    if (status == 0 && imbalance.cost > 0) {
+        struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
+        place.time = FIELD_ABSENT;
+        finding_format(finding_add(findings, imbalance.cost, imbalance.cost, imbalance.steps, &place), "%s",
+                       imbalance.text);
+    }
+    ranks_release(&ranks);
+    return status;
+}
+
+const struct rule rule_pipeline_imbalance = {
+    .id = "pipeline-imbalance",
+    .advice = imbalance_advice,
+    .section = "stages",
+    .sources = {TRACE_KERNEL},
+    .find = imbalance_of_trace,
 };

@@ -11,11 +11,6 @@
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
-void slow_links_release(struct slow_links *links)
-{
-    array_release(&links->items);
-}
-
 /* --- which rows are slow --- */
 
 /* A row of ranks.transfers. Rows of equal operations are neighbours, the fastest first. */
@@ -114,12 +109,6 @@ static int suspects_init(struct suspects *suspects, const struct ranks *ranks, b
     return 0;
 }
 
-static void suspects_release(struct suspects *suspects)
-{
-    free(suspects->of_rank);
-    free(suspects->rows);
-}
-
 static bool has(const struct judging *judging, const struct judged *row, const struct suspects *suspects,
                 uint32_t suspect)
 {
@@ -142,16 +131,11 @@ static void count_row(const struct judging *judging, size_t number, const struct
     }
 }
 
-static void clear_counted(const struct suspects *suspects)
-{
-    memset(suspects->counted, 0, suspects->count * sizeof(*suspects->counted));
-}
-
 /* Counts the open rows of each suspect that also have SUSPECT (UINT32_MAX: all open rows). */
 static void count_open(const struct judging *judging, const struct suspects *suspects, uint32_t suspect)
 {
     memset(suspects->shared, 0, suspects->count * sizeof(*suspects->shared));
-    clear_counted(suspects);
+    memset(suspects->counted, 0, suspects->count * sizeof(*suspects->counted));
     for (size_t i = 0; i < judging->count; i++)
         if (judging->rows[i].open && (suspect == UINT32_MAX || has(judging, &judging->rows[i], suspects, suspect)))
             count_row(judging, i, suspects, suspects->shared);
@@ -264,7 +248,7 @@ static int find(const struct judging *judging, bool hosts)
     for (size_t i = 0; i < judging->count && status == 0; i++)
         count_row(judging, i, &suspects, suspects.rows);
     if (status == 0)
-        clear_counted(&suspects);
+        memset(suspects.counted, 0, suspects.count * sizeof(*suspects.counted));
     for (size_t i = 0; i < judging->count && status == 0; i++)
         if (judging->rows[i].slow)
             count_row(judging, i, &suspects, suspects.slow);
@@ -277,7 +261,8 @@ static int find(const struct judging *judging, bool hosts)
         else
             close_rows(judging, &suspects, worst, NULL);
     }
-    suspects_release(&suspects);
+    free(suspects.of_rank);
+    free(suspects.rows);
     return status;
 }
 
@@ -322,7 +307,8 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
         judging.count = kept;
         status = find(&judging, true) ?: find(&judging, false);
     }
-    suspects_release(&hosts);
+    free(hosts.of_rank);
+    free(hosts.rows);
     free(judging.rows);
     return status;
 }

@@ -31,8 +31,6 @@ struct slow_links {
     ARRAY(struct slow_link) items;
 };
 
-void slow_links_release(struct slow_links *links);
-
 /* Finds slow links. Operations are slow that take at least TIMES the time of a typical equal one. Groups with less than
  * LEAST operations do not count. Returns 0, or -1: no memory. */
 int slow_links_find(struct slow_links *links, const struct ranks *ranks, double times, int64_t least);

@@ -145,18 +145,6 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
         slowest->gain = (slowest->compute - stages->mean) / stages->microbatches * (stages->microbatches - 1);
 }
 
-/* --- names --- */
-
-static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
-{
-    struct stage *stage = &stages->items.items[number];
-    size_t count = 0;
-    for (size_t i = 0; i < ranks->items.count; i++)
-        if (stages->of_rank[i] == number)
-            numbers[count++] = ranks->items.items[i].rank;
-    number_list_write(stage->list, sizeof(stage->list), numbers, count);
-}
-
 /* --- stages --- */
 
 int stages_find(struct stages *stages, const struct ranks *ranks)
@@ -181,8 +169,14 @@ int stages_find(struct stages *stages, const struct ranks *ranks)
         add_ranks(stages, ranks);
         find_gain(stages, ranks);
     }
-    for (size_t i = 0; i < count && status == 0; i++)
-        name_stage(stages, i, ranks, numbers);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct stage *stage = &stages->items.items[i];
+        size_t members = 0;
+        for (size_t k = 0; k < ranks->items.count; k++)
+            if (stages->of_rank[k] == i)
+                numbers[members++] = ranks->items.items[k].rank;
+        number_list_write(stage->list, sizeof(stage->list), numbers, members);
+    }
     free(places);
     free(numbers);
     return status;

@@ -64,20 +64,6 @@ static int64_t typical(const struct ranks *ranks, const struct peers *peers, siz
     return values[value == VALUE_BLOCKED ? count - 1 - (count - 1) / 3 : (count - 1) / 3];
 }
 
-static int peers_find(struct peers *peers, const struct ranks *ranks)
-{
-    int64_t *values = calloc(ranks->items.count + 1, sizeof(*values));
-    int status = values ? stages_find(&peers->stages, ranks) : -1;
-    size_t stages = peers->stages.items.count + 2;
-    peers->of_stage = status == 0 ? calloc(stages, sizeof(*peers->of_stage)) : NULL;
-    status = peers->of_stage ? 0 : -1;
-    for (size_t stage = 0; stage < stages && status == 0; stage++)
-        for (unsigned i = 0; i < VALUE_COUNT; i++)
-            peers->of_stage[stage][i] = typical(ranks, peers, stage, i, values);
-    free(values);
-    return status;
-}
-
 /* --- reasons --- */
 
 /* A reason explains at least this part (a quarter) of the cost. */
@@ -259,7 +245,15 @@ static int each_late(const struct ranks *ranks, int64_t least, straggler_each *e
     size_t count = ranks->items.count;
     late.found = calloc(count, sizeof(*late.found));
     late.members = calloc(count, sizeof(*late.members));
-    int status = late.found && late.members ? peers_find(&late.peers, ranks) : -1;
+    int64_t *values = calloc(count + 1, sizeof(*values));
+    int status = late.found && late.members && values ? stages_find(&late.peers.stages, ranks) : -1;
+    size_t stages = late.peers.stages.items.count + 2;
+    late.peers.of_stage = status == 0 ? calloc(stages, sizeof(*late.peers.of_stage)) : NULL;
+    status = late.peers.of_stage ? 0 : -1;
+    for (size_t stage = 0; stage < stages && status == 0; stage++)
+        for (unsigned i = 0; i < VALUE_COUNT; i++)
+            late.peers.of_stage[stage][i] = typical(ranks, &late.peers, stage, i, values);
+    free(values);
     for (uint32_t i = 0; i < count && status == 0; i++)
         judge(&late, i);
     while (status == 0 && next_group(&late, &straggler))
@@ -271,12 +265,15 @@ static int each_late(const struct ranks *ranks, int64_t least, straggler_each *e
     return status;
 }
 
-static int each_link(const struct ranks *ranks, const struct slow_links *links, int64_t least, straggler_each *each,
-                     void *context)
+int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *each, void *context)
 {
-    int status = 0;
-    for (size_t i = 0; i < links->items.count && status == 0; i++) {
-        const struct slow_link *link = &links->items.items[i];
+    struct slow_links links = {0};
+    if (ranks->items.count < 2)
+        return 0;
+    int status = slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS);
+    status = status ?: each_late(ranks, least, each, context);
+    for (size_t i = 0; i < links.items.count && status == 0; i++) {
+        const struct slow_link *link = &links.items.items[i];
         struct straggler straggler = {.rank = &ranks->items.items[link->rank],
                                       .index = link->rank,
                                       .ranks = link->ranks,
@@ -288,16 +285,6 @@ static int each_link(const struct ranks *ranks, const struct slow_links *links, 
         if (link->cost >= least)
             status = each(context, &straggler);
     }
-    return status;
-}
-
-int stragglers_each(const struct ranks *ranks, int64_t least, straggler_each *each, void *context)
-{
-    struct slow_links links = {0};
-    if (ranks->items.count < 2)
-        return 0;
-    int status = slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS);
-    status = status ?: each_late(ranks, least, each, context) ?: each_link(ranks, &links, least, each, context);
-    slow_links_release(&links);
+    array_release(&links.items);
     return status;
 }
