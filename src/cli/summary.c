@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "analysis/render/render.h"
-#include "analysis/render/stack_text.h"
+#include "analysis/render/render.h"
 #include "cli/doctor_libraries.h"
 #include "cli/trace_files.h"
 #include "common/array.h"

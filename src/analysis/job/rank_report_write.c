@@ -211,7 +211,7 @@ static int write_file(struct report_writer *writer)
 static int fill_and_write(struct report_writer *writer, uint64_t sections, const char *path)
 {
     int status = ranks_of_trace(&writer->report.ranks, writer->trace);
-    status = status ?: stragglers_describe_gaps(&writer->report.ranks, writer->trace);
+    status = status ?: ranks_describe_gaps(&writer->report.ranks, writer->trace);
     if (status < 0)
         return error_no_memory("a part of a job");
     if (writer->report.ranks.items.count == 0)

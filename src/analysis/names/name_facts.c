@@ -134,13 +134,6 @@ static size_t without_any(const struct plain *plain, size_t length, const char *
     return length;
 }
 
-/* Whether the first LENGTH characters end with threads of one block. */
-static bool ends_locally(const struct plain *plain, size_t length)
-{
-    size_t rest = without_any(plain, length, fillers, WITHIN);
-    return without_any(plain, length, local, WORD) < length || without_any(plain, rest, local, WORD) < rest;
-}
-
 /* Returns the end of the word around AT: the end of the identifier, or the begin of the next word. */
 static size_t end_of(const struct plain *plain, size_t at, int next)
 {
@@ -176,7 +169,13 @@ static bool has_word(const struct plain *plain, const char *const *any, bool of_
         while ((at = find_any(plain, (size_t)(at + 1), (const char *const[]){*any, NULL}, WORD)) >= 0) {
             size_t end = (size_t)at + strlen(*any);
             bool begins = of_libraries && plain->begins[at] == IDENTIFIER;
-            bool among = ends_locally(plain, (size_t)at) || ends_locally(plain, end_of(plain, end, IDENTIFIER));
+            const size_t places[] = {(size_t)at, end_of(plain, end, IDENTIFIER)};
+            bool among = false; /* threads of one block */
+            for (unsigned i = 0; i < 2; i++) {
+                size_t rest = without_any(plain, places[i], fillers, WITHIN);
+                among |= without_any(plain, places[i], local, WORD) < places[i] ||
+                         without_any(plain, rest, local, WORD) < rest;
+            }
             if (begins || (is_whole(plain, end) && (of_libraries || !among)))
                 return true;
         }

@@ -1,11 +1,125 @@
 /*
- * Pairs brackets with a stack of open ones, then reads identifiers, template arguments and qualifiers between them.
+ * Pairs brackets with a stack of open ones, then reads identifiers, template arguments and qualifiers between them. Tables of the words of
+ * libraries are searched from the first row on.
  */
 #include "analysis/names/name_scan.h"
 
 #include <string.h>
 
-#include "analysis/names/pretty_words.h"
+/* --- words --- */
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static bool begins(const char *word, size_t length, const char *known)
+{
+    size_t size = strlen(known);
+    return length >= size && memcmp(word, known, size) == 0;
+}
+
+static bool ends(const char *word, size_t length, const char *known)
+{
+    size_t size = strlen(known);
+    return length >= size && memcmp(word + length - size, known, size) == 0;
+}
+
+/* Whether WORD is one of WORDS, which are separated by blanks. */
+static bool is_one_of(const char *words, const char *word, size_t length)
+{
+    for (size_t size; *words; words += size + strspn(words + size, " ")) {
+        size = strcspn(words, " ");
+        if (size == length && memcmp(words, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool pretty_is_library(const char *word, size_t length)
+{
+    return is_one_of("at at_cuda_detail c10 c10d caffe2 torch std thrust cub cuda cutlass cutlass3x cute nvcuda cudnn "
+                     "cudnn_ops cask cask_cudnn cask_cudnn_v9 cask_plugin cublas cublasLt cufft curand cusparse "
+                     "cusolver flash pytorch_flash nccl apex fbgemm_gpu raft rmm Eigen tensorflow stream_executor xla "
+                     "jax __gnu_cxx libcudacxx internal transformer_engine gemm_kernel nvinfer1 _V2",
+                     word, length);
+}
+
+const struct pretty_word *pretty_find(const char *word, size_t length)
+{
+    static const struct pretty_word words[] = {
+        /* wrappers of functors and of kernels, in PyTorch, Thrust and CUB, cutlass and cute */
+        {"gpu_kernel_impl_nocast gpu_kernel_impl gpu_index_kernel _kernel_agent normal_iterator Kernel Kernel2 "
+         "device_kernel C",
+         PRETTY_UNWRAP, 0, false},
+        {"ReduceOp func_wrapper_t integral_constant", PRETTY_UNWRAP, 1, false},
+        {"launch_legacy_kernel", PRETTY_UNWRAP, 2, false},
+        {"BinaryFunctor", PRETTY_UNWRAP, 3, false},
+        {"reduce_kernel", PRETTY_NO_NUMBERS, 0, false},
+        {"multi_tensor_apply_kernel", PRETTY_OF_FUNCTORS, 0, true},
+        /* how a kernel reads and writes its tensors */
+        {"array Array OffsetCalculator LoadWithoutCast StoreWithoutCast DistAccumType identity_decomposer_t "
+         "use_default tag Layout Copy_Atom ComposedLayout TiledMMA SM90_TMA_LOAD SM90_TMA_LOAD_MULTICAST identity",
+         PRETTY_LEAVE_OUT, 0, false},
+        {"TrivialOffsetCalculator TensorListMetadata TensorListScalarListMetadata FusedOptimizerTensorListMetadata "
+         "Flash_kernel_traits",
+         PRETTY_LEAVE_OUT, 0, true},
+        {"GemmShape MatrixShape TensorNHWCShape tuple PitchLinearShape", PRETTY_SHAPE, 0, false},
+        {"Flash_fwd_kernel_traits Flash_bwd_kernel_traits", PRETTY_SPLICE, 0, true},
+    };
+    static const struct pretty_word left_out = {"", PRETTY_LEAVE_OUT, 0, true};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (is_one_of(words[i].words, word, length))
+            return &words[i];
+    bool of_cublas = begins(word, length, "cublas") && (length > strlen("cublasLt"));
+    bool policy = begins(word, length, "Policy") || begins(word, length, "policy_") || ends(word, length, "Policy");
+    return of_cublas || policy ? &left_out : NULL;
+}
+
+const char *pretty_other_word(const char *word, size_t length)
+{
+    static const char *const words[][2] = {
+        {"half", "Half half_t __half"},
+        {"bf16", "BFloat16 bfloat16_t __nv_bfloat16"},
+        {"fp8_e4m3", "Float8_e4m3fn float_e4m3_t __nv_fp8_e4m3"},
+        {"fp8_e5m2", "Float8_e5m2 float_e5m2_t __nv_fp8_e5m2"},
+        {"tf32", "tfloat32_t"},
+    };
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (is_one_of(words[i][1], word, length))
+            return words[i][0];
+    return NULL;
+}
+
+void pretty_strip(const char **word, size_t *length)
+{
+    static const char *const starts[] = {"CUDAFunctor_", "CUDAFunctor", "launch_"};
+    static const char *const tails[] = {"_kernel_cuda_impl", "_kernel_cuda", "_cuda_kernel", "CUDAKernelImpl",
+                                        "_kernel_impl",      "KernelImpl",   "_kernel",      "MathFunctor",
+                                        "_functor",          "Functor",      "Ops"};
+    for (size_t i = 0; i < COUNT(starts); i++)
+        if (*length > strlen(starts[i]) && begins(*word, *length, starts[i])) {
+            *word += strlen(starts[i]);
+            *length -= strlen(starts[i]);
+            break;
+        }
+    for (size_t i = 0; i < COUNT(tails); i++)
+        if (*length > strlen(tails[i]) && ends(*word, *length, tails[i])) {
+            bool keyword = is_one_of("static_kernel", *word, *length);
+            *length -= keyword ? 0 : strlen(tails[i]);
+            break;
+        }
+}
+
+size_t pretty_tail(const char *word, size_t length)
+{
+    static const char *const tails[] = {
+        "_execute_kernel__5x_cublas", "_execute_kernel__5x_cudnn", "_execute_kernel_cudnn", "_execute_kernel_cublas",
+        "_kernel__5x_cublas",         "_kernel__5x_cudnn",         "_execute_kernel_trt"};
+    for (size_t i = 0; i < COUNT(tails); i++)
+        if (length > strlen(tails[i]) && ends(word, length, tails[i]))
+            return strlen(tails[i]);
+    return 0;
+}
+
+/* --- spans --- */
 
 #define BRACKETS_MAX 256 /* nested brackets */
 

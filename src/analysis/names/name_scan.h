@@ -1,6 +1,7 @@
 /*
  * A demangled C++ name as engine/names.c and pretty_name.c walk over it: its brackets are paired once; template
- * arguments and the components of a::b<c> are found between them.
+ * arguments and the components of a::b<c> are found between them. And what names of kernels are known to contain: the words
+ * of CUDA's libraries and of PyTorch.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_SCAN_H
 #define GPUTRACE_ANALYSIS_NAMES_NAME_SCAN_H
@@ -53,5 +54,36 @@ size_t scan_unnamed_size(const struct name_scan *scan, size_t at, size_t end);
 size_t scan_read_chain(const struct name_scan *scan, struct span span, struct component *chain, size_t *end);
 /* Whether the chain begins with a library's namespace, which need not be written. */
 bool scan_is_of_library(const struct name_scan *scan, const struct component *chain, size_t count);
+
+/* What to do with the template arguments of a class or a function. */
+enum pretty_rule {
+    PRETTY_ARGUMENTS,   /* write the word and its arguments */
+    PRETTY_UNWRAP,      /* write one argument alone, in place of all */
+    PRETTY_SPLICE,      /* write the arguments alone, as arguments of the enclosing word */
+    PRETTY_SHAPE,       /* numbers: 128x64x32 */
+    PRETTY_LEAVE_OUT,   /* write nothing */
+    PRETTY_NO_NUMBERS,  /* the word, and arguments that are not numbers */
+    PRETTY_OF_FUNCTORS, /* the word and the arguments that have arguments; the first functor without its own */
+};
+
+struct pretty_word {
+    const char *words; /* separated by blanks */
+    enum pretty_rule rule;
+    size_t argument; /* of PRETTY_UNWRAP */
+    bool anywhere;   /* the word is also known without the namespace of a library */
+};
+
+/* These functions read LENGTH bytes at WORD, an identifier without its namespaces. */
+
+/* Whether WORD is the outermost namespace of a library. */
+bool pretty_is_library(const char *word, size_t length);
+/* What to do with the template arguments of WORD, or NULL for nothing special. */
+const struct pretty_word *pretty_find(const char *word, size_t length);
+/* The word to write instead of WORD, such as "half" for "Half", or NULL. */
+const char *pretty_other_word(const char *word, size_t length);
+/* Strips usual prefixes and suffixes of functors and their functions: "CUDAFunctor_add" becomes "add". */
+void pretty_strip(const char **word, size_t *length);
+/* The bytes of a suffix of kernels of cuBLAS and cuDNN that can be left out, or 0. */
+size_t pretty_tail(const char *word, size_t length);
 
 #endif

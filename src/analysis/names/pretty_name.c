@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "analysis/names/name_scan.h"
-#include "analysis/names/pretty_words.h"
 #include "common/buffer.h"
 #include "common/text.h"
 
@@ -93,19 +92,6 @@ struct argument_list {
 
 static const struct pretty_word *rule_of(const struct writer *w, struct span argument);
 
-/* Returns where the list ends without trailing "false" arguments, which only mean that a feature is not used. */
-static size_t end_without_false(const struct writer *w, struct span list)
-{
-    struct span argument;
-    size_t end = list.at;
-    while (scan_next_argument(&w->scan, &list, &argument)) {
-        const struct pretty_word *own = rule_of(w, argument);
-        if (!scan_span_is(&w->scan, argument, "false") && (!own || own->rule != PRETTY_LEAVE_OUT))
-            end = argument.end;
-    }
-    return end;
-}
-
 /* Whether an argument of a word with RULE is worth leaving out. */
 static bool is_redundant(const struct writer *w, struct span argument, const struct pretty_word *rule,
                          const struct argument_list *state, size_t end)
@@ -124,8 +110,14 @@ static bool is_redundant(const struct writer *w, struct span argument, const str
 
 static void write_list(struct writer *w, struct span list, const struct pretty_word *rule, struct argument_list *state)
 {
-    struct span argument;
-    size_t end = end_without_false(w, list);
+    struct span argument, all = list;
+    /* Trailing "false" arguments only mean that a feature is not used. */
+    size_t end = list.at;
+    while (scan_next_argument(&w->scan, &all, &argument)) {
+        const struct pretty_word *own = rule_of(w, argument);
+        if (!scan_span_is(&w->scan, argument, "false") && (!own || own->rule != PRETTY_LEAVE_OUT))
+            end = argument.end;
+    }
     while (scan_next_argument(&w->scan, &list, &argument)) {
         const struct pretty_word *own = w->plain ? NULL : rule_of(w, argument);
         struct component chain[COMPONENTS_MAX];
@@ -158,17 +150,6 @@ static bool is_shape(const struct writer *w, struct span list)
             return false;
     }
     return true;
-}
-
-/* 128x64x32 */
-static void write_shape(struct writer *w, struct span list)
-{
-    struct span argument;
-    for (bool any = false; scan_next_argument(&w->scan, &list, &argument); any = true) {
-        if (any)
-            buffer_char(w->out, 'x');
-        write_argument(w, argument);
-    }
 }
 
 /* Writes template arguments. LITTLE: all of them are one omission. */
@@ -224,7 +205,12 @@ static void write_component(struct writer *w, const struct component *component,
     if (rule && has_arguments && rule->rule == PRETTY_UNWRAP && write_unwrapped(w, component->angle, rule->argument))
         return;
     if (rule && has_arguments && rule->rule == PRETTY_SHAPE && is_shape(w, scan_inside(component->angle))) {
-        write_shape(w, scan_inside(component->angle));
+        struct span list = scan_inside(component->angle), argument;
+        for (bool any = false; scan_next_argument(&w->scan, &list, &argument); any = true) { /* 128x64x32 */
+            if (any)
+                buffer_char(w->out, 'x');
+            write_argument(w, argument);
+        }
         return;
     }
     bool functor = w->of_functors && length > 7 && memcmp(word + length - 7, "Functor", 7) == 0;

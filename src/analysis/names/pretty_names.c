@@ -71,41 +71,27 @@ static int by_shown(const void *first, const void *second)
 
 /* --- what to write again --- */
 
-static void find_omissions(const struct maker *maker, const struct shown_name *name, struct pretty_omissions *omissions)
-{
-    const struct interned *text = interner_at(maker->strings, name->name);
-    struct buffer out;
-    buffer_init_memory(&out);
-    pretty_name_write(&out, text->text, text->length, 0, omissions);
-    buffer_release(&out);
-}
-
-/* Returns the bits of the omissions in which A and B differ; 0 if they have different numbers of them. */
-static uint64_t differing(const char *a, const struct pretty_omissions *in_a, const char *b,
-                          const struct pretty_omissions *in_b)
-{
-    uint64_t bits = 0;
-    if (in_a->count != in_b->count)
-        return 0;
-    for (size_t i = 0; i < in_a->count; i++) {
-        const struct pretty_omission *left = &in_a->items[i], *right = &in_b->items[i];
-        if (left->length != right->length || memcmp(a + left->at, b + right->at, left->length) != 0)
-            bits |= UINT64_C(1) << i;
-    }
-    return bits;
-}
-
-/* Returns the bits of the omissions in which COUNT names differ whose pretty forms are equal; 0 if there are none. */
+/* Returns the bits of the omissions in which COUNT names differ whose pretty forms are equal; 0 if there are none, or
+ * names have different numbers of them. */
 static uint64_t differing_omissions(const struct maker *maker, struct shown_name *const *group, size_t count)
 {
     struct pretty_omissions first, other;
+    const struct interned *one = interner_at(maker->strings, group[0]->name);
     uint64_t reveal = 0;
-    find_omissions(maker, group[0], &first);
-    for (size_t i = 1; i < count; i++) {
-        find_omissions(maker, group[i], &other);
-        uint64_t bits = differing(interned(maker->strings, group[0]->name), &first,
-                                  interned(maker->strings, group[i]->name), &other);
-        if (bits == 0)
+    for (size_t i = 0; i < count; i++) {
+        const struct interned *text = interner_at(maker->strings, group[i]->name);
+        uint64_t bits = 0;
+        struct buffer out;
+        buffer_init_memory(&out);
+        pretty_name_write(&out, text->text, text->length, 0, i == 0 ? &first : &other);
+        buffer_release(&out);
+        for (size_t k = 0; i > 0 && first.count == other.count && k < first.count; k++) {
+            const struct pretty_omission *left = &first.items[k], *right = &other.items[k];
+            if (left->length != right->length ||
+                memcmp(one->text + left->at, text->text + right->at, left->length) != 0)
+                bits |= UINT64_C(1) << k;
+        }
+        if (i > 0 && bits == 0)
             return 0;
         reveal |= bits;
     }

@@ -12,6 +12,8 @@
 #include "common/sorter.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/steps/steps.h"
+#include "analysis/idle/idle.h"
+#include "analysis/summary/section_findings.h"
 #include "analysis/ranks/ranks.h"
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
@@ -238,6 +240,52 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
         }
     status = status ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
     return status ?: add_operations(ranks, collectives, times);
+}
+
+/* --- what the host does outside CUDA --- */
+
+static bool is_outside(const struct idle_gap *gap, const struct trace *trace, const struct rank *rank)
+{
+    const struct idle_what *what = &idle_main_cause(gap)->what;
+    return trace_device_id(trace, gap->device) == rank->device && what->cause == IDLE_OUTSIDE &&
+           gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT && !idle_is_loading(trace, what);
+}
+
+/* Among the largest gaps in which the host of RANK was outside CUDA, those between the same two operations that take
+ * most time together. Returns one of them, or NULL. */
+static const struct idle_gap *usual_gap(const struct idle *idle, const struct trace *trace, const struct rank *rank)
+{
+    const struct idle_gap *found = NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *one = &idle->largest[i];
+        int64_t total = 0;
+        for (size_t k = 0; k < idle->largest_count && is_outside(one, trace, rank); k++) {
+            const struct idle_gap *other = &idle->largest[k];
+            bool same = other->before.name == one->before.name && other->after.name == one->after.name;
+            sum_add(&total, same && is_outside(other, trace, rank) ? other->end - other->start : 0);
+        }
+        found = total > most ? one : found;
+        most = total > most ? total : most;
+    }
+    return found;
+}
+
+int ranks_describe_gaps(struct ranks *ranks, const struct trace *trace)
+{
+    const struct findings *findings = findings_of(trace); /* only gaps in the steps count */
+    const struct idle *idle = findings ? findings->idle : NULL;
+    for (size_t i = 0; i < ranks->items.count && idle && !idle->host.trace; i++) {
+        struct rank *rank = &ranks->items.items[i];
+        const struct idle_gap *gap = usual_gap(idle, trace, rank);
+        const struct host_between between = gap ? host_between(trace, gap) : (struct host_between){.text = ""};
+        if (!*between.text)
+            continue;
+        rank->between = intern(&ranks->texts, between.text, strlen(between.text));
+        if (rank->between == INTERN_NO_MEMORY)
+            return -1;
+    }
+    return 0;
 }
 
 /* --- times of GPUs --- */

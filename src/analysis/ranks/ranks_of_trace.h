@@ -17,6 +17,10 @@ struct trace;
  * Returns 0, or -1: no memory, or after warning(). */
 int ranks_of_trace(struct ranks *ranks, const struct trace *trace);
 
+/* Sets `between` of each rank, after ranks_of_trace(): the operations or lines of the program between which its host is
+ * outside CUDA for longest. With CPU samples nothing is set. Returns 0, or -1: no memory. */
+int ranks_describe_gaps(struct ranks *ranks, const struct trace *trace);
+
 #define RANK_NONE UINT32_MAX
 
 /* An item of trace.ranks that has a process. */

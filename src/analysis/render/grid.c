@@ -16,27 +16,7 @@ static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
     cell->width = grid->text.failure ? 0 : render_width(grid->text.data + start, cell->length);
 }
 
-static void pad(struct grid *grid, size_t count)
-{
-    while (count-- > 0)
-        buffer_char(&grid->text, ' ');
-}
-
 /* --- cells, exact or with the digits that matter --- */
-
-static void write_any(struct grid *grid, const struct cell *cell)
-{
-    struct unit unit = unit_of_value(cell->type, cell_value(cell), grid->render->options->unit);
-    bool own_unit = grid->suited && (cell->type != TYPE_NS || grid->render->options->unit == REPORT_UNIT_AUTO);
-    if (own_unit && cell->type != TYPE_PERCENT) {
-        struct value_text value = value_text_of(cell, cell->type, 0, grid->render->options->ascii);
-        buffer_format(&grid->text, "%s%s%s", value.number, *value.unit ? " " : "", value.unit);
-        return;
-    }
-    unit_write(&grid->text, cell, cell->type, &unit);
-    if (*unit.name)
-        buffer_format(&grid->text, " %s", unit.name);
-}
 
 /* Writes a cell that is not a number. Returns false if it is one. */
 static bool write_words(struct grid *grid, size_t row, size_t column, const struct cell *cell)
@@ -60,9 +40,19 @@ static void write_exact(struct grid *grid, size_t row, size_t column, const stru
 {
     size_t start = grid->text.length;
     enum column_type type = grid_column_of(grid, column)->type;
-    if (!write_words(grid, row, column, cell) && type == TYPE_ANY)
-        write_any(grid, cell);
-    else if (cell->kind == CELL_INTEGER || cell->kind == CELL_REAL)
+    bool words = write_words(grid, row, column, cell);
+    if (!words && type == TYPE_ANY) {
+        struct unit own = unit_of_value(cell->type, cell_value(cell), grid->render->options->unit);
+        bool suited = grid->suited && cell->type != TYPE_PERCENT &&
+                      (cell->type != TYPE_NS || grid->render->options->unit == REPORT_UNIT_AUTO);
+        struct value_text value = value_text_of(cell, cell->type, 0, grid->render->options->ascii);
+        if (suited)
+            buffer_text(&grid->text, value.number);
+        else
+            unit_write(&grid->text, cell, cell->type, &own);
+        const char *name = suited ? value.unit : own.name;
+        buffer_format(&grid->text, "%s%s", *name ? " " : "", name);
+    } else if (cell->kind == CELL_INTEGER || cell->kind == CELL_REAL)
         unit_write(&grid->text, cell, type, unit);
     end_cell(grid, row, column, start);
 }
@@ -111,9 +101,9 @@ static void write_suited(struct grid *grid, size_t column)
         size_t start = grid->text.length;
         if (!write_words(grid, row, column, cell)) {
             struct value_text value = number_of(grid, column, cell);
-            pad(grid, widest - strlen(value.number));
+            buffer_format(&grid->text, "%*s", (int)(widest - strlen(value.number)), "");
             buffer_format(&grid->text, "%s%s%s", value.number, widest_unit > 0 ? " " : "", value.unit);
-            pad(grid, widest_unit - render_width(value.unit, strlen(value.unit)));
+            buffer_format(&grid->text, "%*s", (int)(widest_unit - render_width(value.unit, strlen(value.unit))), "");
         }
         end_cell(grid, row, column, start);
     }
@@ -210,14 +200,6 @@ void grid_release(struct grid *grid)
 #define IMPORTANCE_OF_BAR 45 /* less important columns are left out before a bar */
 #define NARROWEST 16         /* no text is cut shorter than this */
 
-static bool has_bad(const struct grid *grid, size_t column)
-{
-    bool bad = false;
-    for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++)
-        bad |= grid_cell(grid, row, column)->bad;
-    return bad;
-}
-
 /* How important a column is if not all fit: its own number, or by its kind and place. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
@@ -231,8 +213,11 @@ static unsigned importance_of(const struct grid *grid, size_t column)
         importance += (shown->flags & COLUMN_SUM ? 20u : 0) + (shown->flags & COLUMN_APART ? 35u : 0);
     if (shown->of_key)
         importance = 88; /* the column distinguishes the rows */
-    if (shown->flags & COLUMN_BAD)
-        importance = has_bad(grid, column) ? 90 : 25;
+    if (shown->flags & COLUMN_BAD) {
+        importance = 25;
+        for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++)
+            importance = grid_cell(grid, row, column)->bad ? 90 : importance;
+    }
     if (column + 1 == grid->columns && grid->column[column].left)
         importance = 100; /* the row is about the first column */
     return importance;

@@ -231,14 +231,9 @@ struct flame {
     int64_t count;    /* written so far */
 };
 
-static const char *kind_word(enum stack_kind kind)
-{
-    static const char *const words[] = {[STACK_GPU] = "GPU",           [STACK_RANGE] = "range",
-                                        [STACK_OPERATOR] = "operator", [STACK_PYTHON] = "Python function",
-                                        [STACK_CALL] = "call",         [STACK_KERNEL] = "kernel",
-                                        [STACK_COPY] = "copy or set",  [STACK_OTHERS] = "others"};
-    return words[kind];
-}
+static const char *const kind_words[] = {
+    [STACK_GPU] = "GPU",   [STACK_RANGE] = "range",   [STACK_OPERATOR] = "operator", [STACK_PYTHON] = "Python function",
+    [STACK_CALL] = "call", [STACK_KERNEL] = "kernel", [STACK_COPY] = "copy or set",  [STACK_OTHERS] = "others"};
 
 static void write_node(struct page *page, const struct trace *trace, struct flame *flame, size_t index)
 {
@@ -256,7 +251,7 @@ static void write_node(struct page *page, const struct trace *trace, struct flam
     buffer_char(&name, '\0');
     json_begin_array(json);
     json_i64(json, parent);
-    page_text(page, kind_word(node->kind));
+    page_text(page, kind_words[node->kind]);
     page_text(page, name.failure ? "" : name.data);
     json_i64(json, flame->totals[index]);
     json_u64(json, node->count);

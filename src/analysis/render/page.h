@@ -11,7 +11,7 @@
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
  *     use, windows, kernels, flame, memory: page_charts(); a job has only windows
- *     heat          page_ranks.c; if there are several ranks with steps
+ *     heat          render_html.c; if there are several ranks with steps
  *     before, after, lines: of a comparison, instead of all but version, tables and strings: the files, and the
  *                   sentences above the tables (diff_write.c)
  *     strings       texts that the others name by number

@@ -20,26 +20,20 @@
 
 /* --- use over time --- */
 
-static void add_interval(const struct profile *profile, int64_t *busy, int64_t from, int64_t to)
-{
-    int64_t at = from - profile->trace->start;
-    for (size_t i = (size_t)(at / profile->width); i < profile->buckets && from < to; i++) {
-        int64_t left = profile->width - at % profile->width; /* of the bucket */
-        int64_t part = to - from < left ? to - from : left;
-        busy[i] += part;
-        from += part;
-        at += part;
-    }
-}
-
 static void add_to_line(const struct profile *profile, struct profile_line *line, const struct timeline_op *op,
                         enum profile_use use)
 {
     for (unsigned i = use; i < PROFILE_USES; i++) {
         struct busy_sum *sum = &line->sums[i];
         int64_t grown = busy_sum_add(sum, op->start, op->end);
-        if (grown > 0)
-            add_interval(profile, line->busy[i], sum->until - grown, sum->until);
+        int64_t from = sum->until - grown, at = from - profile->trace->start;
+        for (size_t k = (size_t)(at / profile->width); grown > 0 && k < profile->buckets && from < sum->until; k++) {
+            int64_t left = profile->width - at % profile->width; /* of the bucket */
+            int64_t part = sum->until - from < left ? sum->until - from : left;
+            line->busy[i][k] += part;
+            from += part;
+            at += part;
+        }
     }
 }
 
@@ -146,31 +140,15 @@ static int add_op(const struct profile_window *window, struct profile_row *row, 
 /* The row of STREAM in the window, or NULL if all rows are used. The finding's own stream always has one. */
 static struct profile_row *window_row(struct profile_window *window, uint32_t stream)
 {
-    size_t most = PROFILE_ROWS;
     if (window->row_count == 0 && window->stream != FIELD_ABSENT)
         window->rows[window->row_count++].index = (uint32_t)window->stream;
     for (size_t i = 0; i < window->row_count; i++)
         if (window->rows[i].index == stream)
             return &window->rows[i];
-    if (window->row_count == most)
+    if (window->row_count == PROFILE_ROWS)
         return NULL;
     window->rows[window->row_count].index = stream;
     return &window->rows[window->row_count++];
-}
-
-static int add_to_windows(struct profile *profile, const struct timeline_op *op, enum profile_use use)
-{
-    const struct profile_op one = {op->start, op->end, op->name, 1, op->end - op->start, (uint8_t)use};
-    for (size_t i = 0; i < profile->window_count; i++) {
-        struct profile_window *window = &profile->windows[i];
-        if (!window->any || op->end < window->from || op->start > window->to ||
-            (window->device != FIELD_ABSENT && window->device != op->device))
-            continue;
-        struct profile_row *row = window_row(window, op->stream);
-        if (row && add_op(window, row, &one) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* --- walks --- */
@@ -192,7 +170,14 @@ static int walk_ops(struct profile *profile)
             add_to_line(profile, gpu, op, use);
         if (stream)
             add_to_line(profile, stream, op, use);
-        status = add_to_windows(profile, op, use);
+        const struct profile_op one = {op->start, op->end, op->name, 1, op->end - op->start, (uint8_t)use};
+        for (size_t i = 0; i < profile->window_count && status == 0; i++) {
+            struct profile_window *window = &profile->windows[i];
+            bool within = window->any && op->end >= window->from && op->start <= window->to &&
+                          (window->device == FIELD_ABSENT || window->device == op->device);
+            struct profile_row *row = within ? window_row(window, op->stream) : NULL;
+            status = row ? add_op(window, row, &one) : 0;
+        }
     }
     return sorter_walk_end(&walk) ?: status;
 }

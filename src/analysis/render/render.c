@@ -1,9 +1,12 @@
 /* What all formats share, and the formats csv and json, for programs. */
 #include "analysis/render/render.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/buffer.h"
 #include "common/text.h"
@@ -180,26 +183,22 @@ static void write_csv_missing(struct render *render, const struct table *table)
     buffer_text(render->out, "\r\n");
 }
 
-static void write_csv_head(struct render *render, const struct table *table)
-{
-    begin_csv_row(render, "trace", "section");
-    for (size_t i = 0; i < table_view_count(table); i++) {
-        const struct column *column = &table->columns[table_view(table, i)];
-        struct unit unit = unit_for_machines(column->type, render->options->unit);
-        /* The section that a finding points to has another name beside that of the row. */
-        bool twice = render->several_tables && strcmp(column->word, "section") == 0;
-        buffer_format(render->out, "%s%s%s%s", i ? "," : "", twice ? "more" : column->word, *unit.word ? "_" : "",
-                      unit.word);
-    }
-    buffer_text(render->out, "\r\n");
-}
-
 static void csv_table(struct render *render, const struct table *table)
 {
     if (render->any && render->several_tables)
         buffer_text(render->out, "\r\n");
-    if (!render->any || render->several_tables)
-        write_csv_head(render, table);
+    if (!render->any || render->several_tables) {
+        begin_csv_row(render, "trace", "section");
+        for (size_t i = 0; i < table_view_count(table); i++) {
+            const struct column *column = &table->columns[table_view(table, i)];
+            struct unit unit = unit_for_machines(column->type, render->options->unit);
+            /* The section that a finding points to has another name beside that of the row. */
+            bool twice = render->several_tables && strcmp(column->word, "section") == 0;
+            buffer_format(render->out, "%s%s%s%s", i ? "," : "", twice ? "more" : column->word, *unit.word ? "_" : "",
+                          unit.word);
+        }
+        buffer_text(render->out, "\r\n");
+    }
     for (size_t row = 0; row < table->shown; row++)
         write_csv_row(render, table, row);
     if (*table->missing)
@@ -239,25 +238,10 @@ static void write_json_trace_begin(struct render *render, const char *path, cons
     }
 }
 
-static void write_json_cell(struct json_out *json, const struct table *table, const struct column *column,
-                            const struct cell *cell)
-{
-    char key[KEY_BYTES];
-    struct unit unit = unit_for_machines(column->type, REPORT_UNIT_NS);
-    snprintf(key, sizeof(key), "%s%s%s", column->word, *unit.word ? "_" : "", unit.word);
-    json_key(json, key);
-    switch (cell->kind) {
-    case CELL_NONE:
-    case CELL_UNRECORDED: json_string(json, NULL); break;
-    case CELL_INTEGER: json_i64(json, cell->integer); break;
-    case CELL_REAL: json_double(json, cell->real, -1); break;
-    case CELL_TEXT: json_string(json, table_cell_text(table, cell)); break;
-    }
-}
-
 static void write_json_table(struct render *render, const struct table *table)
 {
-    json_key(&render->json, table->word);
+    struct json_out *json = &render->json;
+    json_key(json, table->word);
     if (table->unrecorded) {
         json_string(&render->json, NULL);
         return;
@@ -265,9 +249,21 @@ static void write_json_table(struct render *render, const struct table *table)
     json_begin_array(&render->json);
     for (size_t row = 0; row < table->shown; row++) {
         json_begin_object_flat(&render->json);
-        for (size_t i = 0; i < table_view_count(table); i++)
-            write_json_cell(&render->json, table, &table->columns[table_view(table, i)],
-                            table_cell(table, row, table_view(table, i)));
+        for (size_t i = 0; i < table_view_count(table); i++) {
+            const struct column *column = &table->columns[table_view(table, i)];
+            const struct cell *cell = table_cell(table, row, table_view(table, i));
+            struct unit unit = unit_for_machines(column->type, REPORT_UNIT_NS);
+            char key[KEY_BYTES];
+            snprintf(key, sizeof(key), "%s%s%s", column->word, *unit.word ? "_" : "", unit.word);
+            json_key(json, key);
+            switch (cell->kind) {
+            case CELL_NONE:
+            case CELL_UNRECORDED: json_string(json, NULL); break;
+            case CELL_INTEGER: json_i64(json, cell->integer); break;
+            case CELL_REAL: json_double(json, cell->real, -1); break;
+            case CELL_TEXT: json_string(json, table_cell_text(table, cell)); break;
+            }
+        }
         json_end(&render->json);
     }
     json_end(&render->json);
@@ -290,3 +286,90 @@ const struct renderer renderer_json = {.begin = write_json_begin,
                                        .table = write_json_table,
                                        .trace_end = write_json_trace_end,
                                        .end = write_json_end};
+
+/* --- call stacks --- */
+
+#define FRAMES_SHOWN 32   /* enough for all stacks but deep recursions */
+#define FUNCTION_WIDTH 40 /* longer names push their place to the right */
+
+/* Whether FRAME is between a call of CUDA and the agent. The function that the program called is not. */
+static bool is_inside_cuda(const struct stack_frame *frame)
+{
+    bool is_called = frame->function && strncmp(frame->function, "cuda", 4) == 0;
+    return frame_owner(frame) == FRAME_CUDA && !is_called;
+}
+
+static size_t function_width(const struct stack_frame *frame)
+{
+    size_t width = frame->function ? render_width(frame->function, strlen(frame->function)) : 0;
+    return width <= FUNCTION_WIDTH ? width : 0;
+}
+
+static void write_frame(struct buffer *out, const struct stack_frame *frame, const char *indent, size_t width)
+{
+    buffer_text(out, indent);
+    if (frame->function) {
+        render_visible(out, frame->function, "");
+        size_t used = render_width(frame->function, strlen(frame->function));
+        buffer_format(out, "%*s  ", used < width ? (int)(width - used) : 0, "");
+    }
+    if (frame->file) {
+        char here[PATH_MAX];
+        size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
+        bool below = length > 0 && strncmp(frame->file, here, length) == 0 && frame->file[length] == '/';
+        render_visible(out, frame->file + (below ? length + 1 : 0), "");
+        if (frame->line > 0)
+            buffer_format(out, ":%u", frame->line);
+    } else if (frame_is_python(frame)) {
+        buffer_text(out, FRAME_PYTHON);
+    } else if (frame->module) {
+        render_visible(out, frame_base_name(frame->module), "");
+        buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
+    } else {
+        buffer_format(out, "0x%llx", (unsigned long long)frame->address);
+    }
+    buffer_char(out, '\n');
+}
+
+void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent)
+{
+    /* The program's own frames: without the innermost ones that are inside CUDA, and without those of the C library that
+     * started main() or a thread. All frames if there would be none. */
+    size_t first = 0, end = count;
+    while (first < count && first < FRAMES_BEFORE_CUDA && !is_inside_cuda(&frames[first]))
+        first++;
+    first = first < FRAMES_BEFORE_CUDA && first < count ? first : 0;
+    while (first < count && is_inside_cuda(&frames[first]))
+        first++;
+    for (size_t i = first; i < end; i++)
+        if (!frame_is_python(&frames[i]) && frames[i].function && strcmp(frames[i].function, "main") == 0)
+            end = i + 1;
+    for (bool start = true; start && end > first; end -= start) {
+        const struct stack_frame *frame = &frames[end - 1];
+        const char *module = frame_base_name(frame->module);
+        bool libc = module && (strncmp(module, "libc.so", 7) == 0 || strncmp(module, "libpthread", 10) == 0);
+        start = frame_is_start(frame) || (libc && !frame->function);
+    }
+    bool any = end > first;
+    first = any ? first : 0;
+    end = any ? end : count;
+    size_t more = end - first > FRAMES_SHOWN ? end - first - FRAMES_SHOWN : 0;
+    end -= more;
+    /* The widest function, so that places are aligned. */
+    size_t width = 0;
+    for (size_t i = first; i < end; i++) {
+        for (size_t k = 0; k < frames[i].inlined_count; k++) {
+            size_t inlined = function_width(&frames[i].inlined[k]);
+            width = inlined > width ? inlined : width;
+        }
+        size_t own = function_width(&frames[i]);
+        width = own > width ? own : width;
+    }
+    for (size_t i = first; i < end; i++) {
+        for (size_t k = 0; k < frames[i].inlined_count; k++)
+            write_frame(out, &frames[i].inlined[k], indent, width);
+        write_frame(out, &frames[i], indent, width);
+    }
+    if (more > 0)
+        buffer_format(out, "%s… and %zu more\n", indent, more);
+}

@@ -12,6 +12,7 @@
 #include "common/json_out.h"
 #include "analysis/base/options.h"
 #include "analysis/render/page.h"
+#include "trace/frames.h"
 
 struct buffer;
 struct ranks;
@@ -71,5 +72,12 @@ size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_
 
 /* Writes TEXT as lines, wrapped, behind the blanks that it begins with; to a page of HTML as its headline. */
 void render_line(struct render *render, const char *text);
+
+/*
+ * Writes a stack, innermost frame first, a line each that begins with INDENT: function, and file:line or module+offset.
+ * Frames that are not the program's are left out: CUDA's inner frames above its calls, and those that started main() or
+ * the thread. Paths of sources below the working directory are relative to it.
+ */
+void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent);
 
 #endif

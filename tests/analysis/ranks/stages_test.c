@@ -126,7 +126,7 @@ static void pairs(uint32_t count, uint32_t one, uint32_t other, int64_t slow)
 
 static size_t count_links(struct slow_links *links)
 {
-    slow_links_release(links);
+    array_release(&links->items);
     assert_int_equal(slow_links_find(links, &ranks, 1.5, 5), 0);
     return links->items.count;
 }
@@ -144,7 +144,7 @@ UNIT_TEST(a_link_is_slow_if_all_operations_with_it_are)
     begin(4, 1);
     pairs(4, 2, UINT32_MAX, 1400); /* not slow enough */
     assert_int_equal(count_links(&links), 0);
-    slow_links_release(&links);
+    array_release(&links.items);
 }
 
 UNIT_TEST(clocks_that_differ_make_no_link_slow)
@@ -159,7 +159,7 @@ UNIT_TEST(clocks_that_differ_make_no_link_slow)
     pairs(4, 2, UINT32_MAX, 3000);
     assert_int_equal(count_links(&links), 1);
     assert_int_equal(links.items.items[0].rank, 2);
-    slow_links_release(&links);
+    array_release(&links.items);
 }
 
 UNIT_TEST(no_link_is_named_where_it_cannot_be_known)
@@ -178,7 +178,7 @@ UNIT_TEST(no_link_is_named_where_it_cannot_be_known)
     for (unsigned times = 0; times < 10; times++)
         operate(COLLECTIVE_ALLREDUCE, all, 4, times < 5 ? 1000 : 3000, FIELD_ABSENT);
     assert_int_equal(count_links(&links), 0);
-    slow_links_release(&links);
+    array_release(&links.items);
 }
 
 UNIT_TEST(a_few_operations_that_take_long_do_not_make_a_link_slow)
@@ -193,7 +193,7 @@ UNIT_TEST(a_few_operations_that_take_long_do_not_make_a_link_slow)
     send(1, 2, 500000);
     send(2, 3, 500000);
     assert_int_equal(count_links(&links), 0);
-    slow_links_release(&links);
+    array_release(&links.items);
     ranks_release(&ranks);
 }
 
