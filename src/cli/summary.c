@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "analysis/render/render.h"
-#include "analysis/render/render.h"
 #include "cli/doctor_libraries.h"
 #include "cli/trace_files.h"
 #include "common/array.h"

@@ -23,11 +23,6 @@ static void add_mean(const struct diff *diff, struct diff_term *term, size_t num
     *(side == BEFORE ? &term->before : &term->after) += value / (double)diff->options->counts[side];
 }
 
-static bool is_something(const struct diff_term *term)
-{
-    return fabs(term->before) >= 0.5 || fabs(term->after) >= 0.5;
-}
-
 static int by_difference(const void *left, const void *right)
 {
     double a = fabs(diff_term_difference(left)), b = fabs(diff_term_difference(right));
@@ -78,10 +73,10 @@ static int explain(struct diff *diff)
             add_mean(diff, part == PART_OF_GPU_TIME ? &overlap : &idle, k, -total);
         }
     }
-    if (is_something(&overlap))
-        diff->terms[diff->term_count++] = overlap;
-    if (is_something(&idle))
-        diff->terms[diff->term_count++] = idle;
+    const struct diff_term *const others[] = {&overlap, &idle};
+    for (unsigned i = 0; i < 2; i++)
+        if (fabs(others[i]->before) >= 0.5 || fabs(others[i]->after) >= 0.5)
+            diff->terms[diff->term_count++] = *others[i];
     qsort(diff->terms, diff->term_count, sizeof(*diff->terms), by_difference);
     find_causes(diff);
     return 0;

@@ -168,7 +168,7 @@ static int test_section(struct diff *diff, unsigned section)
         doubt_host(diff, row);
     }
     free(runs);
-    diff_shifts_release(&shifts);
+    free(shifts.by_trace);
     return status;
 }
 
@@ -219,18 +219,14 @@ struct family {
     size_t count, all; /* tests in it; and of all rows */
 };
 
-static bool in_family(const struct diff_row *row, bool host)
-{
-    return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
-}
-
 /* Corrects the tests of all rows of the host, or of all others, for their number. */
 static void adjust_family(struct diff *diff, struct family *family, bool host)
 {
     family->count = family->all = 0;
     for (size_t i = 0; i < diff->rows.count; i++) {
         struct diff_row *row = &diff->rows.items[i];
-        for (unsigned k = 0; in_family(row, host) && k < DIFF_FIGURES; k++) {
+        bool of_host = diff_comparable(row->section)->floor == FLOOR_HOST;
+        for (unsigned k = 0; of_host == host && k < DIFF_FIGURES; k++) {
             struct diff_test *test = &row->figures[k];
             if (!test->known || fabs(test->log.value) < NOTHING)
                 continue;
@@ -246,7 +242,8 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
         family->tests[i]->adjusted = family->p[i];
     for (size_t i = 0; i < diff->rows.count; i++) {
         struct diff_row *row = &diff->rows.items[i];
-        for (unsigned k = 0; row->tiny && in_family(row, host) && k < DIFF_FIGURES; k++)
+        bool of_host = diff_comparable(row->section)->floor == FLOOR_HOST;
+        for (unsigned k = 0; row->tiny && of_host == host && k < DIFF_FIGURES; k++)
             row->figures[k].adjusted = fmin(1, row->figures[k].log.p * fmax(1, (double)family->all));
     }
 }

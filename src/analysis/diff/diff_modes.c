@@ -21,14 +21,6 @@
 
 /* --- the modes --- */
 
-static void cell_add(struct diff_cell *cell, double value)
-{
-    double distance = value - cell->mean;
-    cell->count++;
-    cell->mean += distance / (double)cell->count;
-    cell->squares += distance * (value - cell->mean);
-}
-
 static struct diff_cell join(const struct diff_cell *one, const struct diff_cell *other)
 {
     size_t count = one->count + other->count;
@@ -46,8 +38,13 @@ static struct diff_cell join(const struct diff_cell *one, const struct diff_cell
 static struct diff_modes cut_at(const struct diff_run *runs, size_t count, size_t low)
 {
     struct diff_modes modes = {0};
-    for (size_t i = 0; i < count; i++)
-        cell_add(&modes.cells[i < low ? LOW_MODE : HIGH_MODE][runs[i].side], runs[i].value);
+    for (size_t i = 0; i < count; i++) {
+        struct diff_cell *cell = &modes.cells[i < low ? LOW_MODE : HIGH_MODE][runs[i].side];
+        double distance = runs[i].value - cell->mean;
+        cell->count++;
+        cell->mean += distance / (double)cell->count;
+        cell->squares += distance * (runs[i].value - cell->mean);
+    }
     double squares = 0;
     size_t filled = 0;
     for (int i = 0; i < DIFF_MODES * DIFF_SIDES; i++) {
@@ -58,19 +55,15 @@ static struct diff_modes cut_at(const struct diff_run *runs, size_t count, size_
     return modes;
 }
 
-static bool all_cells_filled(const struct diff_modes *modes)
-{
-    const struct diff_cell *low = modes->cells[LOW_MODE], *high = modes->cells[HIGH_MODE];
-    return low[BEFORE].count && low[AFTER].count && high[BEFORE].count && high[AFTER].count;
-}
-
 /* The cut that leaves the least deviation. */
 static struct diff_modes cut_by_deviation(const struct diff_run *runs, size_t count)
 {
     struct diff_modes best = {.deviation = INFINITY};
     for (size_t low = DIFF_SIDES; low + DIFF_SIDES <= count; low++) {
         struct diff_modes modes = cut_at(runs, count, low);
-        if (all_cells_filled(&modes) && modes.deviation < best.deviation)
+        const struct diff_cell *lower = modes.cells[LOW_MODE], *upper = modes.cells[HIGH_MODE];
+        bool filled = lower[BEFORE].count && lower[AFTER].count && upper[BEFORE].count && upper[AFTER].count;
+        if (filled && modes.deviation < best.deviation)
             best = modes;
     }
     const struct diff_cell *lower = best.cells[LOW_MODE], *upper = best.cells[HIGH_MODE];

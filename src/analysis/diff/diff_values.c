@@ -345,9 +345,3 @@ int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsign
     free(items);
     return status;
 }
-
-void diff_shifts_release(struct diff_shifts *shifts)
-{
-    free(shifts->by_trace);
-    shifts->by_trace = NULL;
-}

@@ -125,9 +125,8 @@ struct diff_shifts {
 /* The prior where no other rows show how much runs vary: the floor alone. */
 #define DIFF_USUAL_PRIOR ((struct prior){.variance = 1, .df = 2})
 
-/* Returns 0, or -1: no memory. Released in either case. */
+/* Returns 0, or -1: no memory. The caller frees `by_trace` in either case. */
 int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsigned section);
-void diff_shifts_release(struct diff_shifts *shifts);
 
 /* Smaller values count as this one (0 has no logarithm): half a nanosecond, a byte or an occurrence. */
 #define DIFF_LEAST 0.5

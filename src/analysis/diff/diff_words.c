@@ -124,16 +124,11 @@ void diff_write_row(struct buffer *out, const struct diff *diff, const struct di
     render_visible(out, diff_name(diff, row), "");
 }
 
-static bool is_kernel(const struct diff_row *row)
-{
-    return row->section == REPORT_KERNELS;
-}
-
 static void write_count(struct buffer *out, const struct diff_row *row, double count)
 {
     diff_write_amount(out, round(count), TYPE_COUNT);
-    const char *word = is_kernel(row) ? "launch" : "time";
-    buffer_format(out, " %s%s", word, round(count) == 1 ? "" : is_kernel(row) ? "es" : "s");
+    bool kernel = row->section == REPORT_KERNELS;
+    buffer_format(out, " %s%s", kernel ? "launch" : "time", round(count) == 1 ? "" : kernel ? "es" : "s");
 }
 
 static void write_presence(struct buffer *out, const struct diff *diff, const struct diff_row *row)
@@ -165,12 +160,12 @@ void diff_write_row_change(struct buffer *out, const struct diff *diff, const st
     buffer_text(out, ", ");
     if (row->count.known && (row->why == &row->count || (!row->each.known && !row->total.known))) {
         diff_write_change(out, row->counts[BEFORE], row->counts[AFTER], TYPE_COUNT);
-        buffer_text(out, is_kernel(row) ? " launches (" : " times (");
+        buffer_text(out, row->section == REPORT_KERNELS ? " launches (" : " times (");
         write_percent(out, diff_percent(row->count.log.value));
         buffer_text(out, ", ");
     } else if (row->each.known) {
         diff_write_change(out, row->each.before, row->each.after, diff_type(row->section));
-        buffer_text(out, is_kernel(row) ? " per launch (" : " each (");
+        buffer_text(out, row->section == REPORT_KERNELS ? " per launch (" : " each (");
         write_percent(out, diff_percent(row->each.log.value));
         buffer_text(out, ", ");
         if (diff_comparable(row->section)->count) {

@@ -143,11 +143,6 @@ static const struct column section_columns[COLUMNS] = {
     [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
 };
 
-static struct cell cell_count(double count)
-{
-    return count == floor(count) ? cell_integer((int64_t)count) : cell_real(count);
-}
-
 static void fill_figures(struct cell *cells, const struct diff_row *row)
 {
     /* The figure of one occurrence, or of the whole row if there are no occurrences. */
@@ -204,8 +199,11 @@ static int add_rows(struct made_table *made, const struct diff *diff, unsigned s
             cells[SURENESS] = table_text(made->table, diff_sure_word(rows[i]->sure));
             fill_figures(cells, rows[i]);
             if (diff_comparable(rows[i]->section)->count) {
-                cells[COUNT_BEFORE] = cell_count(rows[i]->counts[BEFORE]);
-                cells[COUNT_AFTER] = cell_count(rows[i]->counts[AFTER]);
+                for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++) {
+                    double own = rows[i]->counts[side];
+                    cells[side == BEFORE ? COUNT_BEFORE : COUNT_AFTER] =
+                        own == floor(own) ? cell_integer((int64_t)own) : cell_real(own);
+                }
             }
             cells[NAME] = table_text(made->table, diff_name(diff, rows[i]));
         } else

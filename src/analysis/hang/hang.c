@@ -11,8 +11,7 @@
 
 void hangs_init(struct hangs *hangs, const struct interner *strings)
 {
-    *hangs = (struct hangs){0};
-    hang_fronts_init(&hangs->fronts, strings);
+    *hangs = (struct hangs){.fronts = {.strings = strings}};
 }
 
 void hangs_release(struct hangs *hangs)
@@ -187,7 +186,9 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
 {
     struct hang *hang = finishing->hang;
     const struct hang_member *member = member_at(finishing, rank->member);
-    int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : FIELD_ABSENT;
+    const struct collective *done = &front->done;
+    int64_t ended = done->start != FIELD_ABSENT ? done->start + done->duration : done->returned;
+    int64_t finished = front->finished ? ended : FIELD_ABSENT;
     int64_t since = finished > rank->own.called ? finished : rank->own.called;
     int64_t waited = event_time_between(since, member->last);
     if (waited <= hang->waited)

@@ -10,11 +10,6 @@
 #include "common/array.h"
 #include "common/map.h"
 
-void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings)
-{
-    *fronts = (struct hang_fronts){.strings = strings};
-}
-
 void hang_fronts_release(struct hang_fronts *fronts)
 {
     interner_release(&fronts->texts);
@@ -73,11 +68,6 @@ static bool is_finished(const struct hang_group *group, const struct collective 
     return !is_pending(own) && (own->on_host || own->start != FIELD_ABSENT || !group->has_kernels);
 }
 
-int64_t hang_fronts_finished_at(const struct collective *own)
-{
-    return own->start != FIELD_ABSENT ? own->start + own->duration : own->returned;
-}
-
 static bool differ(int64_t a, int64_t b)
 {
     return a != FIELD_ABSENT && b != FIELD_ABSENT && a != b;
@@ -103,7 +93,7 @@ static struct hang_group *current(const struct hang_fronts *fronts)
 }
 
 /* Ends the group that is being read, and drops it if nobody waits in it. */
-static void close_group(struct hang_fronts *fronts)
+void hang_fronts_end(struct hang_fronts *fronts)
 {
     bool pends = false;
     if (!fronts->reading)
@@ -123,7 +113,7 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
 {
     if (fronts->reading && collective_same_group(&current(fronts)->one, own))
         return 0;
-    close_group(fronts);
+    hang_fronts_end(fronts);
     struct hang_group *group = array_push(&fronts->groups);
     if (!group)
         return -1;
@@ -205,11 +195,6 @@ int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *r
         group->finished = ranks[0];
     }
     return 0;
-}
-
-void hang_fronts_end(struct hang_fronts *fronts)
-{
-    close_group(fronts);
 }
 
 int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank)

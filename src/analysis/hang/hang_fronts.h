@@ -73,6 +73,7 @@ struct hang_group {
     struct collective one, others[HANG_OTHERS];
 };
 
+/* All zero but `strings`, which outlives it, is empty. */
 struct hang_fronts {
     const struct interner *strings; /* of the collectives' texts */
     struct interner texts;
@@ -86,8 +87,6 @@ struct hang_fronts {
     bool reading;                    /* the last of groups is being read */
 };
 
-/* STRINGS outlives FRONTS. */
-void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings);
 void hang_fronts_release(struct hang_fronts *fronts);
 
 /* The number of TEXT in hang_fronts.texts; EVENT_NO_TEXT: no memory, or TEXT is NULL. */
@@ -109,7 +108,5 @@ void hang_fronts_end(struct hang_fronts *fronts);
 int hang_fronts_order(const struct collective *left, const struct collective *right);
 /* Whether the operations of two ranks do not match: they have another kind, size or root. */
 bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *one, const struct collective *other);
-/* When a rank finished an operation; FIELD_ABSENT: not known. */
-int64_t hang_fronts_finished_at(const struct collective *own);
 
 #endif

@@ -368,10 +368,14 @@ static struct cell fill_text(struct report_row *row, const struct column *column
     return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(hang + column->at));
 }
 
+/* Fills a cell with the number at the column's `at` in the hang. */
 static struct cell fill_value(struct report_row *row, const struct column *column)
 {
-    const char *hang = (const char *)((const struct hang_row *)row->item)->hang;
-    return cell_integer(*(const int64_t *)(const void *)(hang + column->at));
+    const struct hang_row *item = row->item;
+    int64_t value = *(const int64_t *)(const void *)((const char *)item->hang + column->at);
+    if (column->at == offsetof(struct hang, since) && value != FIELD_ABSENT)
+        value -= item->hangs->origin;
+    return cell_integer(value);
 }
 
 static struct cell fill_operation(struct report_row *row, const struct column *column)
@@ -380,12 +384,6 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
     if (item->hang->init == EVENT_NO_TEXT)
         return fill_text(row, column);
     return table_text(row->table, interned(&item->hangs->fronts.texts, item->hang->init));
-}
-
-static struct cell fill_since(struct report_row *row, const struct column *column)
-{
-    const struct hang_row *item = row->item;
-    return item->hang->since == FIELD_ABSENT ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
 }
 
 #define WHAT(field) .at = offsetof(struct hang, what.field)
@@ -411,7 +409,7 @@ const struct column hang_columns[HANG_COLUMNS] = {
     {"gone", "Ended before", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_gone},
     {"unrecorded", "Not recorded", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_value,
      .at = offsetof(struct hang, unknown)},
-    {"since", "Since", TYPE_NS, COLUMN_MACHINE, .fill = fill_since},
+    {"since", "Since", TYPE_NS, COLUMN_MACHINE, .fill = fill_value, .at = offsetof(struct hang, since)},
     {"waited", "Waited", TYPE_NS, COLUMN_MACHINE, .fill = fill_value, .at = offsetof(struct hang, waited)},
 };
 

@@ -45,21 +45,22 @@ const struct rule rule_hang = {
 
 /* --- processes that did not end by exit --- */
 
-/* The first that died is the cause of the others. */
-static int64_t died_at(const struct trace_crash *crash)
-{
-    int64_t time = crash->time != FIELD_ABSENT ? crash->time : crash->alive;
-    return time != FIELD_ABSENT ? time : INT64_MAX;
-}
-
 static int crashed_find(void *state, struct findings *findings)
 {
     const struct trace *trace = findings->trace;
     if (trace->crashes.count == 0)
         return 0;
     const struct trace_crash *crash = &trace->crashes.items[0];
-    for (size_t i = 1; i < trace->crashes.count; i++)
-        crash = died_at(&trace->crashes.items[i]) < died_at(crash) ? &trace->crashes.items[i] : crash;
+    int64_t died = INT64_MAX;
+    for (size_t i = 0; i < trace->crashes.count; i++) {
+        /* The first that died is the cause of the others. */
+        const struct trace_crash *one = &trace->crashes.items[i];
+        int64_t time = one->time != FIELD_ABSENT ? one->time : one->alive;
+        if (time == FIELD_ABSENT || time >= died)
+            continue;
+        crash = one;
+        died = time;
+    }
     struct finding_place place = place_none();
     place.time = crash->time;
     place.stack = crash->stack;

@@ -72,23 +72,6 @@ static uint64_t hash_of(const struct trace *trace, const struct collective *one)
     return hash_bytes(key, sizeof(key));
 }
 
-static uint32_t host_of(const struct finding *finding, const struct clock_file *file, struct reading *reading,
-                        const struct collective *one)
-{
-    const struct trace *trace = &reading->trace;
-    const struct trace_rank *rank = trace_rank_of(trace, one->pid);
-    if (!rank || rank->host == EVENT_NO_TEXT)
-        return file->host;
-    if (reading->host_text != rank->host) {
-        reading->host_text = rank->host;
-        reading->host = file->host;
-        for (uint32_t i = (uint32_t)finding->host_count; i-- > 0;)
-            if (finding->hosts[i] && strcmp(finding->hosts[i], trace_text(trace, rank->host)) == 0)
-                reading->host = i;
-    }
-    return reading->host;
-}
-
 static int add_members(struct finding *finding, const struct clock_file *file, struct reading *reading)
 {
     const struct trace *trace = &reading->trace;
@@ -100,10 +83,18 @@ static int add_members(struct finding *finding, const struct clock_file *file, s
     while (status == 0 && (count = collectives_next(&walk, &ranks)) > 0)
         for (size_t i = 0; i < count && status == 0; i++) {
             const struct collective *one = &ranks[i];
+            const struct trace_rank *rank = trace_rank_of(trace, one->pid);
             int64_t start, duration;
+            if (rank && rank->host != EVENT_NO_TEXT && reading->host_text != rank->host) {
+                reading->host_text = rank->host;
+                reading->host = file->host;
+                for (uint32_t k = (uint32_t)finding->host_count; k-- > 0;)
+                    if (finding->hosts[k] && strcmp(finding->hosts[k], trace_text(trace, rank->host)) == 0)
+                        reading->host = k;
+            }
             bool root = one->peer != FIELD_ABSENT && one->peer == one->group_rank;
             struct member member = {.operation = hash_of(trace, one),
-                                    .host = host_of(finding, file, reading, one),
+                                    .host = rank && rank->host != EVENT_NO_TEXT ? reading->host : file->host,
                                     .roles = job_clock_roles(trace_text(trace, one->name), root)};
             if (member.roles == 0 || !comm_times(one, &start, &duration))
                 continue;
@@ -112,23 +103,6 @@ static int add_members(struct finding *finding, const struct clock_file *file, s
             status = sorter_add(&finding->members, &member);
         }
     return collectives_walk_end(&walk) ?: status;
-}
-
-static int read_file(struct finding *finding, const struct clock_file *file)
-{
-    static const struct report_options options;
-    struct reading reading = {.host_text = EVENT_NO_TEXT};
-    trace_init(&reading.trace, &options);
-    collectives_init(&reading.collectives, reading.trace.space);
-    const struct fields_receiver receiver = {.context = &reading, .event = read_event, .metadata = read_metadata};
-    int status = sources_read_fields(file->path, &reading.trace.strings, &receiver, &(struct sources_options){0});
-    if (status == 0 &&
-        (trace_finish(&reading.trace, 1) < 0 || collectives_gather(&reading.collectives, &reading.trace) < 0 ||
-         add_members(finding, file, &reading) < 0))
-        status = error_no_memory("operations of several ranks");
-    collectives_release(&reading.collectives);
-    trace_release(&reading.trace);
-    return status;
 }
 
 /* --- all of them --- */
@@ -162,8 +136,20 @@ int clock_files_find(const struct clock_file *files, size_t count, const char *c
     struct finding finding = {.hosts = hosts, .host_count = host_count, .space = sorter_space_usual()};
     sorter_init(&finding.members, &finding.space, sizeof(struct member), by_operation);
     int status = job_clocks_init(clocks, (uint32_t)host_count);
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = read_file(&finding, &files[i]);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        static const struct report_options options;
+        struct reading reading = {.host_text = EVENT_NO_TEXT};
+        const struct fields_receiver receiver = {.context = &reading, .event = read_event, .metadata = read_metadata};
+        trace_init(&reading.trace, &options);
+        collectives_init(&reading.collectives, reading.trace.space);
+        status = sources_read_fields(files[i].path, &reading.trace.strings, &receiver, &(struct sources_options){0});
+        if (status == 0 &&
+            (trace_finish(&reading.trace, 1) < 0 || collectives_gather(&reading.collectives, &reading.trace) < 0 ||
+             add_members(&finding, &files[i], &reading) < 0))
+            status = error_no_memory("operations of several ranks");
+        collectives_release(&reading.collectives);
+        trace_release(&reading.trace);
+    }
     if (status == 0 && sorter_ready(&finding.members) < 0)
         status = error_no_memory("operations of several ranks");
     if (status == 0)

@@ -34,10 +34,9 @@ ORDER_BY(by_rank_and_time, struct flight_entry, rank, time, group, own.sequence)
 void flight_job_init(struct flight_job *job)
 {
     static const struct report_options options;
-    *job = (struct flight_job){0};
+    *job = (struct flight_job){.fronts = {.strings = &job->trace.strings}};
     trace_init(&job->trace, &options);
     collectives_init(&job->collectives, job->trace.space);
-    hang_fronts_init(&job->fronts, &job->trace.strings);
     sorter_init(&job->entries, job->trace.space, sizeof(struct flight_entry), by_rank_and_time);
 }
 

@@ -90,26 +90,17 @@ void job_clocks_begin(struct job_clocks *clocks)
     clocks->entries.count = 0;
 }
 
-static struct clock_entry *entry_of(struct job_clocks *clocks, uint32_t host)
-{
-    struct clock_host *known = &clocks->hosts[host];
-    if (known->entry > 0)
-        return &clocks->entries.items[known->entry - 1];
-    const struct clock_entry entry = {host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX,
-                                      .last_enter = INT64_MIN};
-    if (!ADD(array_push, &clocks->entries, entry))
-        return NULL;
-    known->entry = (uint32_t)clocks->entries.count;
-    return &clocks->entries.items[known->entry - 1];
-}
-
 int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member)
 {
     if (member->roles == 0 || member->leave < member->enter || member->host >= clocks->host_count)
         return 0;
-    struct clock_entry *entry = entry_of(clocks, member->host);
-    if (!entry)
+    struct clock_host *host = &clocks->hosts[member->host];
+    const struct clock_entry none = {member->host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX,
+                                     .last_enter = INT64_MIN};
+    if (host->entry == 0 && !ADD(array_push, &clocks->entries, none))
         return error_no_memory("the clocks of hosts");
+    host->entry = host->entry > 0 ? host->entry : (uint32_t)clocks->entries.count;
+    struct clock_entry *entry = &clocks->entries.items[host->entry - 1];
     bool sends = member->roles & JOB_CLOCK_SENDS, receives = member->roles & JOB_CLOCK_RECEIVES;
     if (sends && member->enter > entry->enter)
         entry->enter = member->enter;
@@ -130,34 +121,16 @@ static uint32_t standing_for(struct job_clocks *clocks, uint32_t host)
     return host;
 }
 
-/* Makes the memory of all pairs smaller once they need more than JOB_CLOCK_BYTES together. */
-static void share_memory(struct job_clocks *clocks)
-{
-    size_t all = JOB_CLOCK_BYTES / sizeof(struct clock_bucket), buckets = clocks->buckets;
-    while (buckets > JOB_CLOCK_BUCKETS_LEAST && clocks->pairs.count * buckets > all)
-        buckets /= 2;
-    if (buckets == clocks->buckets)
-        return;
-    clocks->buckets = buckets;
-    for (size_t i = 0; i < clocks->pairs.count; i++)
-        clock_pair_shrink(&clocks->pairs.items[i], buckets);
-}
-
-/* Whether a pair is left out: once there are too many pairs, a new one is of use only if it joins hosts that no pairs
- * join. */
-static bool pair_is_left_out(struct job_clocks *clocks, uint64_t key, uint32_t a, uint32_t b)
-{
-    size_t most = JOB_CLOCK_BYTES / sizeof(struct clock_bucket) / JOB_CLOCK_BUCKETS_LEAST;
-    return clocks->pairs.count >= most && standing_for(clocks, a) == standing_for(clocks, b) &&
-           dense_map_lookup(&clocks->pair_ids, &key, sizeof(key)) == DENSE_MAP_NONE;
-}
-
 static int add_pair(struct job_clocks *clocks, const struct clock_entry *a, const struct clock_entry *b)
 {
     if (!(a->sends && b->receives) && !(b->sends && a->receives))
         return 0;
-    uint64_t key = (uint64_t)a->host << 32 | b->host;
-    if (pair_is_left_out(clocks, key, a->host, b->host)) {
+    const uint64_t key = (uint64_t)a->host << 32 | b->host;
+    const size_t all = JOB_CLOCK_BYTES / sizeof(struct clock_bucket);
+    uint32_t of_a = standing_for(clocks, a->host), of_b = standing_for(clocks, b->host);
+    /* Once there are too many pairs, a new one is of use only if it joins hosts that no pairs join. */
+    if (clocks->pairs.count >= all / JOB_CLOCK_BUCKETS_LEAST && of_a == of_b &&
+        dense_map_lookup(&clocks->pair_ids, &key, sizeof(key)) == DENSE_MAP_NONE) {
         clocks->left_out++;
         return 0;
     }
@@ -166,8 +139,12 @@ static int add_pair(struct job_clocks *clocks, const struct clock_entry *a, cons
     if (pair && clocks->pairs.count > count) {
         pair->a = a->host;
         pair->b = b->host;
-        clocks->hosts[standing_for(clocks, a->host)].joined = standing_for(clocks, b->host);
-        share_memory(clocks);
+        clocks->hosts[of_a].joined = of_b;
+        /* The memory of all pairs becomes smaller once they need more than JOB_CLOCK_BYTES together. */
+        bool more = clocks->buckets > JOB_CLOCK_BUCKETS_LEAST && clocks->pairs.count * clocks->buckets > all;
+        clocks->buckets /= more ? 2 : 1;
+        for (size_t i = 0; more && i < clocks->pairs.count; i++)
+            clock_pair_shrink(&clocks->pairs.items[i], clocks->buckets);
     }
     if (!pair || clock_pair_add(pair, a, b, clocks->buckets) < 0)
         return error_no_memory("the clocks of hosts");
@@ -220,13 +197,6 @@ struct join {
     uint32_t host, through, pair;
 };
 
-static bool is_before(const struct join *left, const struct join *right)
-{
-    if (left->distance != right->distance)
-        return left->distance < right->distance;
-    return left->host != right->host ? left->host < right->host : left->through < right->through;
-}
-
 /* Finds the next host on the shortest ways from host 0. Returns whether there is one. */
 static bool find_join(const struct solving *solving, struct join *found)
 {
@@ -239,7 +209,8 @@ static bool find_join(const struct solving *solving, struct join *found)
         uint32_t through = from_a ? pair->a : pair->b;
         const struct join join = {solving->maps[through].distance + solving->lengths[i], from_a ? pair->b : pair->a,
                                   through, i};
-        if (!any || is_before(&join, found))
+        int order = ORDER(join.distance, found->distance) ?: ORDER(join.host, found->host);
+        if (!any || (order ?: ORDER(join.through, found->through)) < 0)
             *found = join;
         any = true;
     }
@@ -360,8 +331,20 @@ static void put_time(struct buffer *text, double ns)
     buffer_format(text, i == 2 ? "%.1f %s" : "%.3f %s", ns / units[i].ns, units[i].unit);
 }
 
-static void describe_known(struct buffer *text, const struct job_clock *clock, const char *reference)
+void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference)
 {
+    buffer_format(text, "clock of %s: ", host);
+    switch (clock->state) {
+    case JOB_CLOCK_REFERENCE: buffer_text(text, "the times of all hosts are given by it"); return;
+    case JOB_CLOCK_KNOWN: break;
+    case JOB_CLOCK_CONTRADICTING:
+        buffer_format(text, "not corrected, because the operations with other hosts contradict each other (%s of %s)",
+                      text_count(clock->outliers, NULL).text, text_count(clock->bounds, "bound").text);
+        return;
+    case JOB_CLOCK_NO_EVIDENCE:
+        buffer_format(text, "not corrected, because no operation joins it to %s", reference);
+        return;
+    }
     put_time(text, fabs((double)clock->offset_ns));
     buffer_format(text, " %s that of %s, drift %+.3f ppm; corrected, ± ", clock->offset_ns < 0 ? "behind" : "ahead of",
                   reference, clock->drift_ppm);
@@ -373,22 +356,6 @@ static void describe_known(struct buffer *text, const struct job_clock *clock, c
         buffer_format(text, ", %s of %s contradict and were left out", text_count(clock->outliers, NULL).text,
                       text_count(clock->bounds, "bound").text);
     buffer_text(text, ")");
-}
-
-void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference)
-{
-    buffer_format(text, "clock of %s: ", host);
-    switch (clock->state) {
-    case JOB_CLOCK_REFERENCE: buffer_text(text, "the times of all hosts are given by it"); return;
-    case JOB_CLOCK_KNOWN: describe_known(text, clock, reference); return;
-    case JOB_CLOCK_CONTRADICTING:
-        buffer_format(text, "not corrected, because the operations with other hosts contradict each other (%s of %s)",
-                      text_count(clock->outliers, NULL).text, text_count(clock->bounds, "bound").text);
-        return;
-    case JOB_CLOCK_NO_EVIDENCE:
-        buffer_format(text, "not corrected, because no operation joins it to %s", reference);
-        return;
-    }
 }
 
 void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us)

@@ -1,6 +1,6 @@
 /*
- * Every process sends its host's name and a list of the traces in the directory to process 0, which shares them out:
- * each file to the process with the least bytes among those whose host has it. A process gets the names of its files,
+ * Every process sends a list of the traces in the directory to process 0, which shares them out: each file to the
+ * process with the least bytes among those that see it. A process gets the names of its files,
  * writes a rank report of each and sends it. Process 0 stores the rank reports as files and makes the report of them as
  * of any, in the order of names, so that the report is the same as that of the files in one place.
  */
@@ -110,33 +110,14 @@ static void mpi_receive(const struct mpi *mpi, int from, void *bytes, uint64_t s
     }
 }
 
-static void mpi_send_sized(const struct mpi *mpi, int to, const void *bytes, uint64_t size)
-{
-    mpi_send(mpi, to, &size, sizeof(size));
-    mpi_send(mpi, to, bytes, size);
-}
-
-static int mpi_receive_sized(const struct mpi *mpi, int from, struct buffer *buffer)
-{
-    uint64_t size = 0;
-    mpi_receive(mpi, from, &size, sizeof(size));
-    char *space = buffer_reserve(buffer, size + 1);
-    if (!space)
-        return error_no_memory("a message");
-    mpi_receive(mpi, from, space, size);
-    buffer_advance(buffer, size);
-    return 0;
-}
-
 #define NAME 256
 #define PATH 4096
 
 struct mpi_file {
     char name[NAME];
     uint64_t inode, size, time;
-    char host[NAME]; /* "": not set */
-    int process;     /* the process that reads it */
-    bool left_out;   /* JSON, but not a trace */
+    int process;   /* the process that reads it */
+    bool left_out; /* JSON, but not a trace */
 };
 
 struct mpi_files { /* as an ARRAY */
@@ -173,7 +154,6 @@ static int list_own(struct sharing *sharing)
     struct mpi_file own = {.process = sharing->mpi.rank};
     if (!directory)
         return error("cannot open '%s': %s", sharing->directory, strerror(errno));
-    gethostname(own.host, sizeof(own.host) - 1);
     for (struct dirent *entry; (entry = readdir(directory));) {
         struct stat status;
         if (!is_trace(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &status, 0) != 0 ||
@@ -192,20 +172,16 @@ static int list_own(struct sharing *sharing)
     return 0;
 }
 
-static int by_name(const void *left, const void *right)
+static int by_file(const void *left, const void *right)
 {
     const struct mpi_file *a = left, *b = right;
-    int order = strcmp(a->name, b->name);
-    if (order == 0)
-        order = a->inode != b->inode ? (a->inode < b->inode ? -1 : 1) : a->size < b->size ? -1 : a->size > b->size;
-    if (order == 0)
-        order = a->time != b->time ? (a->time < b->time ? -1 : 1) : a->process - b->process;
-    return order;
+    return strcmp(a->name, b->name) ?: ORDER(a->inode, b->inode) ?: ORDER(a->size, b->size) ?: ORDER(a->time, b->time);
 }
 
-static bool is_same(const struct mpi_file *a, const struct mpi_file *b)
+static int by_file_and_process(const void *left, const void *right)
 {
-    return strcmp(a->name, b->name) == 0 && a->inode == b->inode && a->size == b->size && a->time == b->time;
+    const struct mpi_file *a = left, *b = right;
+    return by_file(a, b) ?: ORDER(a->process, b->process);
 }
 
 /* Assigns each file to the process with the least work of those that see it. */
@@ -217,10 +193,10 @@ static int share_out(struct sharing *sharing)
     if (!bytes)
         return error_no_memory("a list of files");
     if (files->count > 1)
-        qsort(files->items, files->count, sizeof(*files->items), by_name);
+        qsort(files->items, files->count, sizeof(*files->items), by_file_and_process);
     for (size_t i = 0, next; i < files->count; i = next) {
         size_t best = i;
-        for (next = i; next < files->count && is_same(&files->items[i], &files->items[next]); next++)
+        for (next = i; next < files->count && by_file(&files->items[i], &files->items[next]) == 0; next++)
             if (bytes[files->items[next].process] < bytes[files->items[best].process])
                 best = next;
         bytes[files->items[best].process] += files->items[best].size + 1;
@@ -241,22 +217,24 @@ static void send_files(const struct sharing *sharing, int to, int process)
     for (size_t i = 0; some && i < files->count; i++)
         if (files->items[i].process == process)
             some[count++] = files->items[i];
-    mpi_send_sized(&sharing->mpi, to, some, count * sizeof(*some));
+    const uint64_t bytes = count * sizeof(*some);
+    mpi_send(&sharing->mpi, to, &bytes, sizeof(bytes));
+    mpi_send(&sharing->mpi, to, some, bytes);
     free(some);
 }
 
 static int receive_files(struct sharing *sharing, int from)
 {
-    struct buffer bytes;
-    buffer_init_memory(&bytes);
-    int status = mpi_receive_sized(&sharing->mpi, from, &bytes);
-    for (size_t at = 0; status == 0 && at + sizeof(struct mpi_file) <= bytes.length; at += sizeof(struct mpi_file)) {
-        struct mpi_file file;
-        memcpy(&file, bytes.data + at, sizeof(file));
-        if (!ADD(array_push, &sharing->files, file))
-            status = error_no_memory("a list of files");
-    }
-    buffer_release(&bytes);
+    uint64_t bytes = 0;
+    mpi_receive(&sharing->mpi, from, &bytes, sizeof(bytes));
+    struct mpi_file *files = malloc(bytes + 1);
+    if (!files)
+        return error_no_memory("a list of files");
+    mpi_receive(&sharing->mpi, from, files, bytes);
+    int status = 0;
+    for (size_t i = 0; i < bytes / sizeof(*files) && status == 0; i++)
+        status = ADD(array_push, &sharing->files, files[i]) ? 0 : error_no_memory("a list of files");
+    free(files);
     return status;
 }
 
@@ -340,17 +318,6 @@ static void send_report(struct sharing *sharing, const struct mpi_file *file, ch
         close(report);
 }
 
-static int write_block(int file, const char *path, const char *bytes, size_t count)
-{
-    for (size_t at = 0; at < count;) {
-        ssize_t written = write(file, bytes + at, count - at);
-        if (written < 0 && errno != EINTR)
-            return error("cannot write '%s': %s", path, strerror(errno));
-        at += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 static void report_path(const struct sharing *sharing, size_t number, char path[PATH + 32])
 {
     snprintf(path, PATH + 32, "%s/%zu.gpr", sharing->reports, number);
@@ -380,8 +347,11 @@ static void store_report(struct sharing *sharing, size_t number, char *block)
             read_block(sharing, report, block, length, at);
         else
             mpi_receive(&sharing->mpi, file->process, block, length);
-        if (to >= 0 && !sharing->failed)
-            sharing->failed = write_block(to, path, block, length) < 0;
+        for (size_t done = 0; to >= 0 && !sharing->failed && done < length;) {
+            ssize_t written = write(to, block + done, length - done);
+            sharing->failed = written < 0 && errno != EINTR && error("cannot write '%s': %s", path, strerror(errno));
+            done += written > 0 ? (size_t)written : 0;
+        }
     }
     if (report >= 0)
         close(report);

@@ -64,14 +64,6 @@ static void open_report(struct reducing *reducing, const char *path, struct repo
     messages_hold(NULL);
 }
 
-static int error_other(const struct reducing *reducing, const char *path)
-{
-    const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
-    if (!reducing->any_report && path != reducing->names[0])
-        notice("each trace has its own report: '%s' is not of the job of '%s': %s", path, reducing->names[0], why);
-    return reducing->any_report ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
-}
-
 static int add_report(struct reducing *reducing, const char *path, struct report_slot *slot)
 {
     struct rank_report report = {0};
@@ -89,7 +81,12 @@ static int add_report(struct reducing *reducing, const char *path, struct report
     if (slot->file >= 0)
         close(slot->file);
     slot->file = -1;
-    return reducing->other ? error_other(reducing, path) : status;
+    if (!reducing->other)
+        return status;
+    const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
+    if (!reducing->any_report && path != reducing->names[0])
+        notice("each trace has its own report: '%s' is not of the job of '%s': %s", path, reducing->names[0], why);
+    return reducing->any_report ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 
 static int make(void *context, size_t piece, unsigned slot, unsigned worker)
@@ -103,15 +100,6 @@ static int add_file(void *context, size_t piece, unsigned slot)
 {
     struct reducing *reducing = context;
     return add_report(reducing, reducing->names[piece + 1], &reducing->slots[slot]);
-}
-
-/* Adds the files, unless the first shows that there is no job. */
-static int add_first(struct reducing *reducing)
-{
-    struct report_slot *slot = &reducing->slots[0];
-    open_report(reducing, reducing->paths[0], slot);
-    reducing->other = slot->status < 0 && !reducing->any_report;
-    return add_report(reducing, reducing->names[0], slot);
 }
 
 static int add_all(struct reducing *reducing, size_t count)
@@ -129,7 +117,10 @@ static int add_all(struct reducing *reducing, size_t count)
         reducing->slots[i].file = -1;
         buffer_init_memory(&reducing->slots[i].messages);
     }
-    int status = add_first(reducing);
+    /* The first may show that there is no job. */
+    open_report(reducing, reducing->paths[0], &reducing->slots[0]);
+    reducing->other = reducing->slots[0].status < 0 && !reducing->any_report;
+    int status = add_report(reducing, reducing->names[0], &reducing->slots[0]);
     if (workers > 1 && count > 2)
         reducing->own.workers = 1;
     if (status == 0)
@@ -249,18 +240,6 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     return included < 0 ? error_no_memory("findings") : included ? REPORT_FAILED_ON : 0;
 }
 
-/* Whether the files may be traces of a job, or rank reports. */
-static bool may_be_job(const struct report_options *options, const char *const *paths, size_t count, bool *any_report)
-{
-    bool once = false;
-    *any_report = false;
-    for (size_t i = 0; i < count; i++) {
-        once |= is_read_once(paths[i]);
-        *any_report |= rank_report_is(paths[i]);
-    }
-    return *any_report || (count > 1 && !once && !options->has_snapshot);
-}
-
 int job_report_check(const struct report_options *options, const char *const *paths, size_t count)
 {
     const struct report_columns columns = job_tables_columns();
@@ -294,7 +273,12 @@ static int report_job(struct reducing *reducing, size_t count, struct buffer *ou
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
     struct reducing reducing = {.options = options, .paths = paths, .names = paths};
-    if (!may_be_job(options, paths, count, &reducing.any_report))
+    bool once = false;
+    for (size_t i = 0; i < count; i++) {
+        once |= is_read_once(paths[i]);
+        reducing.any_report |= rank_report_is(paths[i]);
+    }
+    if (!reducing.any_report && (count < 2 || once || options->has_snapshot))
         return JOB_REPORT_NONE;
     if (reducing.any_report && filter_wanted(&options->filter))
         return error("a part of a job cannot be filtered: use the filters with report --partial");

@@ -131,8 +131,7 @@ static int add_findings(struct report_writer *writer)
 
 static int add_members(struct report_writer *writer)
 {
-    struct hang_fronts fronts;
-    hang_fronts_init(&fronts, &writer->trace->strings);
+    struct hang_fronts fronts = {.strings = &writer->trace->strings};
     int status = hang_facts_add_ranks(writer->trace, &fronts);
     if (status == 0)
         status = hang_facts_publish(section_state(writer->trace, REPORT_HANG), writer->trace, &fronts);

@@ -144,12 +144,6 @@ bool scan_span_is(const struct name_scan *scan, struct span span, const char *te
     return scan_span_length(span) == strlen(text) && scan_starts(scan, span.at, span.end, text);
 }
 
-bool scan_span_equal(const struct name_scan *scan, struct span a, struct span b)
-{
-    return scan_span_length(a) == scan_span_length(b) &&
-           memcmp(scan->name + a.at, scan->name + b.at, scan_span_length(a)) == 0;
-}
-
 /* --- brackets --- */
 
 size_t scan_operator_size(const struct name_scan *scan, size_t at)

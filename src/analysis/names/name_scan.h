@@ -35,7 +35,6 @@ size_t scan_span_length(struct span span);
 /* Whether the name has TEXT at AT, and END is not before the end of TEXT. */
 bool scan_starts(const struct name_scan *scan, size_t at, size_t end, const char *text);
 bool scan_span_is(const struct name_scan *scan, struct span span, const char *text);
-bool scan_span_equal(const struct name_scan *scan, struct span a, struct span b);
 /* Returns the bytes of "operator" and its symbol, which may be brackets, at AT; 0 if there is none. */
 size_t scan_operator_size(const struct name_scan *scan, size_t at);
 /* Returns the place behind the qualifiers of a function at AT, such as " const". */

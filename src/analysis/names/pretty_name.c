@@ -103,7 +103,9 @@ static bool is_redundant(const struct writer *w, struct span argument, const str
         return true;
     if (rule && rule->rule == PRETTY_OF_FUNCTORS && w->scan.name[argument.end - 1] != '>')
         return true;
-    bool repeated = scan_span_length(state->last) > 0 && scan_span_equal(&w->scan, argument, state->last);
+    size_t length = scan_span_length(argument);
+    bool repeated = length > 0 && scan_span_length(state->last) == length &&
+                    memcmp(w->scan.name + argument.at, w->scan.name + state->last.at, length) == 0;
     return repeated && !is_number(w, argument) && !scan_span_is(&w->scan, argument, "true") &&
            !scan_span_is(&w->scan, argument, "false");
 }

@@ -157,16 +157,13 @@ static struct cell fill_transfer(struct report_row *row, const struct column *co
     return bytes > 0 && transfer > 0 ? cell_real(bytes / (double)transfer) : (struct cell){0};
 }
 
-static struct cell fill_overlapped(struct report_row *row, const struct column *column)
-{
-    const struct comm_row *item = row->item;
-    return item->shown > 0 ? cell_share(item->shown - item->exposed, item->shown) : (struct cell){0};
-}
-
+/* The exposed time of kernels of which it is known, or the share of the rest. */
 static struct cell fill_exposed(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
-    return item->shown > 0 ? cell_integer(item->exposed) : (struct cell){0};
+    if (item->shown <= 0)
+        return (struct cell){0};
+    return column->type == TYPE_NS ? cell_integer(item->exposed) : cell_share(item->shown - item->exposed, item->shown);
 }
 
 const struct column comm_columns[COMM_COLUMNS] = {
@@ -175,7 +172,7 @@ const struct column comm_columns[COMM_COLUMNS] = {
     {"wait", "Waiting", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, fill_number, FROM_ITEM(comm_row, wait)},
     {"transfer", "Transfer", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_transfer},
     {"exposed", "Exposed", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_exposed},
-    {"overlapped", "Overlapped", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_overlapped},
+    {"overlapped", "Overlapped", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_exposed},
     {"avg", "Avg", TYPE_NS, 0, fill_quotient, FROM_ITEM(comm_row, total), PER_ITEM(comm_row, timed), .importance = 40},
     {"algorithm", "Algorithm", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_transfer,
      .at = offsetof(struct comm_row, shared), .importance = 35},

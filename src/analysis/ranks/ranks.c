@@ -183,18 +183,15 @@ static struct cell fill_compared(struct report_row *row, const struct column *co
     return ((const struct rank *)row->item)->compared ? fill_number(row, column) : (struct cell){0};
 }
 
-static struct cell fill_cause_word(struct report_row *row, const struct column *column)
-{
-    unsigned cause = rank_main_cause(row->item);
-    return cause == IDLE_CAUSE_COUNT ? (struct cell){0} : table_text(row->table, idle_cause_words[cause].word);
-}
-
+/* The main cause of idle time: its word for programs, or its text for people, with what the host mostly did. */
 static struct cell fill_cause(struct report_row *row, const struct column *column)
 {
     const struct rank *rank = row->item;
     unsigned cause = rank_main_cause(rank);
     if (cause == IDLE_CAUSE_COUNT)
         return (struct cell){0};
+    if (column->flags & COLUMN_MACHINE)
+        return table_text(row->table, idle_cause_words[cause].word);
     if (rank->mostly[cause] == EVENT_NO_TEXT)
         return table_text(row->table, idle_cause_words[cause].text);
     return table_format(row->table, "%s: %s", idle_cause_words[cause].text,
@@ -216,7 +213,7 @@ const struct column ranks_columns[RANKS_COLUMNS] = {
     {"late", "Late", TYPE_NS, COLUMN_OPTIONAL, fill_compared, FROM_ITEM(rank, late), .importance = 65},
     {"late_operations", "Late in", TYPE_COUNT, COLUMN_MACHINE, fill_compared, FROM_ITEM(rank, late_operations)},
     {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_host, .importance = 72},
-    {"idle_cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},
+    {"idle_cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause},
     {"why", "Mostly idle because", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_cause, .importance = 68},
 };
 

@@ -74,12 +74,6 @@ static bool is_number(const struct cell *cell)
     return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL;
 }
 
-static struct value_text number_of(const struct grid *grid, size_t column, const struct cell *cell)
-{
-    const struct column *shown = grid_column_of(grid, column);
-    return value_text_of(cell, shown->type, shown->flags, grid->render->options->ascii);
-}
-
 static void widen(size_t *widest, size_t width)
 {
     *widest = width > *widest ? width : *widest;
@@ -88,11 +82,14 @@ static void widen(size_t *widest, size_t width)
 /* Writes a column of numbers aligned to the right, followed by units aligned to the left. */
 static void write_suited(struct grid *grid, size_t column)
 {
+    const struct column *shown = grid_column_of(grid, column);
     size_t widest = 0, widest_unit = 0;
     struct cell sum;
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
         const struct cell *cell = column_cell(grid, row, column, &sum);
-        struct value_text value = is_number(cell) ? number_of(grid, column, cell) : (struct value_text){.unit = ""};
+        struct value_text value = is_number(cell)
+                                      ? value_text_of(cell, shown->type, shown->flags, grid->render->options->ascii)
+                                      : (struct value_text){.unit = ""};
         widen(&widest, strlen(value.number));
         widen(&widest_unit, render_width(value.unit, strlen(value.unit)));
     }
@@ -100,7 +97,7 @@ static void write_suited(struct grid *grid, size_t column)
         const struct cell *cell = column_cell(grid, row, column, &sum);
         size_t start = grid->text.length;
         if (!write_words(grid, row, column, cell)) {
-            struct value_text value = number_of(grid, column, cell);
+            struct value_text value = value_text_of(cell, shown->type, shown->flags, grid->render->options->ascii);
             buffer_format(&grid->text, "%*s", (int)(widest - strlen(value.number)), "");
             buffer_format(&grid->text, "%s%s%s", value.number, widest_unit > 0 ? " " : "", value.unit);
             buffer_format(&grid->text, "%*s", (int)(widest_unit - render_width(value.unit, strlen(value.unit))), "");
@@ -236,16 +233,12 @@ static size_t text_width(const struct grid *grid, size_t column, size_t width, i
     return shown->left && shown->width > most ? most : shown->width;
 }
 
-static size_t bar_width(const struct grid_column *column)
-{
-    return column->bar ? 1 + GRID_BAR : 0;
-}
-
 static size_t needed(const struct grid *grid, size_t width, int how)
 {
     size_t needed = GRID_INDENT;
     for (size_t column = 0; column < grid->columns; column++)
-        needed += (column > 0 ? GRID_GAP : 0) + text_width(grid, column, width, how) + bar_width(&grid->column[column]);
+        needed += (column > 0 ? GRID_GAP : 0) + text_width(grid, column, width, how) +
+                  (grid->column[column].bar ? 1 + GRID_BAR : 0u);
     return needed;
 }
 
@@ -335,7 +328,7 @@ static int shorten_ends(struct grid *grid, size_t width)
     for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++) {
         size_t last = grid_last(grid, row), start = GRID_INDENT;
         for (size_t column = 0; column < last; column++)
-            start += grid->column[column].width + bar_width(&grid->column[column]) + GRID_GAP;
+            start += grid->column[column].width + (grid->column[column].bar ? 1 + GRID_BAR : 0u) + GRID_GAP;
         const struct grid_cell *cell = grid_cell(grid, row, last);
         size_t rest = width > start + NARROWEST ? width - start : NARROWEST;
         if (!grid->column[last].left || cell->width <= rest)

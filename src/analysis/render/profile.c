@@ -45,11 +45,6 @@ static struct profile_line *find_line(struct profile_line *lines, size_t count, 
 
 ORDER_BY(compare_lines, struct profile_line, index)
 
-static int64_t busy_of(const struct profile *profile, const struct profile_line *line)
-{
-    return profile->trace->streams.items[line->index].busy.total;
-}
-
 /* Adds a line for a stream. If there are too many lines, it replaces that of the stream with the least busy time. */
 static int add_stream(struct profile *profile, uint32_t index)
 {
@@ -60,10 +55,11 @@ static int add_stream(struct profile *profile, uint32_t index)
             line->index = index;
         return line ? 0 : -1;
     }
+    const struct trace_stream *streams = profile->trace->streams.items;
     for (size_t i = 1; i < profile->streams.count; i++)
-        if (busy_of(profile, &profile->streams.items[i]) < busy_of(profile, least))
+        if (streams[profile->streams.items[i].index].busy.total < streams[least->index].busy.total)
             least = &profile->streams.items[i];
-    if (busy_of(profile, least) < profile->trace->streams.items[index].busy.total)
+    if (streams[least->index].busy.total < streams[index].busy.total)
         least->index = index;
     return 0;
 }
