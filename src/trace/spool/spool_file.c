@@ -304,28 +304,6 @@ int packed_file_name(const char *spool, char *name, size_t space)
     return length < 0 || (size_t)length >= space ? -1 : 0;
 }
 
-static int add_packed_part(struct spool_file *file, const struct spool_packed *packed, uint64_t data)
-{
-    struct spool_part *part = array_push(&file->parts);
-    if (!part)
-        return error_no_memory("the list of chunks");
-    *part = (struct spool_part){
-        .source = &file->packed,
-        .offset = data,
-        .size = (size_t)packed->used,
-        .sequence = packed->sequence,
-        .opened_monotonic = packed->opened_monotonic,
-        .done_monotonic = packed->done_monotonic,
-        .thread = packed->thread,
-        .type = packed->type,
-        .state = SPOOL_DONE,
-        .drained = true,
-        .packed = packed->packing == SPOOL_PACKED_COLUMNS ? packed->packed : 0,
-        .columned = packed->columned,
-    };
-    return 0;
-}
-
 /* Adds the packed parts of a file. An entry that is cut off, or is not one, ends the list. */
 static int add_packed_parts(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
 {
@@ -339,8 +317,23 @@ static int add_packed_parts(struct spool_file *file, int fd, const char *path, u
         uint64_t data = at + sizeof(packed);
         if (packed.packed > end - data)
             return 0;
-        if (add_packed_part(file, &packed, data) != 0)
-            return -1;
+        struct spool_part *part = array_push(&file->parts);
+        if (!part)
+            return error_no_memory("the list of chunks");
+        *part = (struct spool_part){
+            .source = &file->packed,
+            .offset = data,
+            .size = (size_t)packed.used,
+            .sequence = packed.sequence,
+            .opened_monotonic = packed.opened_monotonic,
+            .done_monotonic = packed.done_monotonic,
+            .thread = packed.thread,
+            .type = packed.type,
+            .state = SPOOL_DONE,
+            .drained = true,
+            .packed = packed.packing == SPOOL_PACKED_COLUMNS ? packed.packed : 0,
+            .columned = packed.columned,
+        };
         uint64_t whole = spool_aligned(packed.packed);
         if (whole > end - data)
             return 0;

@@ -121,10 +121,6 @@ bool process_is_of_autograd(const struct process *process, uint32_t thread)
     return name && name->length >= strlen(autograd) && memcmp(name->text, autograd, strlen(autograd)) == 0;
 }
 
-/*
- * Names that the program, or the system, has given to threads, devices, contexts and streams.
- */
-
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program)
 {

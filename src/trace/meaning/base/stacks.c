@@ -310,9 +310,11 @@ static uint64_t hash_text(const char *text)
     return text ? hash_bytes(text, strlen(text)) : 0;
 }
 
-/* Frames that put_tree_frame() writes alike have one key. */
-static uint64_t key_of(uint32_t parent, const struct stack_frame *frame)
+/* The number of FRAME below PARENT (0: it is the outermost), new or not; 0 after error(). */
+static uint32_t add_frame(struct gathering *gathering, uint32_t parent, const struct stack_frame *frame)
 {
+    bool is_new = false;
+    /* Frames that put_tree_frame() writes alike have one key. */
     const uint64_t what[] = {
         parent,
         hash_text(frame->function),
@@ -323,14 +325,7 @@ static uint64_t key_of(uint32_t parent, const struct stack_frame *frame)
         : frame->line == 0 ? frame->offset
                            : 0,
     };
-    return hash_bytes(what, sizeof(what));
-}
-
-/* The number of FRAME below PARENT (0: it is the outermost), new or not; 0 after error(). */
-static uint32_t add_frame(struct gathering *gathering, uint32_t parent, const struct stack_frame *frame)
-{
-    bool is_new = false;
-    uint64_t *number = map_put(&gathering->known, key_of(parent, frame), &is_new);
+    uint64_t *number = map_put(&gathering->known, hash_bytes(what, sizeof(what)), &is_new);
     if (!number) {
         error_no_memory("call stacks");
         return 0;

@@ -225,10 +225,6 @@ const struct clock_stretch *clock_axis_find(const struct clock_axis *axis, uint6
     return best;
 }
 
-/*
- * The axis of a run, from what the headers and records of its spools say about the clocks.
- */
-
 /* Records of one part are in order but for this. */
 #define DISORDER_NS ((int64_t)(100 * NS_PER_MS))
 

@@ -90,14 +90,6 @@ struct walk {
     size_t group;   /* the first call that is not launched yet */
 };
 
-/* What MPI sends to MPI_PROC_NULL, or gets from it, is nothing. */
-static bool moves_nothing(const struct collective_function *function, const struct collective_facts *facts)
-{
-    bool both = function->pairs == COLLECTIVE_EXCHANGES;
-    return function->pairs != COLLECTIVE_OF_ALL && facts->peer == COLLECTIVE_NO_RANK &&
-           (!both || facts->source == COLLECTIVE_NO_RANK);
-}
-
 static int add_call(struct walk *walk, const struct collective_function *function, uint32_t number,
                     const struct nvtx_range *range)
 {
@@ -107,7 +99,9 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
     if (learn(collectives, communicator, &facts) != 0)
         return -1;
-    if (!function || moves_nothing(function, &facts))
+    /* What MPI sends to MPI_PROC_NULL, or gets from it, is nothing. */
+    bool is_pair = function && function->pairs != COLLECTIVE_OF_ALL && facts.peer == COLLECTIVE_NO_RANK;
+    if (!function || (is_pair && (function->pairs != COLLECTIVE_EXCHANGES || facts.source == COLLECTIVE_NO_RANK)))
         return 0;
     int64_t reduction = reduction_of(collectives, facts.reduction);
     struct collective_call call = {.start = range->start,

@@ -62,14 +62,6 @@ ORDER_BY(by_number, struct collective_task, record->number)
 
 /* --- the call --- */
 
-/* "AllReduce" of "ncclAllReduce" */
-static bool is_function(const struct collective_call *call, struct nvtx_text word)
-{
-    char text[32];
-    int length = snprintf(text, sizeof(text), "nccl%.*s", (int)word.length, word.text ? word.text : "");
-    return collective_function_of(COLLECTIVE_NCCL, text, length > 0 ? (size_t)length : 0) == call->function;
-}
-
 /* The call of the range that was open on THREAD at TIME. A call that became several operations keeps the first. */
 static struct collective_call *call_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
                                        uint64_t time)
@@ -89,7 +81,12 @@ static struct collective_call *call_of_task(const struct communication *collecti
         struct collective_call *call = &collectives->calls.items[i];
         bool fits = call->communicator == 0 ||
                     collectives->communicators.items[call->communicator - 1].id == task->record->communicator;
-        if (call->task == 0 && fits && is_function(call, function))
+        /* "AllReduce" of "ncclAllReduce" */
+        char text[32];
+        int length = snprintf(text, sizeof(text), "nccl%.*s", (int)function.length, function.text ? function.text : "");
+        const struct collective_function *named =
+            collective_function_of(COLLECTIVE_NCCL, text, length > 0 ? (size_t)length : 0);
+        if (call->task == 0 && fits && named == call->function)
             return call;
     }
     return NULL;

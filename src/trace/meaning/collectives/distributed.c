@@ -166,12 +166,14 @@ static void put_begin(struct buffer *out, bool nccl, int64_t rank, int64_t world
         put_number(out, "world_size", world_size);
 }
 
-/* Returns how many there are. */
-static size_t put_groups(struct buffer *out, const struct communication *collectives)
+static void put_config(struct buffer *out, const struct process *process)
 {
+    const struct communication *collectives = process->collectives;
     struct json_out json;
+    struct buffer groups;
     size_t count = 0;
-    json_out_init(&json, out, false);
+    buffer_init_memory(&groups);
+    json_out_init(&json, &groups, false);
     json_begin_array(&json);
     for (size_t i = 0; i < collectives->communicators.count; i++) {
         const struct collective_communicator *communicator = &collectives->communicators.items[i];
@@ -192,14 +194,6 @@ static size_t put_groups(struct buffer *out, const struct communication *collect
         }
     }
     json_end(&json);
-    return count;
-}
-
-static void put_config(struct buffer *out, const struct process *process)
-{
-    struct buffer groups;
-    buffer_init_memory(&groups);
-    size_t count = put_groups(&groups, process->collectives);
     if (count > 0 && !groups.failure) {
         put_number(out, "pg_count", (int64_t)count);
         buffer_text(out, ", \"pg_config\": ");
@@ -209,7 +203,6 @@ static void put_config(struct buffer *out, const struct process *process)
     struct nvtx_text version = process->collectives->version;
     if (!version.text)
         return;
-    struct json_out json;
     buffer_text(out, ", \"nccl_version\": ");
     json_out_init(&json, out, false);
     json_string_n(&json, version.text, version.length);

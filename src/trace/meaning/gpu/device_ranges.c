@@ -258,12 +258,6 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
            next->time < work->end;
 }
 
-/*
- * Device ranges: their times are found in the walk over all records that comes before the index pass, and put where the
- * work before them is done in the index pass; their rows are found in the resolve pass. They are written among the
- * other ranges on the GPU (write/rows.c).
- */
-
 /* The event that marks a marker was recorded by the library: neither it nor the call is the program's. */
 int index_device_range(struct process *process, const struct event *event)
 {

@@ -58,10 +58,6 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
     return result;
 }
 
-/*
- * GPU operations on their rows, and the heads of flows.
- */
-
 #define NAME_SPACE 96 /* for a name that is put together */
 
 static struct name kernel_name(const struct piece_writer *out, const struct process *process, const struct event *event,
@@ -129,29 +125,6 @@ static void describe_kernel(struct args *args, const struct process *process, co
     add_graph(args, process, event, event->kernel.graph, event->kernel.graph_node);
 }
 
-static void describe_copy(struct args *args, const struct process *process, const struct event *event)
-{
-    add_gpu_place(args, process, event);
-    if (event->memcpy.peer) {
-        args_u64(args, ARG_FROM_DEVICE, event->memcpy.source_device);
-        args_u64(args, ARG_FROM_CONTEXT, event->memcpy.source_context);
-        args_u64(args, ARG_TO_DEVICE, event->memcpy.target_device);
-        args_u64(args, ARG_TO_CONTEXT, event->memcpy.target_context);
-    }
-    add_bytes(args, event, event->memcpy.bytes);
-    if (event->memcpy.copies > 1)
-        args_u64(args, ARG_COPIES, event->memcpy.copies);
-    add_graph(args, process, event, event->memcpy.graph, event->memcpy.graph_node);
-}
-
-static void describe_set(struct args *args, const struct process *process, const struct event *event)
-{
-    add_gpu_place(args, process, event);
-    add_bytes(args, event, event->memset.bytes);
-    args_u64(args, ARG_VALUE, event->memset.value);
-    add_graph(args, process, event, event->memset.graph, event->memset.graph_node);
-}
-
 /* Category, name, which may lie in SPACE, and args of GPU work. */
 static struct slice describe(const struct piece_writer *out, const struct process *process, const struct event *event,
                              struct args *args, char space[NAME_SPACE])
@@ -169,12 +142,25 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
         at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
         slice.name = name_plain_n(space, (size_t)(at - space));
-        describe_copy(args, process, event);
+        add_gpu_place(args, process, event);
+        if (event->memcpy.peer) {
+            args_u64(args, ARG_FROM_DEVICE, event->memcpy.source_device);
+            args_u64(args, ARG_FROM_CONTEXT, event->memcpy.source_context);
+            args_u64(args, ARG_TO_DEVICE, event->memcpy.target_device);
+            args_u64(args, ARG_TO_CONTEXT, event->memcpy.target_context);
+        }
+        add_bytes(args, event, event->memcpy.bytes);
+        if (event->memcpy.copies > 1)
+            args_u64(args, ARG_COPIES, event->memcpy.copies);
+        add_graph(args, process, event, event->memcpy.graph, event->memcpy.graph_node);
         break;
     case EVENT_MEMSET:
         slice.category = CATEGORY_GPU_MEMSET;
         slice.name = set_name(event, space);
-        describe_set(args, process, event);
+        add_gpu_place(args, process, event);
+        add_bytes(args, event, event->memset.bytes);
+        args_u64(args, ARG_VALUE, event->memset.value);
+        add_graph(args, process, event, event->memset.graph, event->memset.graph_node);
         break;
     default:
         slice.category = CATEGORY_GPU_GRAPH;
@@ -282,11 +268,6 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     write_flow_end(out, process, event, slice.row);
     return 0;
 }
-
-/*
- * Records of CUDA events by event and time, so that a wait finds the record that it waited for. Waits become slices,
- * and records of events instants with the names that the program gave them.
- */
 
 int cuda_events_index(struct cuda_events *events, const struct event *event)
 {

@@ -25,12 +25,6 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
 /* Blocks of this size that one multiprocessor can hold at once. */
 uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared);
 
-/* Events of CUPTI's records, and of ours. */
-
-/*
- * Which record of a CUDA event a synchronisation waited for.
- */
-
 struct cuda_event_record {
     uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
     uint64_t sync_id;

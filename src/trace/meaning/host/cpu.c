@@ -222,17 +222,6 @@ struct innermost {
     uint64_t line, address, callers;
 };
 
-static uint64_t key_of(const struct recorded_stack *stack, const struct stack_frame *frame)
-{
-    size_t callers = (size_t)(stack->count - 1) * sizeof(uint64_t);
-    struct innermost key = {.function = (uintptr_t)frame->function,
-                            .file = (uintptr_t)frame->file,
-                            .line = frame->line,
-                            .address = frame->function ? 0 : frame->address,
-                            .callers = hash_bytes(stack->words + sizeof(uint64_t), callers)};
-    return hash_bytes(&key, sizeof(key));
-}
-
 static int resolve_stack(struct process *process, struct map *known, const struct recorded_stack *stack, uint32_t uses,
                          struct cpu_stack *resolved)
 {
@@ -245,7 +234,13 @@ static int resolve_stack(struct process *process, struct map *known, const struc
     resolved->name = names_put(&process->conversion->names, function, strlen(function));
     if (resolved->name == NAMES_NO_MEMORY)
         return -1;
-    uint64_t *first = map_put(known, key_of(stack, &frame), NULL);
+    size_t callers = (size_t)(stack->count - 1) * sizeof(uint64_t);
+    struct innermost key = {.function = (uintptr_t)frame.function,
+                            .file = (uintptr_t)frame.file,
+                            .line = frame.line,
+                            .address = frame.function ? 0 : frame.address,
+                            .callers = hash_bytes(stack->words + sizeof(uint64_t), callers)};
+    uint64_t *first = map_put(known, hash_bytes(&key, sizeof(key)), NULL);
     if (!first)
         return error_no_memory("call stacks");
     if (*first == 0)

@@ -74,10 +74,6 @@ ORDER_BY(by_number, struct plugin, number)
     if ((array)->count > 1) \
     qsort((array)->items, (array)->count, sizeof(*(array)->items), order)
 
-/*
- * What plugins added to the trace: slices and instants on a row of each, and counters.
- */
-
 #define NAME_MAX_BYTES 4096
 
 char *plugin_name(const struct process *process, uint32_t number)
@@ -234,10 +230,6 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
     return 0;
 }
 
-/*
- * What plugins report at the end: their lines, with the frames of their stacks named.
- */
-
 void convert_plugins_release(struct convert_plugins *plugins)
 {
     for (size_t i = 0; i < plugins->count; i++) {
@@ -309,10 +301,6 @@ int gather_plugins(struct conversion *conversion)
     }
     return 0;
 }
-
-/*
- * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
- */
 
 /* Only what is known. */
 static void put_function(const struct stack_frame *frame, struct json_out *json)

@@ -82,14 +82,14 @@ static int remove_oldest(struct allocations *allocations, uint64_t address, uint
     return result;
 }
 
-static int give_back(struct allocations *allocations, const struct event *event, struct allocation *about)
+static int give_back(struct allocations *allocations, const struct memory_step *step, struct allocation *about)
 {
-    uint64_t *oldest = map_get(&allocations->live, event->memory.address);
+    uint64_t *oldest = map_get(&allocations->live, step->address);
     about->live = oldest != NULL;
     if (!oldest) {
-        const uint64_t *gone = map_get(&allocations->gone, event->memory.address);
+        const uint64_t *gone = map_get(&allocations->gone, step->address);
         if (!gone)
-            gone = map_get(&allocations->before, event->memory.address);
+            gone = map_get(&allocations->before, step->address);
         about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
         about->kind = gone ? (uint16_t)(*gone >> GONE_KIND_SHIFT) : about->kind;
         about->device = gone ? (uint32_t)*gone : about->device;
@@ -99,26 +99,23 @@ static int give_back(struct allocations *allocations, const struct event *event,
     about->size = entry->size;
     about->kind = entry->kind;
     about->device = entry->device;
-    if (event->memory.result != 0)
+    if (step->result != 0)
         return 0;
     lower(allocations, about);
-    return remove_oldest(allocations, event->memory.address, oldest);
+    return remove_oldest(allocations, step->address, oldest);
 }
 
-int allocations_apply(struct allocations *allocations, const struct event *event, struct allocation *about)
+int allocations_apply(struct allocations *allocations, const struct memory_step *step, struct allocation *about)
 {
-    *about = (struct allocation){.size = event->memory.size,
-                                 .device = event->device,
-                                 .context = event->context,
-                                 .kind = event->memory.kind,
-                                 .live = true};
-    if (event->memory.operation == SPOOL_MEMORY_RELEASE)
-        return give_back(allocations, event, about);
-    if (event->memory.operation != SPOOL_MEMORY_ALLOCATE || event->memory.result != 0)
+    *about = (struct allocation){
+        .size = step->size, .device = step->device, .context = step->context, .kind = step->kind, .live = true};
+    if (step->operation == SPOOL_MEMORY_RELEASE)
+        return give_back(allocations, step, about);
+    if (step->operation != SPOOL_MEMORY_ALLOCATE || step->result != 0)
         return 0;
     struct allocation_level *level = level_of(allocations, about->device, about->kind);
     uint32_t index = level ? new_entry(allocations) : 0;
-    uint64_t *oldest = index ? map_put(&allocations->live, event->memory.address, NULL) : NULL;
+    uint64_t *oldest = index ? map_put(&allocations->live, step->address, NULL) : NULL;
     if (!oldest)
         return error_no_memory("allocations");
     struct allocation *entries = allocations->entries.items;
@@ -196,33 +193,22 @@ void memory_release(struct memory *memory)
 
 enum { ATTEMPT_FAILED = 1, ATTEMPT_MADE_UP_FOR = 2 };
 
-static bool is_allocation(const struct event *event)
+static bool is_allocation(const struct memory_step *step)
 {
-    return event->type == EVENT_MEMORY && event->memory.operation == SPOOL_MEMORY_ALLOCATE && event->correlation != 0;
+    return !step->ends_context && step->operation == SPOOL_MEMORY_ALLOCATE && step->correlation != 0;
 }
 
-static int note_attempt(struct memory *memory, const struct event *event)
+bool memory_was_tried_again(const struct memory *memory, const struct memory_step *step)
 {
-    bool failed = event->memory.result != 0;
-    uint64_t *attempt =
-        failed ? map_put(&memory->failed, event->correlation, NULL) : map_get(&memory->failed, event->correlation);
-    if (attempt)
-        *attempt = failed ? ATTEMPT_FAILED : ATTEMPT_MADE_UP_FOR;
-    return failed && !attempt ? -1 : 0;
-}
-
-bool memory_was_tried_again(const struct memory *memory, const struct event *event)
-{
-    if (!is_allocation(event) || event->memory.result == 0)
+    if (!is_allocation(step) || step->result == 0)
         return false;
-    const uint64_t *attempt = map_get(&memory->failed, event->correlation);
+    const uint64_t *attempt = map_get(&memory->failed, step->correlation);
     return attempt && *attempt == ATTEMPT_MADE_UP_FOR;
 }
 
 int memory_collect(struct memory *memory, const struct event *event)
 {
-    bool noted = !is_allocation(event) || note_attempt(memory, event) == 0;
-    struct memory_step *step = noted ? file_vector_push(&memory->steps) : NULL;
+    struct memory_step *step = file_vector_push(&memory->steps);
     if (!step)
         return error_no_memory("allocations");
     *step = (struct memory_step){.time = event->start,
@@ -242,31 +228,14 @@ int memory_collect(struct memory *memory, const struct event *event)
     step->operation = event->memory.operation;
     step->kind = (uint8_t)event->memory.kind;
     step->stack = event->memory.stack;
-    return 0;
-}
-
-struct event memory_event(const struct memory_step *step)
-{
-    struct event event = {.type = step->ends_context ? EVENT_CONTEXT : EVENT_MEMORY,
-                          .start = step->time,
-                          .end = step->time,
-                          .device = step->device,
-                          .context = step->context,
-                          .stream = step->ends_context ? EVENT_NO_STREAM : step->stream,
-                          .thread = step->thread,
-                          .correlation = step->correlation};
-    if (step->ends_context) {
-        event.object.destroyed = true;
-        return event;
-    }
-    event.memory.address = step->address;
-    event.memory.size = step->size;
-    event.memory.pool = step->pool;
-    event.memory.result = step->result;
-    event.memory.operation = step->operation;
-    event.memory.kind = step->kind;
-    event.memory.stack = step->stack;
-    return event;
+    if (!is_allocation(step))
+        return 0;
+    bool failed = step->result != 0;
+    uint64_t *attempt =
+        failed ? map_put(&memory->failed, step->correlation, NULL) : map_get(&memory->failed, step->correlation);
+    if (attempt)
+        *attempt = failed ? ATTEMPT_FAILED : ATTEMPT_MADE_UP_FOR;
+    return failed && !attempt ? error_no_memory("allocations") : 0;
 }
 
 ORDER_BY(by_time, struct memory_step, time, order)
@@ -276,10 +245,6 @@ int memory_sort(struct memory *memory)
     return file_vector_sort(&memory->steps, by_time) == 0 ? 0 : error_no_memory("allocations");
 }
 
-/*
- * Allocations and releases as instants on their threads, and memory in use as counters.
- */
-
 static const char *kind_text(uint16_t kind)
 {
     static const char *const texts[SPOOL_MEMORY_KIND_COUNT] = {[SPOOL_MEMORY_UNKNOWN] = "Unknown",
@@ -288,16 +253,6 @@ static const char *kind_text(uint16_t kind)
 #undef KIND
     };
     return texts[kind < SPOOL_MEMORY_KIND_COUNT ? kind : (uint16_t)SPOOL_MEMORY_UNKNOWN];
-}
-
-static const char *fault_text(uint8_t fault)
-{
-    static const char *const texts[MEMORY_FAULT_COUNT] = {
-#define FAULT(name, text) [MEMORY_##name] = text,
-        MEMORY_FAULTS(FAULT)
-#undef FAULT
-    };
-    return texts[fault];
 }
 
 static void describe(struct args *args, uint64_t address, const struct allocation *about)
@@ -316,33 +271,38 @@ struct held {
     size_t length;
 };
 
-static void write_instant(struct piece_writer *out, struct process *process, const struct event *event,
+static void write_instant(struct piece_writer *out, struct process *process, const struct memory_step *step,
                           const char *name, const struct args *args)
 {
-    const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
+    const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, step->thread);
     if (thread)
-        piece_writer_instant(out, CATEGORY_MEMORY, name_plain(name), thread, event->start, args);
+        piece_writer_instant(out, CATEGORY_MEMORY, name_plain(name), thread, step->time, args);
 }
 
-static void write_operation(struct piece_writer *out, struct process *process, const struct event *event,
+static void write_operation(struct piece_writer *out, struct process *process, const struct memory_step *step,
                             const struct allocation *about)
 {
-    bool release = event->memory.operation == SPOOL_MEMORY_RELEASE, failed = event->memory.result != 0;
+    static const char *const faults[MEMORY_FAULT_COUNT] = {
+#define FAULT(name, text) [MEMORY_##name] = text,
+        MEMORY_FAULTS(FAULT)
+#undef FAULT
+    };
+    bool release = step->operation == SPOOL_MEMORY_RELEASE, failed = step->result != 0;
     struct args args = {0};
     struct held held;
     char name[64];
-    describe(&args, event->memory.address, about);
-    if (event->stream != EVENT_NO_STREAM)
-        args_u64(&args, ARG_STREAM, event->stream);
-    if (event->correlation != 0)
-        args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
-    if (event->memory.pool != 0)
-        args_add(&args, ARG_POOL, ARG_TYPE_HEX)->u64 = event->memory.pool;
-    if (event->memory.result != 0)
-        args_error(&args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
+    describe(&args, step->address, about);
+    if (step->stream != EVENT_NO_STREAM)
+        args_u64(&args, ARG_STREAM, step->stream);
+    if (step->correlation != 0)
+        args_u64(&args, ARG_CORRELATION, process_correlation(process, step->correlation));
+    if (step->pool != 0)
+        args_add(&args, ARG_POOL, ARG_TYPE_HEX)->u64 = step->pool;
+    if (step->result != 0)
+        args_error(&args, ARG_RESULT, step->result, driver_error_name(step->result));
     if (about->fault != MEMORY_NO_FAULT)
-        args_words(&args, ARG_FAULT, fault_text(about->fault));
-    args_stack(&args, process, event->memory.stack, ARG_CALLED_AT);
+        args_words(&args, ARG_FAULT, faults[about->fault]);
+    args_stack(&args, process, step->stack, ARG_CALLED_AT);
     if (failed && !release) {
         held.length = 0;
         for (uint16_t kind = SPOOL_MEMORY_UNKNOWN + 1; kind < SPOOL_MEMORY_KIND_COUNT; kind++) {
@@ -359,13 +319,13 @@ static void write_operation(struct piece_writer *out, struct process *process, c
     }
     snprintf(name, sizeof(name), "%s %s%s", release ? "Release" : "Allocate", kind_text(about->kind),
              failed ? " failed" : "");
-    write_instant(out, process, event, name, &args);
+    write_instant(out, process, step, name, &args);
 }
 
 struct context_end {
     struct piece_writer *out;
     struct process *process;
-    const struct event *event;
+    const struct memory_step *step;
 };
 
 static void write_gone(void *data, uint64_t address, const struct allocation *about)
@@ -373,48 +333,42 @@ static void write_gone(void *data, uint64_t address, const struct allocation *ab
     const struct context_end *end = data;
     struct args args = {0};
     char name[64];
-    if (!capture_intervals_hold(end->process->capture_intervals, end->event->start))
+    if (!capture_intervals_hold(end->process->capture_intervals, end->step->time))
         return;
     describe(&args, address, about);
     args_words(&args, ARG_ENDING, "context destroyed");
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
-    write_instant(end->out, end->process, end->event, name, &args);
-}
-
-static int write_call(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    struct allocation about;
-    if (allocations_apply(&process->memory->allocations, event, &about) != 0)
-        return -1;
-    if (capture_intervals_hold(process->capture_intervals, event->start) &&
-        !memory_was_tried_again(process->memory, event))
-        write_operation(out, process, event, &about);
-    return 0;
+    write_instant(end->out, end->process, end->step, name, &args);
 }
 
 static int write_step(struct piece_writer *out, struct process *process, const struct memory_step *step)
 {
-    struct event event = memory_event(step);
-    struct context_end end = {out, process, &event};
-    int result = event.type == EVENT_CONTEXT
-                     ? allocations_end_context(&process->memory->allocations, event.context, write_gone, &end)
-                     : write_call(out, process, &event);
-    if (result != 0)
-        return -1;
-    if (process_knows_time(process, event.start) && capture_intervals_hold(process->capture_intervals, event.start)) {
-        for (size_t i = 0; i < process->memory->allocations.levels.count; i++) {
-            struct allocation_level *level = &process->memory->allocations.levels.items[i];
-            struct counter counter = {.pid = process->pid, .time = event.start, .bytes = level->bytes};
-            char name[64];
-            if (!level->changed)
-                continue;
-            level->changed = false;
-            if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
-                continue;
-            snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
-            counter.name = name_plain(name);
-            out->sink.format->counter(&out->sink, &counter);
-        }
+    struct memory *memory = process->memory;
+    struct context_end end = {out, process, step};
+    struct allocation about;
+    bool is_shown = capture_intervals_hold(process->capture_intervals, step->time);
+    if (step->ends_context) {
+        if (allocations_end_context(&memory->allocations, step->context, write_gone, &end) != 0)
+            return -1;
+    } else {
+        if (allocations_apply(&memory->allocations, step, &about) != 0)
+            return -1;
+        if (is_shown && !memory_was_tried_again(memory, step))
+            write_operation(out, process, step, &about);
+    }
+    for (size_t i = 0; is_shown && process_knows_time(process, step->time) && i < memory->allocations.levels.count;
+         i++) {
+        struct allocation_level *level = &memory->allocations.levels.items[i];
+        struct counter counter = {.pid = process->pid, .time = step->time, .bytes = level->bytes};
+        char name[64];
+        if (!level->changed)
+            continue;
+        level->changed = false;
+        if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
+            continue;
+        snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
+        counter.name = name_plain(name);
+        out->sink.format->counter(&out->sink, &counter);
     }
     return 0;
 }

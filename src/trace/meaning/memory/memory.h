@@ -74,16 +74,6 @@ struct allocations {
 
 void allocations_release(struct allocations *allocations);
 
-/*
- * Applies an EVENT_MEMORY and describes its allocation in ABOUT. Of a release, size, kind and device are the
- * allocation's; when that allocation is not known, size is 0, `live` false, and `fault` says whether there was one
- * before. A failed operation changes nothing. Returns 0, or -1 after error().
- */
-int allocations_apply(struct allocations *allocations, const struct event *event, struct allocation *about);
-
-/* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
-uint64_t allocations_held(const struct allocations *allocations, uint32_t device, uint16_t kind);
-
 /* An EVENT_MEMORY, or a context's end. */
 struct memory_step {
     uint64_t time;
@@ -96,6 +86,16 @@ struct memory_step {
     bool ends_context;
 };
 
+/*
+ * Applies a step that is not a context's end and describes its allocation in ABOUT. Of a release, size, kind and device are the
+ * allocation's; when that allocation is not known, size is 0, `live` false, and `fault` says whether there was one
+ * before. A failed operation changes nothing. Returns 0, or -1 after error().
+ */
+int allocations_apply(struct allocations *allocations, const struct memory_step *step, struct allocation *about);
+
+/* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
+uint64_t allocations_held(const struct allocations *allocations, uint32_t device, uint16_t kind);
+
 struct memory {
     FILE_VECTOR(struct memory_step) steps;
     struct map failed; /* correlation id of an allocation that failed -> ATTEMPT_* in memory.c; few */
@@ -106,12 +106,10 @@ void memory_release(struct memory *memory);
 
 /* Remembers a step; those of a thread come in their order. Returns 0, or -1 after error(). */
 int memory_collect(struct memory *memory, const struct event *event);
-/* Whether EVENT is a failed attempt that its call repeated with success, once all steps were collected. */
-bool memory_was_tried_again(const struct memory *memory, const struct event *event);
+/* Whether STEP is a failed attempt that its call repeated with success, once all steps were collected. */
+bool memory_was_tried_again(const struct memory *memory, const struct memory_step *step);
 /* Returns 0, or -1 after error(). */
 int memory_sort(struct memory *memory);
-/* The event of a step: what it was collected from, but for `record`. */
-struct event memory_event(const struct memory_step *step);
 
 int write_memory(struct piece_writer *out, struct process *process);
 

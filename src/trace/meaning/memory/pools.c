@@ -65,10 +65,6 @@ static struct pool_level *pools_apply(struct pools *pools, size_t index)
     return level;
 }
 
-/*
- * What the stream-ordered pools of each device hold, and how much of it is in use, as counters.
- */
-
 static void emit_counter(struct piece_writer *out, uint32_t pid, uint64_t time, const char *name, uint64_t bytes)
 {
     struct counter counter = {.name = name_plain(name), .pid = pid, .time = time, .bytes = bytes};
@@ -96,11 +92,6 @@ int write_pools(struct piece_writer *out, struct process *process)
     }
     return 0;
 }
-
-/*
- * Pools of stream-ordered memory: what CUDA says was the most of each, which may lie between two values of the
- * counters.
- */
 
 void put_pools(const struct pools *pools, struct json_out *json)
 {
@@ -145,10 +136,6 @@ int index_pool(struct process *process, const struct event *event)
                                .order = (uint32_t)pools->steps.count};
     return 0;
 }
-
-/*
- * Managed memory: migrations, page faults and what the driver does against thrashing, on a row of the GPU.
- */
 
 /* Names as Nsight Systems has them; and the words for `flags`, from 1, in the order of CUPTI's enumerations. */
 #define CAUSES {"user", "coherence", "prefetch", "eviction", "access counters"}

@@ -346,10 +346,6 @@ const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thre
     return FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_thread, thread);
 }
 
-/*
- * Whether ranges and other slices of a thread nest.
- */
-
 static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
 {
     return nvtx->ranges.items[track->ranges.items[i]].start;

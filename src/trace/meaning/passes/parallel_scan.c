@@ -137,20 +137,6 @@ static const struct spool_part *part_of(const struct scanning *scanning, size_t 
     return part->type == SPOOL_CUPTI ? part : NULL;
 }
 
-static int defer(struct part_found *found, const struct part_walk *walk, const struct event *event)
-{
-    const struct deferred_event deferred = {
-        .record = walk->cupti.record,
-        .kind = walk->cupti.kind,
-        .bytes = walk->cupti.bytes,
-        .start = event->start,
-        .end = event->end,
-        .correlation = event->correlation,
-        .in_flight = walk->cupti.in_flight,
-    };
-    return ADD(array_push, &found->deferred, deferred) ? 0 : error_no_memory("reading");
-}
-
 static int look(void *context, size_t number, unsigned slot, unsigned worker)
 {
     struct scanning *scanning = context;
@@ -165,8 +151,16 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     part_walk_begin(&walk, scanning->process, part, spool_part_data(part, &found->scratch), scanning->scan->all);
     while (result >= 0 && part_walk_next(&walk, &event)) {
         result = scanning->scan->look(scanning->process, found->noted, &event);
-        if (result == SCAN_DEFER)
-            result = defer(found, &walk, &event);
+        if (result == SCAN_DEFER) {
+            const struct deferred_event deferred = {.record = walk.cupti.record,
+                                                    .kind = walk.cupti.kind,
+                                                    .bytes = walk.cupti.bytes,
+                                                    .start = event.start,
+                                                    .end = event.end,
+                                                    .correlation = event.correlation,
+                                                    .in_flight = walk.cupti.in_flight};
+            result = ADD(array_push, &found->deferred, deferred) ? 0 : error_no_memory("reading");
+        }
     }
     found->undecoded = part_walk_end(&walk);
     return result;

@@ -235,17 +235,6 @@ static int open_processes(struct conversion *conversion)
     return result;
 }
 
-static void sum_losses(struct conversion *conversion)
-{
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct convert_losses *losses = &conversion_process(conversion, i)->losses;
-#define LOSS(field, one, several) conversion->losses.field += losses->field;
-        CONVERT_LOSSES(LOSS)
-#undef LOSS
-    }
-    conversion->losses.cut_names += conversion->names.cut;
-}
-
 /* Those that the launcher wrote about, or those that wrote themselves. */
 static int index_processes(struct conversion *conversion, bool by_launcher)
 {
@@ -295,7 +284,13 @@ static int learn(struct conversion *conversion)
         if (captures_find_lines(conversion_process(conversion, i)) != 0)
             return -1;
     verbose_step(&since, "call stacks named");
-    sum_losses(conversion);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct convert_losses *losses = &conversion_process(conversion, i)->losses;
+#define LOSS(field, one, several) conversion->losses.field += losses->field;
+        CONVERT_LOSSES(LOSS)
+#undef LOSS
+    }
+    conversion->losses.cut_names += conversion->names.cut;
     return find_missed(conversion);
 }
 

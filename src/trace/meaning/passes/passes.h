@@ -13,23 +13,8 @@
  * (parallel_scan.h, write_pass.c).
  *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
- * that grow with every trace lie in files once they are large (common/file_vector.h). Bytes for each:
- *
- *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
- *   52       node of a graph, NVTX range (84 when it was started, not pushed)
- *   80       call of NCCL or MPI
- *   24       operation that NCCL told its profiler plugin of
- *   48       kernel that a group of NCCL's calls launched
- *   36       range on the GPU
- *   72       call that allocates or releases
- *   56       started NVTX range, in addition and for a while, where graphs were captured
- *   48       deferred NVTX event, launch of a graph with conditional nodes
- *   272      device range, of which 160 until the index pass is done
- *   80       start or end of a compilation phase
- *   40       step of a memory pool
- *   24       copy of a payload
- *   16       interval of a plugin, named CUDA event's record, mark of recording
- *   12       launch of a graph whose operations are in several parts of the spool
+ * that grow with every trace lie in files once they are large (common/file_vector.h): 32 bytes for each correlation id,
+ * 12 to 110 for each of what the topics' headers list in a FILE_VECTOR.
  *
  * Memory holds what there is at once: 48 bytes and more for a live allocation, and for an NVTX range that is open or
  * ended before its start was read. Of released allocations and regions of NVTX heaps it holds a bounded number

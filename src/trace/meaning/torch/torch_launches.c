@@ -53,13 +53,6 @@ static bool is_compiled_code(struct operator_text text)
            begins_with(text, "Torch-Compiled Region", false);
 }
 
-static bool is_timer(struct operator_text text)
-{
-    static const char ending[] = " (dynamo_timed)";
-    const size_t length = sizeof(ending) - 1;
-    return text.length >= length && memcmp(text.text + text.length - length, ending, length) == 0;
-}
-
 static bool is_in_compiled_code(struct compiled_found *found, const struct process *process,
                                 const struct launch *launch)
 {
@@ -70,8 +63,12 @@ static bool is_in_compiled_code(struct compiled_found *found, const struct proce
         return false;
     uint32_t annotation =
         nvtx_innermost(nvtx, &found->places, launch->thread, NVTX_DOMAIN_OF_KIND(NVTX_ANNOTATION), launch->start);
-    return annotation == 0 || nvtx->ranges.items[annotation - 1].start < nvtx->ranges.items[within - 1].start ||
-           !is_timer(operator_name(process, annotation - 1));
+    if (annotation == 0 || nvtx->ranges.items[annotation - 1].start < nvtx->ranges.items[within - 1].start)
+        return true;
+    static const char ending[] = " (dynamo_timed)";
+    const size_t length = sizeof(ending) - 1;
+    struct operator_text text = operator_name(process, annotation - 1);
+    return text.length < length || memcmp(text.text + text.length - length, ending, length) != 0;
 }
 
 int compiled_look(struct compiled_found *found, const struct process *process, const struct event *event,

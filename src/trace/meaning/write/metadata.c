@@ -410,7 +410,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     json_end(json);
 }
 
-/* One value, put together in memory and handed to the format. */
+/* One value, put together in memory and handed to the format, unless it is empty. */
 struct value {
     struct buffer buffer;
     struct json_out json;
@@ -426,71 +426,53 @@ static struct json_out *value_begin(struct value *value)
 static int value_end(struct value *value, struct conversion *conversion, const char *key)
 {
     int failure = buffer_finish(&value->buffer);
-    if (failure == 0)
+    if (failure == 0 && value->buffer.length > 0)
         conversion->sink.format->metadata(&conversion->sink, key, value->buffer.data, value->buffer.length);
     buffer_release(&value->buffer);
     return failure == 0 ? 0 : error_no_memory("the trace's metadata");
 }
 
-static int write_number(struct conversion *conversion, const char *key, int64_t number)
+static void write_number(struct conversion *conversion, const char *key, int64_t number)
 {
-    struct value value;
-    json_i64(value_begin(&value), number);
-    return value_end(&value, conversion, key);
-}
-
-static int write_string(struct conversion *conversion, const char *key, const char *text)
-{
-    struct value value;
-    json_string(value_begin(&value), text);
-    return value_end(&value, conversion, key);
-}
-
-static int write_versions(struct conversion *conversion)
-{
-    const struct spool_header *header = NULL;
-    for (size_t i = 0; i < conversion->processes.count && !header; i++)
-        if (conversion_process(conversion, i)->file.header.cupti_version != 0)
-            header = &conversion_process(conversion, i)->file.header;
-    if (!header)
-        return 0;
-    if (write_number(conversion, "cupti_version", header->cupti_version) != 0)
-        return -1;
-    /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
-    if (write_number(conversion, "cuda_runtime_version", header->runtime_version) != 0)
-        return -1;
-    return header->driver_version != 0 ? write_number(conversion, "cuda_driver_version", header->driver_version) : 0;
-}
-
-static int write_distributed(struct conversion *conversion)
-{
-    struct value value;
-    value_begin(&value);
-    distributed_put(&value.buffer, conversion);
-    if (value.buffer.length > 0)
-        return value_end(&value, conversion, "distributedInfo");
-    buffer_release(&value.buffer);
-    return 0;
+    char text[NUMBER_SPACE];
+    size_t length = (size_t)(number_i64(text, number) - text);
+    conversion->sink.format->metadata(&conversion->sink, key, text, length);
 }
 
 int write_metadata(struct conversion *conversion)
 {
+    static const char unit[] = "\"ms\"";
+    const struct spool_header *header = NULL;
     struct value value;
-    if (write_number(conversion, "schemaVersion", SCHEMA_VERSION) != 0)
-        return -1;
+    write_number(conversion, "schemaVersion", SCHEMA_VERSION);
     struct json_out *json = value_begin(&value);
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
+        if (!header && process->file.header.cupti_version != 0)
+            header = &process->file.header;
         for (size_t k = 0; k < process->devices.count; k++)
             if (!reported_before(conversion, i, &process->devices.items[k]))
                 put_device(conversion, process, &process->devices.items[k], json);
     }
     json_end(json);
-    if (value_end(&value, conversion, "deviceProperties") != 0 || write_versions(conversion) != 0 ||
-        write_distributed(conversion) != 0 || write_string(conversion, "displayTimeUnit", "ms") != 0 ||
-        write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base) != 0 ||
-        write_string(conversion, "traceName", conversion->options->output) != 0)
+    if (value_end(&value, conversion, "deviceProperties") != 0)
+        return -1;
+    if (header) {
+        write_number(conversion, "cupti_version", header->cupti_version);
+        /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
+        write_number(conversion, "cuda_runtime_version", header->runtime_version);
+        if (header->driver_version != 0)
+            write_number(conversion, "cuda_driver_version", header->driver_version);
+    }
+    value_begin(&value);
+    distributed_put(&value.buffer, conversion);
+    if (value_end(&value, conversion, "distributedInfo") != 0)
+        return -1;
+    conversion->sink.format->metadata(&conversion->sink, "displayTimeUnit", unit, sizeof(unit) - 1);
+    write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base);
+    json_string(value_begin(&value), conversion->options->output);
+    if (value_end(&value, conversion, "traceName") != 0)
         return -1;
     write_stacks(conversion);
     put_gputrace(conversion, value_begin(&value));

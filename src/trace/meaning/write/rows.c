@@ -57,21 +57,6 @@ static void put_rank(struct buffer *text, const struct process *process)
 
 /* The command line without the program's folders, cut between characters where it is long. */
 #define COMMAND_SHOWN 64
-static const char *command_name(const struct process *process, size_t *length)
-{
-    const char *line = process->file.header.command, *from = line;
-    if (!*line)
-        from = program_name(process);
-    for (const char *at = line, *end = line + strcspn(line, " "); at + 1 < end; at++)
-        if (*at == '/')
-            from = at + 1;
-    *length = strlen(from);
-    if (*length > COMMAND_SHOWN)
-        for (*length = COMMAND_SHOWN; *length > 0 && (from[*length] & 0xc0) == 0x80;)
-            --*length;
-    return from;
-}
-
 /* Gives the name to the format and releases it. */
 static int write_process_row(struct conversion *conversion, struct buffer *name, struct row_name *row)
 {
@@ -86,12 +71,20 @@ static int write_host_process(struct conversion *conversion, struct process *pro
 {
     struct row_name row = {.row = {process->pid, process->pid}, .label = "CPU", .sort_index = process->pid};
     struct buffer name;
-    size_t length;
-    const char *command = command_name(process, &length);
+    const char *line = process->file.header.command, *from = line;
+    if (!*line)
+        from = program_name(process);
+    for (const char *at = line, *end = line + strcspn(line, " "); at + 1 < end; at++)
+        if (*at == '/')
+            from = at + 1;
+    size_t length = strlen(from);
+    if (length > COMMAND_SHOWN)
+        for (length = COMMAND_SHOWN; length > 0 && (from[length] & 0xc0) == 0x80;)
+            --length;
     buffer_init_memory(&name);
     put_rank(&name, process);
-    buffer_bytes(&name, command, length);
-    buffer_text(&name, command[length] ? "…" : "");
+    buffer_bytes(&name, from, length);
+    buffer_text(&name, from[length] ? "…" : "");
     return write_process_row(conversion, &name, &row);
 }
 
@@ -199,16 +192,6 @@ static int write_lane(struct conversion *conversion, struct process *process, co
     return row.name ? 0 : -1;
 }
 
-static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
-{
-    int result = 0;
-    if (track->stands_in || cpu_row_is_named(conversion, process, track))
-        return 0;
-    for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count && result == 0; lane++)
-        result = write_lane(conversion, process, track, lane);
-    return result;
-}
-
 int write_rows(struct conversion *conversion, struct process *process)
 {
     if (!cpu_row_is_named(conversion, process, NULL) && write_host_process(conversion, process) != 0)
@@ -216,9 +199,14 @@ int write_rows(struct conversion *conversion, struct process *process)
     for (size_t i = 0; i < process->gpus.count; i++)
         if (write_gpu_process(conversion, process, &process->gpus.items[i]) != 0)
             return -1;
-    for (size_t i = 0; i < process->tracks.items.count; i++)
-        if (write_track(conversion, process, process->tracks.items.items[i]) != 0)
-            return -1;
+    for (size_t i = 0; i < process->tracks.items.count; i++) {
+        const struct track *track = process->tracks.items.items[i];
+        if (track->stands_in || cpu_row_is_named(conversion, process, track))
+            continue;
+        for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count; lane++)
+            if (write_lane(conversion, process, track, lane) != 0)
+                return -1;
+    }
     return 0;
 }
 

@@ -9,30 +9,30 @@
 
 enum { FAILED = 201, BYTES = 4096 };
 
-static struct event allocation_at(uint64_t address, int result)
+static struct memory_step allocation_at(uint64_t address, int result)
 {
-    struct event event = {.type = EVENT_MEMORY};
-    event.memory.operation = SPOOL_MEMORY_ALLOCATE;
-    event.memory.kind = SPOOL_MEMORY_POOL;
-    event.memory.size = BYTES;
-    event.memory.result = result;
-    event.memory.address = address;
-    return event;
+    struct memory_step step = {0};
+    step.operation = SPOOL_MEMORY_ALLOCATE;
+    step.kind = SPOOL_MEMORY_POOL;
+    step.size = BYTES;
+    step.result = result;
+    step.address = address;
+    return step;
 }
 
-static struct event release_of(uint64_t address)
+static struct memory_step release_of(uint64_t address)
 {
-    struct event event = {.type = EVENT_MEMORY};
-    event.memory.operation = SPOOL_MEMORY_RELEASE;
-    event.memory.address = address;
-    return event;
+    struct memory_step step = {0};
+    step.operation = SPOOL_MEMORY_RELEASE;
+    step.address = address;
+    return step;
 }
 
 UNIT_TEST(a_failed_allocation_holds_no_memory)
 {
     struct allocations allocations = {0};
     struct allocation about;
-    struct event failure = allocation_at(0, FAILED), done = allocation_at(0x1000, 0);
+    struct memory_step failure = allocation_at(0, FAILED), done = allocation_at(0x1000, 0);
     assert_int_equal(allocations_apply(&allocations, &failure, &about), 0);
     assert_int_equal(allocations_held(&allocations, 0, SPOOL_MEMORY_POOL), 0);
     assert_int_equal(allocations_apply(&allocations, &done, &about), 0);
@@ -43,7 +43,7 @@ UNIT_TEST(a_failed_allocation_holds_no_memory)
 static enum memory_fault fault_of(struct allocations *allocations, uint64_t address)
 {
     struct allocation about;
-    struct event again = release_of(address);
+    struct memory_step again = release_of(address);
     assert_int_equal(allocations_apply(allocations, &again, &about), 0);
     assert_false(about.live);
     return (enum memory_fault)about.fault;
@@ -55,7 +55,7 @@ UNIT_TEST(a_bounded_number_of_released_addresses_is_remembered)
     struct allocations allocations = {0};
     struct allocation about;
     for (uint64_t address = 1; address <= TIMES * ALLOCATIONS_GONE; address++) {
-        struct event taken = allocation_at(address, 0), given_back = release_of(address);
+        struct memory_step taken = allocation_at(address, 0), given_back = release_of(address);
         assert_int_equal(allocations_apply(&allocations, &taken, &about), 0);
         assert_int_equal(allocations_apply(&allocations, &given_back, &about), 0);
         assert_int_equal(about.fault, MEMORY_NO_FAULT);

@@ -1,5 +1,5 @@
 /*
- * The steps of a process's memory: attempts that failed and were repeated, and events from steps.
+ * The steps of a process's memory: attempts that failed and were repeated, and what a step holds.
  */
 #include "tests/unit.h"
 
@@ -28,38 +28,23 @@ UNIT_TEST(an_attempt_that_its_call_repeated_is_not_a_failure)
     for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
         assert_int_equal(memory_collect(&memory, events[i]), 0);
     assert_int_equal(memory.steps.count, 6);
-    assert_true(memory_was_tried_again(&memory, &attempt));
+    assert_true(memory_was_tried_again(&memory, &memory.steps.items[0]));
     for (size_t i = 1; i < sizeof(events) / sizeof(*events); i++)
-        assert_false(memory_was_tried_again(&memory, events[i]));
+        assert_false(memory_was_tried_again(&memory, &memory.steps.items[i]));
     memory_release(&memory);
 }
 
-static void is_same(const struct event *event, const struct event *wanted)
+static void is_step_of(const struct memory_step *step, const struct event *event)
 {
-    assert_int_equal(event->type, wanted->type);
-    assert_int_equal(event->start, wanted->start);
-    assert_int_equal(event->end, wanted->end);
-    assert_int_equal(event->device, wanted->device);
-    assert_int_equal(event->context, wanted->context);
-    assert_int_equal(event->stream, wanted->stream);
-    assert_int_equal(event->thread, wanted->thread);
-    assert_int_equal(event->correlation, wanted->correlation);
-}
-
-static void is_same_call(const struct event *event, const struct event *wanted)
-{
-    is_same(event, wanted);
-    assert_int_equal(event->memory.address, wanted->memory.address);
-    assert_int_equal(event->memory.size, wanted->memory.size);
-    assert_int_equal(event->memory.pool, wanted->memory.pool);
-    assert_int_equal(event->memory.result, wanted->memory.result);
-    assert_int_equal(event->memory.operation, wanted->memory.operation);
-    assert_int_equal(event->memory.kind, wanted->memory.kind);
-    assert_int_equal(event->memory.stack, wanted->memory.stack);
+    assert_int_equal(step->time, event->start);
+    assert_int_equal(step->device, event->device);
+    assert_int_equal(step->context, event->context);
+    assert_int_equal(step->thread, event->thread);
+    assert_int_equal(step->ends_context, event->type == EVENT_CONTEXT);
 }
 
 /* The step holds everything that the trace says of the event. */
-UNIT_TEST(an_event_comes_back_from_its_step_as_it_was)
+UNIT_TEST(a_step_holds_what_its_event_says)
 {
     struct memory memory = {0};
     struct event call = allocation(7, FAILED), end = {.type = EVENT_CONTEXT, .context = 3, .device = 1};
@@ -78,10 +63,18 @@ UNIT_TEST(an_event_comes_back_from_its_step_as_it_was)
     assert_int_equal(memory_collect(&memory, &call), 0);
     assert_int_equal(memory_collect(&memory, &end), 0);
     assert_int_equal(memory_sort(&memory), 0);
-    struct event first = memory_event(&memory.steps.items[0]), second = memory_event(&memory.steps.items[1]);
-    is_same(&first, &end);
-    assert_true(first.object.destroyed);
-    is_same_call(&second, &call);
+    const struct memory_step *first = &memory.steps.items[0], *second = &memory.steps.items[1];
+    is_step_of(first, &end);
+    is_step_of(second, &call);
+    assert_int_equal(second->stream, call.stream);
+    assert_int_equal(second->correlation, call.correlation);
+    assert_int_equal(second->address, call.memory.address);
+    assert_int_equal(second->size, call.memory.size);
+    assert_int_equal(second->pool, call.memory.pool);
+    assert_int_equal(second->result, call.memory.result);
+    assert_int_equal(second->operation, call.memory.operation);
+    assert_int_equal(second->kind, call.memory.kind);
+    assert_int_equal(second->stack, call.memory.stack);
     memory_release(&memory);
 }
 
