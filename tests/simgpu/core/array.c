@@ -132,11 +132,6 @@ CUresult mipmap_create(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *shape, 
     return CUDA_SUCCESS;
 }
 
-CUarray mipmap_level(CUmipmappedArray mipmap, unsigned level)
-{
-    return level < mipmap->count ? &mipmap->levels[level] : NULL;
-}
-
 CUresult mipmap_destroy(CUmipmappedArray mipmap)
 {
     CUresult result = array_release(mipmap->levels[0].address);

@@ -21,8 +21,6 @@ CUresult array_destroy(CUarray array);
 /* SHAPE is that of its first array. It gets no more than LEVELS, and no more than there can be. */
 CUresult mipmap_create(CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels,
                        CUmipmappedArray *mipmap);
-/* NULL when it has not so many. */
-CUarray mipmap_level(CUmipmappedArray mipmap, unsigned level);
 CUresult mipmap_destroy(CUmipmappedArray mipmap);
 
 #endif

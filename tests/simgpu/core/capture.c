@@ -211,16 +211,6 @@ CUresult capture_refuse_implicit(CUcontext context)
     return capture_break(capture_of_blocking_streams, context) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
-bool capture_is_implicit(CUcontext context)
-{
-    bool any = false;
-    sim_lock();
-    for (size_t i = 0; i < captures.going.count; i++)
-        any |= capture_of_blocking_streams(captures.going.items[i], context);
-    sim_unlock();
-    return any;
-}
-
 bool capture_blocks_implicit(CUcontext context)
 {
     bool any = false;

@@ -48,8 +48,6 @@ CUresult capture_refuse_event(CUevent event);
 CUresult capture_refuse_implicit(CUcontext context);
 /* Would it be? Breaks nothing. */
 bool capture_blocks_implicit(CUcontext context);
-/* Whether that would be so; breaks nothing. */
-bool capture_is_implicit(CUcontext context);
 /* The same for a call that might not be safe during a capture, as allocating: decided by the modes of captures. */
 CUresult capture_refuse_unsafe(void);
 /* This thread's mode; gives the one before. */

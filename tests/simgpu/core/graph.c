@@ -86,14 +86,6 @@ void graph_connect(CUgraphNode from, CUgraphNode to)
     sim_unlock();
 }
 
-void graph_disconnect(CUgraphNode from, CUgraphNode to)
-{
-    sim_lock();
-    list_remove(&from->after, to);
-    list_remove(&to->before, from);
-    sim_unlock();
-}
-
 /* Instead of those of another node, or none: new ones. */
 static void graph_make_bodies(struct op_conditional *conditional)
 {
@@ -119,18 +111,6 @@ static void graph_free_node(CUgraphNode node)
     list_release(&node->before);
     list_release(&node->after);
     free(node);
-}
-
-void graph_remove(CUgraphNode node)
-{
-    sim_lock();
-    for (size_t i = 0; i < node->before.count; i++)
-        list_remove(&((CUgraphNode)node->before.items[i])->after, node);
-    for (size_t i = 0; i < node->after.count; i++)
-        list_remove(&((CUgraphNode)node->after.items[i])->before, node);
-    list_remove(&node->graph->nodes, node);
-    sim_unlock();
-    graph_free_node(node);
 }
 
 void graph_destroy(CUgraph graph)

@@ -45,9 +45,7 @@ void graph_destroy(CUgraph graph);
 CUgraph graph_clone(CUgraph graph);
 /* A node with OP after COUNT nodes. */
 CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *before, size_t count);
-void graph_remove(CUgraphNode node);
 void graph_connect(CUgraphNode from, CUgraphNode to);
-void graph_disconnect(CUgraphNode from, CUgraphNode to);
 /* The node of GRAPH that is a copy of ORIGINAL, or NULL. */
 CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original);
 

@@ -21,8 +21,6 @@ DRIVER_API(cuArray3DCreate_v2)
     return array_create(context, p->pAllocateArray, p->pHandle);
 }
 
-DRIVER_ANSWER(cuArray3DGetDescriptor_v2, NEED_HANDLE(p->hArray), pArrayDescriptor, p->hArray->shape)
-
 DRIVER_API(cuArrayDestroy)
 {
     NEED_HANDLE(p->hArray);
@@ -34,16 +32,6 @@ DRIVER_API(cuMipmappedArrayCreate)
     NEED_VALUE(p->pHandle && p->pMipmappedArrayDesc && p->numMipmapLevels);
     NEED_CONTEXT(context);
     return mipmap_create(context, p->pMipmappedArrayDesc, p->numMipmapLevels, p->pHandle);
-}
-
-DRIVER_API(cuMipmappedArrayGetLevel)
-{
-    NEED_VALUE(p->pLevelArray);
-    NEED_HANDLE(p->hMipmappedArray);
-    CUarray level = mipmap_level(p->hMipmappedArray, p->level);
-    NEED_VALUE(level);
-    *p->pLevelArray = level;
-    return CUDA_SUCCESS;
 }
 
 DRIVER_API(cuMipmappedArrayDestroy)

@@ -69,8 +69,6 @@ DRIVER_API(cuCtxGetId)
     return CUDA_SUCCESS;
 }
 
-DRIVER_ANSWER(cuCtxGetApiVersion, NEED_NOTHING, version, 3020)
-
 static CUresult context_synchronize(CUcontext context)
 {
     NEED(context && !context->destroyed, CUDA_ERROR_INVALID_CONTEXT);
@@ -93,29 +91,6 @@ DRIVER_API_0(cuCtxSynchronize)
 DRIVER_API(cuCtxSynchronize_v2)
 {
     return context_synchronize(p->ctx ? p->ctx : context_current());
-}
-
-DRIVER_API(cuCtxSetLimit)
-{
-    NEED_CONTEXT(context);
-    NEED_VALUE((unsigned)p->limit < CU_LIMIT_MAX);
-    context->limits[p->limit] = p->value;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuCtxGetLimit)
-{
-    NEED_CONTEXT(context);
-    NEED_VALUE(p->pvalue && (unsigned)p->limit < CU_LIMIT_MAX);
-    *p->pvalue = context->limits[p->limit];
-    return CUDA_SUCCESS;
-}
-
-DRIVER_ANSWER(cuCtxGetCacheConfig, NEED_NOTHING, pconfig, CU_FUNC_CACHE_PREFER_NONE)
-
-DRIVER_API(cuCtxSetCacheConfig)
-{
-    return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 DRIVER_API(cuCtxGetStreamPriorityRange)

@@ -44,34 +44,6 @@ DRIVER_API(cuDeviceGetAttribute)
     return device_attribute(device, p->attrib, p->pi) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-DRIVER_API(cuDeviceComputeCapability)
-{
-    NEED_VALUE(p->major && p->minor);
-    NEED_DEVICE(device, p->dev);
-    device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, p->major);
-    device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, p->minor);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuDeviceGetPCIBusId)
-{
-    NEED_VALUE(p->pciBusId && p->len > 0);
-    NEED_DEVICE(device, p->dev);
-    snprintf(p->pciBusId, (size_t)p->len, "0000:%02X:00.0", device->ordinal + 1);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuDeviceGetByPCIBusId)
-{
-    NEED_VALUE(p->dev && p->pciBusId);
-    unsigned domain, bus, slot;
-    if (sscanf(p->pciBusId, "%x:%x:%x", &domain, &bus, &slot) != 3)
-        return CUDA_ERROR_INVALID_VALUE;
-    NEED_DEVICE(device, (int)bus - 1);
-    *p->dev = device->ordinal;
-    return CUDA_SUCCESS;
-}
-
 DRIVER_API(cuDeviceCanAccessPeer)
 {
     NEED_VALUE(p->canAccessPeer);
@@ -81,28 +53,7 @@ DRIVER_API(cuDeviceCanAccessPeer)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetP2PAttribute)
-{
-    NEED_VALUE(p->value);
-    NEED_DEVICE(from, p->srcDevice);
-    NEED_DEVICE(to, p->dstDevice);
-    NEED(from != to, CUDA_ERROR_INVALID_DEVICE);
-    *p->value = p->attrib == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
-    return CUDA_SUCCESS;
-}
-
 DRIVER_ANSWER(cuDeviceGetDefaultMemPool, NEED_DEVICE(device, p->dev), pool_out, pool_default(device))
-DRIVER_ANSWER(cuDeviceGetMemPool, NEED_DEVICE(device, p->dev), pool, pool_current(device))
-
-DRIVER_API(cuDeviceSetMemPool)
-{
-    NEED_DEVICE(device, p->dev);
-    NEED_VALUE(p->pool && p->pool->device == device);
-    sim_lock();
-    device->pool = p->pool;
-    sim_unlock();
-    return CUDA_SUCCESS;
-}
 
 /* ---- the primary context ---- */
 
@@ -141,20 +92,4 @@ DRIVER_API(cuDevicePrimaryCtxReset_v2)
 {
     NEED_DEVICE(device, p->dev);
     return primary_reset(device);
-}
-
-DRIVER_API(cuDevicePrimaryCtxSetFlags_v2)
-{
-    NEED_DEVICE(device, p->dev);
-    device->primary_flags = p->flags;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuDevicePrimaryCtxGetState)
-{
-    NEED_VALUE(p->flags && p->active);
-    NEED_DEVICE(device, p->dev);
-    *p->flags = device->primary_flags;
-    *p->active = device->primary != NULL;
-    return CUDA_SUCCESS;
 }

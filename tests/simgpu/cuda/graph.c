@@ -49,32 +49,6 @@ DRIVER_API(cuGraphGetNodes)
     return hand_out(&p->hGraph->nodes, p->nodes, p->numNodes);
 }
 
-DRIVER_API(cuGraphGetRootNodes)
-{
-    NEED_VALUE(p->hGraph);
-    struct list roots = {0};
-    for (size_t i = 0; i < p->hGraph->nodes.count; i++) {
-        CUgraphNode node = p->hGraph->nodes.items[i];
-        if (!node->before.count)
-            list_add(&roots, node);
-    }
-    CUresult result = hand_out(&roots, p->rootNodes, p->numRootNodes);
-    list_release(&roots);
-    return result;
-}
-
-DRIVER_API(cuGraphNodeGetDependencies_v2)
-{
-    NEED_VALUE(p->hNode);
-    return hand_out(&p->hNode->before, p->dependencies, p->numDependencies);
-}
-
-DRIVER_API(cuGraphNodeGetDependentNodes_v2)
-{
-    NEED_VALUE(p->hNode);
-    return hand_out(&p->hNode->after, p->dependentNodes, p->numDependentNodes);
-}
-
 DRIVER_API(cuGraphGetEdges_v2)
 {
     NEED_VALUE(p->hGraph && p->numEdges);
@@ -94,57 +68,7 @@ DRIVER_API(cuGraphGetEdges_v2)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphAddDependencies_v2)
-{
-    NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
-    for (size_t i = 0; i < p->numDependencies; i++)
-        graph_connect(p->from[i], p->to[i]);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphRemoveDependencies_v2)
-{
-    NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
-    for (size_t i = 0; i < p->numDependencies; i++)
-        graph_disconnect(p->from[i], p->to[i]);
-    return CUDA_SUCCESS;
-}
-
 /* ---- its nodes ---- */
-
-DRIVER_API(cuGraphDestroyNode)
-{
-    NEED_VALUE(p->hNode);
-    graph_remove(p->hNode);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_ANSWER(cuGraphNodeGetType, NEED_VALUE(p->hNode), type, p->hNode->op.type)
-
-DRIVER_API(cuGraphNodeFindInClone)
-{
-    NEED_VALUE(p->phNode && p->hOriginalNode && p->hClonedGraph);
-    *p->phNode = graph_find_copy(p->hClonedGraph, p->hOriginalNode);
-    return *p->phNode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-DRIVER_API(cuGraphNodeSetEnabled)
-{
-    NEED_VALUE(p->hGraphExec && p->hNode);
-    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
-    NEED_VALUE(node);
-    node->disabled = !p->isEnabled;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphNodeGetEnabled)
-{
-    NEED_VALUE(p->hGraphExec && p->hNode && p->isEnabled);
-    CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
-    NEED_VALUE(node);
-    *p->isEnabled = !node->disabled;
-    return CUDA_SUCCESS;
-}
 
 /* ---- making it executable, and executing it ---- */
 
@@ -158,8 +82,6 @@ DRIVER_STREAM_API(cuGraphInstantiateWithParams)
     return CUDA_SUCCESS;
 }
 
-DRIVER_ANSWER(cuGraphExecGetFlags, NEED_VALUE(p->hGraphExec), flags, p->hGraphExec->flags)
-
 DRIVER_API(cuGraphExecUpdate_v2)
 {
     NEED_VALUE(p->hGraphExec && p->hGraph && p->resultInfo);
@@ -167,12 +89,6 @@ DRIVER_API(cuGraphExecUpdate_v2)
     *p->resultInfo = (CUgraphExecUpdateResultInfo){.result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                                                                   : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
     return same ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-}
-
-DRIVER_STREAM_API(cuGraphUpload)
-{
-    NEED_VALUE(p->hGraph);
-    return stream_resolve(p->hStream, per_thread) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 DRIVER_STREAM_API(cuGraphLaunch)
@@ -202,13 +118,6 @@ DRIVER_ANSWER(cuUserObjectCreate,
               NEED_VALUE(p->destroy && p->initialRefcount && p->flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), object_out,
               user_object_create(p->ptr, p->destroy, p->initialRefcount))
 
-DRIVER_API(cuUserObjectRetain)
-{
-    NEED_VALUE(p->object && p->count);
-    user_object_retain(p->object, p->count);
-    return CUDA_SUCCESS;
-}
-
 DRIVER_API(cuUserObjectRelease)
 {
     NEED_VALUE(p->object && p->count);
@@ -223,16 +132,5 @@ DRIVER_API(cuGraphRetainUserObject)
         user_object_retain(p->object, p->count);
     for (unsigned i = 0; i < p->count; i++)
         list_add(&p->graph->objects, p->object);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuGraphReleaseUserObject)
-{
-    NEED_VALUE(p->graph && p->object && p->count);
-    for (unsigned i = 0; i < p->count; i++) {
-        NEED_VALUE(list_has(&p->graph->objects, p->object));
-        list_remove(&p->graph->objects, p->object);
-        user_object_release(p->object, 1, NULL);
-    }
     return CUDA_SUCCESS;
 }

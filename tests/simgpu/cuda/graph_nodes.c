@@ -210,8 +210,6 @@ DRIVER_API(cuGraphAddChildGraphNode)
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
 }
 
-DRIVER_ANSWER(cuGraphChildGraphNodeGetGraph, NEED_NODE(p->hNode, GRAPH), phGraph, p->hNode->op.graph)
-
 DRIVER_API(cuGraphAddEmptyNode)
 {
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
@@ -245,25 +243,6 @@ DRIVER_API(cuGraphAddEmptyNode)
 EVENT_NODE(Record, EVENT_RECORD)
 EVENT_NODE(Wait, WAIT_EVENT)
 
-DRIVER_API(cuGraphAddMemAllocNode)
-{
-    NEED_VALUE(p->nodeParams && p->nodeParams->bytesize);
-    NEED_CONTEXT(context);
-    void *address = NULL;
-    CUresult result = memory_allocate(context, MEMORY_ASYNC, p->nodeParams->bytesize, 0, NULL, &address);
-    NEED(result == CUDA_SUCCESS, result);
-    p->nodeParams->dptr = (uintptr_t)address;
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
-               (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = p->nodeParams->dptr});
-}
-
-DRIVER_API(cuGraphAddMemFreeNode)
-{
-    NEED_VALUE(p->dptr);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
-               (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .memory = p->dptr});
-}
-
 /* ---- of any kind ---- */
 
 DRIVER_API(cuGraphAddNode_v2)
@@ -279,19 +258,3 @@ DRIVER_API(cuGraphAddNode_v2)
 
 DRIVER_ANSWER(cuGraphConditionalHandleCreate, NEED_VALUE(p->hGraph), pHandle_out,
               graph_condition(p->flags &CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0))
-
-DRIVER_API(cuGraphNodeSetParams)
-{
-    struct op op;
-    NEED_VALUE(p->nodeParams);
-    NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
-    return replace(p->hNode, op);
-}
-
-DRIVER_API(cuGraphExecNodeSetParams)
-{
-    struct op op;
-    NEED_VALUE(p->nodeParams);
-    NEED(graph_op(p->nodeParams, &op), CUDA_ERROR_NOT_SUPPORTED);
-    return replace_in(p->hGraphExec, p->hNode, op);
-}

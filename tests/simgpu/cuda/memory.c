@@ -129,22 +129,6 @@ DRIVER_API(cuMemHostUnregister)
     return result;
 }
 
-DRIVER_API(cuMemHostGetDevicePointer_v2)
-{
-    struct memory_range range;
-    NEED_VALUE(p->pdptr && memory_find(p->p, &range));
-    *p->pdptr = (uintptr_t)p->p;
-    return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuMemHostGetFlags)
-{
-    struct memory_range range;
-    NEED_VALUE(p->pFlags && memory_find(p->p, &range));
-    *p->pFlags = range.flags;
-    return CUDA_SUCCESS;
-}
-
 DRIVER_API(cuMemGetAddressRange_v2)
 {
     struct memory_range range;
@@ -156,26 +140,11 @@ DRIVER_API(cuMemGetAddressRange_v2)
     return CUDA_SUCCESS;
 }
 
-/* Managed memory is everywhere at once here, so advice changes nothing, and prefetching is a record alone. */
-DRIVER_API(cuMemAdvise_v2)
-{
-    struct memory_range range;
-    NEED_VALUE(memory_find(pointer(p->devPtr), &range));
-    return CUDA_SUCCESS;
-}
-
 DRIVER_STREAM_API(cuMemPrefetchAsync_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
     records_migration(p->devPtr, p->count, p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? p->location.id : -1);
-    return CUDA_SUCCESS;
-}
-
-DRIVER_STREAM_API(cuStreamAttachMemAsync)
-{
-    struct memory_range range;
-    NEED_VALUE(memory_find(pointer(p->dptr), &range));
     return CUDA_SUCCESS;
 }
 

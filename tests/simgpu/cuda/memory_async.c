@@ -139,5 +139,3 @@ DRIVER_API(cuMemPoolSetAccess)
     NEED_VALUE(p->pool && (p->map || !p->count));
     return CUDA_SUCCESS;
 }
-
-DRIVER_ANSWER(cuMemPoolGetAccess, NEED_VALUE(p->memPool && p->location), flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)

@@ -136,17 +136,3 @@ DRIVER_API(cuMemSetAccess)
     }
     return mprotect((void *)(uintptr_t)p->ptr, p->size, protection) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
-
-DRIVER_ANSWER(cuMemGetAllocationPropertiesFromHandle, NEED_VALUE(p->handle), prop, physical_of(p->handle)->properties)
-
-DRIVER_API(cuMemRetainAllocationHandle)
-{
-    struct memory_range range;
-    NEED_VALUE(p->handle && memory_find(p->addr, &range) && range.origin == MEMORY_MAPPED);
-    struct physical *physical = range.physical;
-    sim_lock();
-    physical->references++;
-    sim_unlock();
-    *p->handle = (uintptr_t)physical;
-    return CUDA_SUCCESS;
-}

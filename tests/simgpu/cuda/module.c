@@ -67,11 +67,6 @@ DRIVER_API(cuModuleLoadDataEx)
     return module_load(p->module, p->image);
 }
 
-DRIVER_API(cuModuleLoadFatBinary)
-{
-    return module_load(p->module, p->fatCubin);
-}
-
 DRIVER_API(cuModuleUnload)
 {
     NEED_HANDLE(p->hmod);
@@ -106,11 +101,6 @@ static CUresult find_global(CUdeviceptr *address, size_t *bytes, struct image *i
     if (bytes)
         *bytes = global->size;
     return CUDA_SUCCESS;
-}
-
-DRIVER_API(cuModuleGetGlobal_v2)
-{
-    return find_global(p->dptr, p->bytes, image_of(p->hmod), p->name);
 }
 
 /* ---- libraries ---- */
@@ -153,18 +143,6 @@ DRIVER_API(cuLibraryGetKernel)
     return CUDA_SUCCESS;
 }
 
-DRIVER_ANSWER(cuLibraryGetKernelCount, NEED_HANDLE(p->lib), count, (unsigned)image_of(p->lib)->functions.count)
-
-DRIVER_API(cuLibraryEnumerateKernels)
-{
-    NEED_HANDLE(p->lib);
-    NEED_VALUE(p->kernels);
-    struct image *image = image_of(p->lib);
-    for (size_t i = 0; i < p->numKernels && i < image->functions.count; i++)
-        p->kernels[i] = image->functions.items[i];
-    return CUDA_SUCCESS;
-}
-
 DRIVER_API(cuLibraryGetModule)
 {
     NEED_HANDLE(p->library);
@@ -193,8 +171,6 @@ DRIVER_API(cuKernelGetFunction)
 }
 
 DRIVER_ANSWER(cuKernelGetName, NEED_HANDLE(p->hfunc), name, function_of((CUfunction)(void *)p->hfunc)->name)
-DRIVER_ANSWER(cuFuncGetName, NEED_HANDLE(p->hfunc), name, function_of(p->hfunc)->name)
-DRIVER_ANSWER(cuFuncGetModule, NEED_HANDLE(p->hfunc), hmod, (CUmodule)(void *)function_of(p->hfunc)->image)
 
 static CUresult get_attribute(const struct function *function, CUfunction_attribute attribute, int *value)
 {
@@ -233,21 +209,6 @@ DRIVER_API(cuFuncGetAttribute)
 DRIVER_API(cuFuncSetAttribute)
 {
     return set_attribute(function_of(p->hfunc), p->attrib, p->value);
-}
-
-DRIVER_API(cuFuncSetCacheConfig)
-{
-    return p->hfunc ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-DRIVER_API(cuKernelGetAttribute)
-{
-    return get_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->pi);
-}
-
-DRIVER_API(cuKernelSetAttribute)
-{
-    return set_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->val);
 }
 
 DRIVER_API(cuFuncLoad)
@@ -308,16 +269,6 @@ DRIVER_API(cuLinkCreate_v2)
 DRIVER_API(cuLinkAddData_v2)
 {
     return link_add(p->state, p->type, p->data, p->size);
-}
-
-DRIVER_API(cuLinkAddFile_v2)
-{
-    size_t size;
-    void *data = file_read(p->path, &size);
-    NEED(data, CUDA_ERROR_FILE_NOT_FOUND);
-    CUresult result = link_add(p->state, p->type, data, size);
-    free(data);
-    return result;
 }
 
 DRIVER_API(cuLinkComplete)

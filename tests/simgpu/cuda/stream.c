@@ -95,11 +95,7 @@ DRIVER_STREAM_API(cuStreamAddCallback)
 
 /* ---- what a stream is ---- */
 
-DRIVER_STREAM_ANSWER(cuStreamGetPriority, NEED_STREAM(stream, p->hStream), priority, stream->priority)
-DRIVER_STREAM_ANSWER(cuStreamGetFlags, NEED_STREAM(stream, p->hStream), flags, stream->flags)
-DRIVER_STREAM_ANSWER(cuStreamGetId, NEED_STREAM(stream, p->hStream), streamId, stream->id)
 DRIVER_STREAM_ANSWER(cuStreamGetCtx, NEED_STREAM(stream, p->hStream), pctx, stream->context)
-DRIVER_STREAM_ANSWER(cuStreamGetDevice, NEED_STREAM(stream, p->hStream), device, stream->context->device->ordinal)
 
 /* ---- capturing ---- */
 
@@ -182,17 +178,6 @@ DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3)
         *p->edgeData_out = NULL;
     return capture_info(stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
                         p->numDependencies_out);
-}
-
-DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2)
-{
-    NEED_STREAM(stream, p->hStream);
-    NEED(stream->capture, CUDA_ERROR_ILLEGAL_STATE);
-    if (p->flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-        stream->captured.count = 0;
-    for (size_t i = 0; i < p->numDependencies; i++)
-        list_add_once(&stream->captured, p->dependencies[i]);
-    return CUDA_SUCCESS;
 }
 
 DRIVER_ANSWER(cuThreadExchangeStreamCaptureMode, NEED_NOTHING, mode, capture_exchange_mode(*p->mode))

@@ -92,14 +92,6 @@ RUNTIME_STREAM_CALL(cudaMemcpyBatchAsync, v13000, v13000, cuMemcpyBatchAsync_v2,
                     (CUdeviceptr *)(uintptr_t)p->srcs, (size_t *)(uintptr_t)p->sizes, p->count,
                     (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream)
 
-RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000)
-{
-    _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "one layout, two names");
-    NEED_CONTEXT();
-    return DRIVER(
-        PICK(cuMemcpy3DBatchAsync_v2)(p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)(void *)p->opList, p->flags, p->stream));
-}
-
 /* ---- symbols ---- */
 
 /* The address OFFSET bytes into SYMBOL, of which COUNT bytes are wanted. */
@@ -132,24 +124,10 @@ PAIR(cudaMemcpyFromSymbol, v3020, v7000, SYMBOL_PLACE(), copy, copy_async, p->ds
 DRIVER_PAIR(cudaMemcpy2D, v3020, v7000, PLANE(), cuMemcpy2DUnaligned_v2, cuMemcpy2DAsync_v2, &shape)
 DRIVER_PAIR(cudaMemcpy3D, v3020, v7000, BOX(), cuMemcpy3D_v2, cuMemcpy3DAsync_v2, &shape)
 
-static CUDA_MEMCPY3D_PEER shape_peers(const struct cudaMemcpy3DPeerParms *s, CUcontext to, CUcontext from)
-{
-    const struct cudaMemcpy3DParms plain = {s->srcArray, s->srcPos, s->srcPtr, s->dstArray,
-                                            s->dstPos,   s->dstPtr, s->extent, cudaMemcpyDefault};
-    const CUDA_MEMCPY3D box = shape_box(&plain);
-    CUDA_MEMCPY3D_PEER shape;
-    memcpy(&shape, &box, sizeof(shape)); /* one layout, but for the contexts */
-    shape.srcContext = from;
-    shape.dstContext = to;
-    return shape;
-}
-
 #define PEER_BOX()                           \
     NEED_VALUE(p->p);                        \
     PEERS(p->p->dstDevice, p->p->srcDevice); \
     const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from)
-
-DRIVER_PAIR(cudaMemcpy3DPeer, v4000, v7000, PEER_BOX(), cuMemcpy3DPeer, cuMemcpy3DPeerAsync, &shape)
 
 /* ---- arrays: the driver gets boxes of one plane ---- */
 
@@ -187,16 +165,6 @@ static CUDA_MEMCPY3D box_from_array(void *to, size_t pitch, struct corner from, 
                            .Depth = 1};
 }
 
-static CUDA_MEMCPY3D box_between(struct corner to, struct corner from, size_t width, size_t height)
-{
-    CUDA_MEMCPY3D shape = box_from_array(NULL, 0, from, width, height);
-    shape.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    shape.dstArray = array_to_driver(to.array);
-    shape.dstXInBytes = to.x;
-    shape.dstY = to.y;
-    return shape;
-}
-
 static cudaError_t copy_box(CUDA_MEMCPY3D shape, bool per_thread)
 {
     NEED_VALUE(shape.srcMemoryType != CU_MEMORYTYPE_ARRAY || shape.srcArray);
@@ -228,16 +196,6 @@ PAIR(cudaMemcpy2DFromArray, v3020, v7000, NOTHING, copy_box, copy_box_async,
 #define FIRST ((struct corner){p->dst, p->wOffsetDst, p->hOffsetDst})
 #define SECOND ((struct corner){p->src, p->wOffsetSrc, p->hOffsetSrc})
 
-RUNTIME_SYNC_API(cudaMemcpyArrayToArray, v3020, v7000)
-{
-    return copy_box(box_between(FIRST, SECOND, p->count, 1), per_thread);
-}
-
-RUNTIME_SYNC_API(cudaMemcpy2DArrayToArray, v3020, v7000)
-{
-    return copy_box(box_between(FIRST, SECOND, p->width, p->height), per_thread);
-}
-
 /* ---- sets ---- */
 
 #define VALUE ((unsigned char)p->value)
@@ -245,5 +203,3 @@ RUNTIME_SYNC_API(cudaMemcpy2DArrayToArray, v3020, v7000)
 DRIVER_PAIR(cudaMemset, v3020, v7000, NOTHING, cuMemsetD8_v2, cuMemsetD8Async, address(p->devPtr), VALUE, p->count)
 DRIVER_PAIR(cudaMemset2D, v3020, v7000, NOTHING, cuMemsetD2D8_v2, cuMemsetD2D8Async, address(p->devPtr), p->pitch,
             VALUE, p->width, p->height)
-DRIVER_PAIR(cudaMemset3D, v3020, v7000, NOTHING, cuMemsetD2D8_v2, cuMemsetD2D8Async, address(p->pitchedDevPtr.ptr),
-            p->pitchedDevPtr.pitch, VALUE, p->extent.width, p->extent.height * p->extent.depth)

@@ -33,12 +33,6 @@ RUNTIME_API(cudaSetDevice, v3020)
     return runtime_set_device(p->device);
 }
 
-RUNTIME_API(cudaInitDevice, v12000)
-{
-    CUcontext context;
-    return runtime_primary(p->device, &context);
-}
-
 RUNTIME_API(cudaGetDevice, v3020)
 {
     NEED_VALUE(p->device);
@@ -120,16 +114,6 @@ RUNTIME_API(cudaGetDeviceProperties, v12000)
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaChooseDevice, v3020)
-{
-    NEED_VALUE(p->device);
-    *p->device = 0; /* one is as good as another */
-    return cudaSuccess;
-}
-
-RUNTIME_FORWARD_PLAIN(cudaDeviceGetPCIBusId, v4010, cuDeviceGetPCIBusId)
-RUNTIME_FORWARD_PLAIN(cudaDeviceGetByPCIBusId, v4010, cuDeviceGetByPCIBusId)
-
 RUNTIME_API_0(runtime_end, cudaDeviceSynchronize, v3020)
 {
     NEED_CONTEXT();
@@ -144,21 +128,8 @@ RUNTIME_API_0(runtime_end, cudaDeviceReset, v3020)
     return DRIVER(cuCtxSetCurrent(NULL));
 }
 
-RUNTIME_CALL_PLAIN(cudaSetDeviceFlags, v3020, cuDevicePrimaryCtxSetFlags_v2, runtime_device(), p->flags)
-
-RUNTIME_API(cudaGetDeviceFlags, v7000)
-{
-    int active;
-    return DRIVER(cuDevicePrimaryCtxGetState(runtime_device(), p->flags, &active));
-}
-
-RUNTIME_CALL(cudaDeviceSetLimit, v3020, cuCtxSetLimit, (CUlimit)p->limit, p->value)
-RUNTIME_CALL(cudaDeviceGetLimit, v3020, cuCtxGetLimit, p->pValue, (CUlimit)p->limit)
-RUNTIME_CALL(cudaDeviceSetCacheConfig, v3020, cuCtxSetCacheConfig, (CUfunc_cache)p->cacheConfig)
 RUNTIME_FORWARD(cudaDeviceGetStreamPriorityRange, v5050, cuCtxGetStreamPriorityRange)
 RUNTIME_FORWARD_PLAIN(cudaDeviceCanAccessPeer, v4000, cuDeviceCanAccessPeer)
-RUNTIME_CALL_PLAIN(cudaDeviceGetP2PAttribute, v8000, cuDeviceGetP2PAttribute, p->value, (CUdevice_P2PAttribute)p->attr,
-                   p->srcDevice, p->dstDevice)
 
 RUNTIME_API(cudaDeviceEnablePeerAccess, v4000)
 {

@@ -145,80 +145,8 @@ RUNTIME_API(cudaFuncSetAttribute, v9000)
     return DRIVER(cuFuncSetAttribute(function, (CUfunction_attribute)p->attr, p->value));
 }
 
-RUNTIME_API(cudaFuncSetCacheConfig, v3020)
-{
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->func, &function));
-    return DRIVER(cuFuncSetCacheConfig(function, (CUfunc_cache)p->cacheConfig));
-}
-
-RUNTIME_API(cudaFuncGetName, v12030)
-{
-    NEED_VALUE(p->name);
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->func, &function));
-    return DRIVER(cuFuncGetName(p->name, function));
-}
-
-RUNTIME_API(cudaGetFuncBySymbol, v11000)
-{
-    NEED_VALUE(p->functionPtr);
-    NEED_CONTEXT();
-    TRY(registry_kernel(p->symbolPtr, p->functionPtr));
-    registry_add_handle(*p->functionPtr);
-    return cudaSuccess;
-}
-
-RUNTIME_API(cudaGetKernel, v12000)
-{
-    NEED_VALUE(p->kernelPtr);
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->entryFuncAddr, &function));
-    *p->kernelPtr = (cudaKernel_t)(void *)function;
-    registry_add_handle(function);
-    return cudaSuccess;
-}
-
-RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, v6050)
-{
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->func, &function));
-    return DRIVER(
-        cuOccupancyMaxActiveBlocksPerMultiprocessor(p->numBlocks, function, p->blockSize, p->dynamicSMemSize));
-}
-
-RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000)
-{
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->func, &function));
-    return DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(p->numBlocks, function, p->blockSize,
-                                                                       p->dynamicSMemSize, p->flags));
-}
-
-RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200)
-{
-    NEED_CONTEXT();
-    CUfunction function;
-    TRY(registry_kernel(p->func, &function));
-    return DRIVER(cuOccupancyAvailableDynamicSMemPerBlock(p->dynamicSmemSize, function, p->numBlocks, p->blockSize));
-}
-
 /* ---- libraries ---- */
 
 RUNTIME_CALL(cudaLibraryLoadData, v12060, cuLibraryLoadData, p->library, p->code, NULL, NULL, 0, NULL, NULL, 0)
-RUNTIME_CALL(cudaLibraryLoadFromFile, v12060, cuLibraryLoadFromFile, p->library, p->fileName, NULL, NULL, 0, NULL, NULL,
-             0)
-
-RUNTIME_API(cudaLibraryGetKernel, v12060)
-{
-    TRY(cuLibraryGetKernel(p->pKernel, p->library, p->name));
-    registry_add_handle(*p->pKernel);
-    return cudaSuccess;
-}
 
 RUNTIME_FORWARD_PLAIN(cudaLibraryUnload, v12060, cuLibraryUnload)

@@ -57,9 +57,6 @@ RUNTIME_API(cudaFreeHost, v3020)
 
 RUNTIME_FORWARD(cudaHostRegister, v4000, cuMemHostRegister_v2)
 RUNTIME_FORWARD(cudaHostUnregister, v4000, cuMemHostUnregister)
-RUNTIME_CALL(cudaHostGetDevicePointer, v3020, cuMemHostGetDevicePointer_v2, (CUdeviceptr *)p->pDevice, p->pHost,
-             p->flags)
-RUNTIME_FORWARD(cudaHostGetFlags, v3020, cuMemHostGetFlags)
 
 RUNTIME_API(cudaMallocManaged, v6000)
 {
@@ -70,22 +67,12 @@ RUNTIME_API(cudaMallocManaged, v6000)
 
 RUNTIME_FORWARD(cudaMemGetInfo, v3020, cuMemGetInfo_v2)
 
-RUNTIME_API(cudaMemAdvise, v12020)
-{
-    NEED_CONTEXT();
-    const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
-    return DRIVER(cuMemAdvise_v2(address(p->devPtr), p->count, (CUmem_advise)p->advice, where));
-}
-
 RUNTIME_STREAM_API(cudaMemPrefetchAsync, v12020, v12020)
 {
     NEED_CONTEXT();
     const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
     return DRIVER(PICK(cuMemPrefetchAsync_v2)(address(p->devPtr), p->count, where, p->flags, p->stream));
 }
-
-RUNTIME_STREAM_CALL(cudaStreamAttachMemAsync, v6000, v7000, cuStreamAttachMemAsync, p->stream, address(p->devPtr),
-                    p->length, p->flags)
 
 /* ---- arrays ---- */
 
@@ -148,14 +135,6 @@ RUNTIME_API(cudaMallocMipmappedArray, v5000)
     return DRIVER(cuMipmappedArrayCreate((CUmipmappedArray *)(void *)p->mipmappedArray, &shape, p->numLevels));
 }
 
-RUNTIME_API(cudaGetMipmappedArrayLevel, v5000)
-{
-    NEED_VALUE(p->levelArray);
-    NEED_CONTEXT();
-    return DRIVER(cuMipmappedArrayGetLevel((CUarray *)(void *)p->levelArray,
-                                           (CUmipmappedArray)(uintptr_t)p->mipmappedArray, p->level));
-}
-
 RUNTIME_API(cudaFreeMipmappedArray, v5000)
 {
     NEED_CONTEXT();
@@ -187,22 +166,6 @@ RUNTIME_API(cudaPointerGetAttributes, v4000)
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaGetSymbolAddress, v3020)
-{
-    NEED_VALUE(p->devPtr);
-    NEED_CONTEXT();
-    size_t size;
-    return registry_variable(p->symbol, (CUdeviceptr *)p->devPtr, &size);
-}
-
-RUNTIME_API(cudaGetSymbolSize, v3020)
-{
-    NEED_VALUE(p->size);
-    NEED_CONTEXT();
-    CUdeviceptr where;
-    return registry_variable(p->symbol, &where, p->size);
-}
-
 /* ---- memory in the order of a stream, and pools ---- */
 
 RUNTIME_STREAM_API(cudaMallocAsync, v11020, v11020)
@@ -218,8 +181,6 @@ RUNTIME_STREAM_CALL(cudaMallocFromPoolAsync, v11020, v11020, cuMemAllocFromPoolA
                     p->memPool, p->stream)
 RUNTIME_STREAM_CALL(cudaFreeAsync, v11020, v11020, cuMemFreeAsync, (uintptr_t)p->devPtr, p->hStream)
 RUNTIME_FORWARD_PLAIN(cudaDeviceGetDefaultMemPool, v11020, cuDeviceGetDefaultMemPool)
-RUNTIME_FORWARD_PLAIN(cudaDeviceGetMemPool, v11020, cuDeviceGetMemPool)
-RUNTIME_FORWARD_PLAIN(cudaDeviceSetMemPool, v11020, cuDeviceSetMemPool)
 
 RUNTIME_API(cudaMemPoolCreate, v11020)
 {
@@ -234,10 +195,5 @@ RUNTIME_API(cudaMemPoolCreate, v11020)
 }
 
 RUNTIME_FORWARD_PLAIN(cudaMemPoolDestroy, v11020, cuMemPoolDestroy)
-RUNTIME_FORWARD_PLAIN(cudaMemPoolTrimTo, v11020, cuMemPoolTrimTo)
 RUNTIME_CALL_PLAIN(cudaMemPoolSetAttribute, v11020, cuMemPoolSetAttribute, p->memPool, (CUmemPool_attribute)p->attr,
                    p->value)
-RUNTIME_CALL_PLAIN(cudaMemPoolGetAttribute, v11020, cuMemPoolGetAttribute, p->memPool, (CUmemPool_attribute)p->attr,
-                   p->value)
-RUNTIME_CALL_PLAIN(cudaMemPoolSetAccess, v11020, cuMemPoolSetAccess, p->memPool,
-                   (const CUmemAccessDesc *)(const void *)p->descList, p->count)

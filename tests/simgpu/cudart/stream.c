@@ -12,10 +12,6 @@ RUNTIME_STREAM_FORWARD(cudaStreamQuery, v3020, v7000, cuStreamQuery)
 RUNTIME_STREAM_FORWARD(cudaStreamWaitEvent, v3020, v7000, cuStreamWaitEvent)
 RUNTIME_STREAM_CALL(cudaStreamAddCallback, v5000, v7000, cuStreamAddCallback, p->stream,
                     (CUstreamCallback)(void *)(uintptr_t)p->callback, p->userData, p->flags)
-RUNTIME_STREAM_FORWARD(cudaStreamGetPriority, v5050, v7000, cuStreamGetPriority)
-RUNTIME_STREAM_FORWARD(cudaStreamGetFlags, v5050, v7000, cuStreamGetFlags)
-RUNTIME_STREAM_FORWARD(cudaStreamGetId, v12000, v12000, cuStreamGetId)
-RUNTIME_STREAM_FORWARD(cudaStreamGetDevice, v12080, v12080, cuStreamGetDevice)
 
 /* ---- capturing ---- */
 
@@ -30,11 +26,6 @@ RUNTIME_STREAM_CALL(cudaStreamIsCapturing, v10000, v10000, cuStreamIsCapturing, 
 RUNTIME_STREAM_CALL(cudaStreamGetCaptureInfo, v12030, v12030, cuStreamGetCaptureInfo_v3, p->stream,
                     (CUstreamCaptureStatus *)p->captureStatus_out, (cuuint64_t *)p->id_out, p->graph_out,
                     p->dependencies_out, (const CUgraphEdgeData **)(void *)p->edgeData_out, p->numDependencies_out)
-RUNTIME_STREAM_CALL(cudaStreamUpdateCaptureDependencies, v12030, v12030, cuStreamUpdateCaptureDependencies_v2,
-                    p->stream, p->dependencies, (const CUgraphEdgeData *)(const void *)p->dependencyData,
-                    p->numDependencies, p->flags)
-RUNTIME_CALL_PLAIN(cudaThreadExchangeStreamCaptureMode, v10010, cuThreadExchangeStreamCaptureMode,
-                   (CUstreamCaptureMode *)p->mode)
 
 /* ---- events ---- */
 
