@@ -1,6 +1,6 @@
 /*
  * What unit tests share: cmocka, whose header needs others before it, tests that register themselves, and helpers for
- * stderr and files.
+ * stderr, files and random numbers.
  *
  *     UNIT_FIXTURE(start) { ...; return 0; }        set-up or tear-down; has the parameter `void **state`
  *     UNIT_TEST(name) { ... }                       a test
@@ -66,6 +66,15 @@ __attribute__((unused)) static int unit_run(CMFixtureFunction begin, CMFixtureFu
     {                                \
         return unit_run(begin, end); \
     }
+
+/* The next number below MOST of a series that begins with unit_seed. */
+__attribute__((unused)) static unsigned unit_seed;
+
+static inline unsigned unit_random_below(unsigned most)
+{
+    unit_seed = unit_seed * 1664525 + 1013904223;
+    return (unit_seed >> 8) % most;
+}
 
 /* Between these, stderr goes to a file; unit_stderr_end gives what came there, valid until the next one begins. */
 static int unit_stderr_kept = -1;

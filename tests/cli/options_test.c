@@ -67,9 +67,8 @@ static int parse(struct settings *settings, bool stop_at_operand, const char *co
 }
 #define PARSE(settings, stop, ...) parse(settings, stop, (const char *const[]){__VA_ARGS__, NULL})
 
-static void every_way_of_writing_an_argument_works(void **state)
+UNIT_TEST(every_way_of_writing_an_argument_works)
 {
-    (void)state;
     struct settings settings;
     assert_int_equal(PARSE(&settings, 0, "--text=a"), 2);
     assert_string_equal(settings.text, "a");
@@ -86,9 +85,8 @@ static void every_way_of_writing_an_argument_works(void **state)
     assert_string_equal(settings.text, "");
 }
 
-static void options_and_operands_may_be_mixed(void **state)
+UNIT_TEST(options_and_operands_may_be_mixed)
 {
-    (void)state;
     struct settings settings;
     int first = PARSE(&settings, 0, "one", "--flag", "two", "--call=x", "--", "--three");
     assert_int_equal(first, 4);
@@ -99,9 +97,8 @@ static void options_and_operands_may_be_mixed(void **state)
     assert_string_equal(left[first + 2], "--three");
 }
 
-static void a_program_keeps_its_own_options(void **state)
+UNIT_TEST(a_program_keeps_its_own_options)
 {
-    (void)state;
     struct settings settings;
     int first = PARSE(&settings, 1, "-f", "program", "-t", "--flag");
     assert_int_equal(first, 2);
@@ -120,9 +117,8 @@ static const char *refused(int stop, const char *word)
     return text;
 }
 
-static void what_is_wrong_is_named(void **state)
+UNIT_TEST(what_is_wrong_is_named)
 {
-    (void)state;
     assert_contains(refused(0, "--flags"), "did you mean '--flag'?");
     assert_contains(refused(0, "--wholly-other"), "no option '--wholly-other' in 'test'");
     assert_contains(refused(0, "--wholly-other=5"), "no option '--wholly-other' in 'test'");
@@ -132,9 +128,8 @@ static void what_is_wrong_is_named(void **state)
     assert_contains(refused(0, "--flag=yes"), "'--flag' takes no argument");
 }
 
-static void numbers_and_choices_are_checked(void **state)
+UNIT_TEST(numbers_and_choices_are_checked)
 {
-    (void)state;
     static const char *const wrong[] = {"--number=0",  "--number=21", "--number=",   "--number=x",
                                         "--number=-1", "--number=1x", "--number= 1", "--number=99999999999999999999"};
     struct settings settings;
@@ -147,17 +142,15 @@ static void numbers_and_choices_are_checked(void **state)
     assert_contains(refused(0, "--choice="), "--choice: '' is not valid: use first, second");
 }
 
-static void a_value_that_is_refused_ends_the_parsing(void **state)
+UNIT_TEST(a_value_that_is_refused_ends_the_parsing)
 {
-    (void)state;
     struct settings settings;
     assert_int_equal(PARSE(&settings, 0, "--call=bad", "--flag"), OPTIONS_ERROR);
     assert_false(settings.flag);
 }
 
-static void help_shows_every_option(void **state)
+UNIT_TEST(help_shows_every_option)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -173,9 +166,8 @@ static void help_shows_every_option(void **state)
 
 /* --- */
 
-static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
+UNIT_TEST(a_number_is_of_seconds_unless_a_unit_follows)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ns;
@@ -190,9 +182,8 @@ static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
     }
 }
 
-static void what_is_no_time_is_refused(void **state)
+UNIT_TEST(what_is_no_time_is_refused)
 {
-    (void)state;
     static const char *const cases[] = {"",     "s",  "ms",   "soon",   "-1",  "-1ms",  "nan", "inf",
                                         "1e30", "1h", "1sec", "1e20ns", "2s ", "2 MiB", "5%"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -204,18 +195,4 @@ static void what_is_no_time_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way_of_writing_an_argument_works),
-        cmocka_unit_test(options_and_operands_may_be_mixed),
-        cmocka_unit_test(a_program_keeps_its_own_options),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(a_value_that_is_refused_ends_the_parsing),
-        cmocka_unit_test(help_shows_every_option),
-        cmocka_unit_test(numbers_and_choices_are_checked),
-        cmocka_unit_test(a_number_is_of_seconds_unless_a_unit_follows),
-        cmocka_unit_test(what_is_no_time_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

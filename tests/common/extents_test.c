@@ -7,14 +7,6 @@
 
 enum { POINTS = 400, SPANS = 200, LINES = 3, TRACKS = 7, TIMES = 300 };
 
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static struct extents_point points[POINTS];
 static struct extents_span spans[SPANS];
 static struct extent found[SPANS][TRACKS];
@@ -40,28 +32,29 @@ static int note(void *context, uint32_t what, uint32_t track, const struct exten
 static void fill(struct extents *extents, unsigned longest)
 {
     for (unsigned i = 0; i < POINTS; i++) {
-        int64_t start = random_below(TIMES);
-        points[i] = (struct extents_point){.at = random_below(TIMES),
-                                           .line = random_below(LINES),
-                                           .track = random_below(TRACKS) * random_below(2),
-                                           .extent = {start, start + random_below(50), 1, random_below(2)}};
+        int64_t start = unit_random_below(TIMES);
+        points[i] = (struct extents_point){.at = unit_random_below(TIMES),
+                                           .line = unit_random_below(LINES),
+                                           .track = unit_random_below(TRACKS) * unit_random_below(2),
+                                           .extent = {start, start + unit_random_below(50), 1, unit_random_below(2)}};
         assert_int_equal(extents_add(extents, &points[i]), 0);
     }
     for (uint32_t i = 0; i < SPANS; i++) {
-        int64_t first = random_below(TIMES);
-        spans[i] = (struct extents_span){first, first + random_below(longest) - 1, random_below(LINES + 1), i};
+        int64_t first = unit_random_below(TIMES);
+        spans[i] =
+            (struct extents_span){first, first + unit_random_below(longest) - 1, unit_random_below(LINES + 1), i};
         assert_int_equal(extents_span(extents, spans[i].line, spans[i].first, spans[i].last, i), 0);
     }
 }
 
 UNIT_TEST(test_random_intervals_agree_with_looking_at_every_point)
 {
-    for (seed = 1; seed < 200; seed++) {
+    for (unit_seed = 1; unit_seed < 200; unit_seed++) {
         struct extents extents;
         extents_init(&extents, NULL);
-        extents.crowded = seed % 2 ? 50 : extents.crowded; /* so that points are joined meanwhile */
+        extents.crowded = unit_seed % 2 ? 50 : extents.crowded; /* so that points are joined meanwhile */
         memset(found, 0, sizeof(found));
-        fill(&extents, seed % 3 ? 20 : TIMES);
+        fill(&extents, unit_seed % 3 ? 20 : TIMES);
         assert_int_equal(extents_each(&extents, note, NULL), 0);
         for (size_t i = 0; i < SPANS; i++)
             for (uint32_t track = 0; track < TRACKS; track++) {

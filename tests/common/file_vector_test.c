@@ -63,25 +63,22 @@ static void check_sorted(const char *directory, size_t count, bool in_file)
     file_vector_release(&array);
 }
 
-static void test_small_ones_are_memory(void **state)
+UNIT_TEST(test_small_ones_are_memory)
 {
-    (void)state;
     check_sorted("/nowhere", 2, false);
     check_sorted("/tmp", 1000, false);
 }
 
-static void test_large_ones_lie_in_a_file(void **state)
+UNIT_TEST(test_large_ones_lie_in_a_file)
 {
-    (void)state;
     const char *directory = unit_directory();
     check_sorted(directory, 300000, true);  /* one block */
     check_sorted(directory, 2000000, true); /* several, and more than one step of the file */
     unit_remove(directory);
 }
 
-static void test_without_a_place_for_a_file_it_is_memory(void **state)
+UNIT_TEST(test_without_a_place_for_a_file_it_is_memory)
 {
-    (void)state;
     check_sorted("/nowhere/at/all", 400000, false);
     check_sorted(NULL, 400000, false);
 }
@@ -104,9 +101,8 @@ static size_t fill_many(pairs *arrays, const char *directory)
     return in_files;
 }
 
-static void test_many_are_not_large_together(void **state)
+UNIT_TEST(test_many_are_not_large_together)
 {
-    (void)state;
     static pairs arrays[ARRAYS];
     const char *directory = unit_directory();
     for (int again = 0; again < 2; again++) { /* what is released counts no more */
@@ -121,9 +117,8 @@ static void test_many_are_not_large_together(void **state)
     unit_remove(directory);
 }
 
-static void test_descriptors_are_left_for_others(void **state)
+UNIT_TEST(test_descriptors_are_left_for_others)
 {
-    (void)state;
     static pairs arrays[ARRAYS];
     const char *directory = unit_directory();
     struct rlimit before, few;
@@ -200,15 +195,13 @@ static void check_blocks(const char *directory, uint64_t most_plain, bool in_fil
     spill_release(&spill);
 }
 
-static void test_blocks_keep_what_was_written(void **state)
+UNIT_TEST(test_blocks_keep_what_was_written)
 {
-    (void)state;
     check_blocks(NULL, SPILL_PLAIN_BYTES, false);
 }
 
-static void test_blocks_in_a_file_leave_memory(void **state)
+UNIT_TEST(test_blocks_in_a_file_leave_memory)
 {
-    (void)state;
     const char *directory = unit_directory();
     check_blocks(directory, 0, true);
     check_blocks(directory, (uint64_t)8 << 20, true);
@@ -221,15 +214,13 @@ static void test_blocks_in_a_file_leave_memory(void **state)
     unit_remove(directory);
 }
 
-static void test_blocks_without_a_place_for_a_file_are_memory(void **state)
+UNIT_TEST(test_blocks_without_a_place_for_a_file_are_memory)
 {
-    (void)state;
     check_blocks("/nowhere/at/all", 0, false);
 }
 
-static void test_blocks_of_several_sizes_are_aligned(void **state)
+UNIT_TEST(test_blocks_of_several_sizes_are_aligned)
 {
-    (void)state;
     struct spill spill = {0};
     for (unsigned i = 0; i < 2000; i++) {
         size_t size = (size_t)16 << i % 13;
@@ -241,18 +232,4 @@ static void test_blocks_of_several_sizes_are_aligned(void **state)
     spill_release(&spill);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_ones_are_memory),
-        cmocka_unit_test(test_large_ones_lie_in_a_file),
-        cmocka_unit_test(test_many_are_not_large_together),
-        cmocka_unit_test(test_descriptors_are_left_for_others),
-        cmocka_unit_test(test_without_a_place_for_a_file_it_is_memory),
-        cmocka_unit_test(test_blocks_keep_what_was_written),
-        cmocka_unit_test(test_blocks_in_a_file_leave_memory),
-        cmocka_unit_test(test_blocks_without_a_place_for_a_file_are_memory),
-        cmocka_unit_test(test_blocks_of_several_sizes_are_aligned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -101,9 +101,8 @@ static int take_sized(void *context, size_t piece, unsigned slot)
     return 0;
 }
 
-static void no_more_is_held_than_may_be_but_by_one_piece_alone(void **state)
+UNIT_TEST(no_more_is_held_than_may_be_but_by_one_piece_alone)
 {
-    (void)state;
     for (unsigned workers = 2; workers <= 20; workers += 6) {
         struct sizes sizes = {0};
         assert_int_equal(ordered_loop_run(&(struct ordered_loop){.count = 1000,
@@ -126,9 +125,8 @@ static struct sums nothing_fails(void)
     return (struct sums){.fails = SIZE_MAX, .resists = SIZE_MAX, .end = SIZE_MAX};
 }
 
-static void pieces_are_taken_in_order_whatever_the_number_of_threads(void **state)
+UNIT_TEST(pieces_are_taken_in_order_whatever_the_number_of_threads)
 {
-    (void)state;
     for (unsigned workers = 0; workers <= 9; workers++) {
         struct sums sums = nothing_fails();
         assert_int_equal(run(&sums, workers, 1000), 0);
@@ -139,9 +137,8 @@ static void pieces_are_taken_in_order_whatever_the_number_of_threads(void **stat
     }
 }
 
-static void no_piece_and_one_piece_need_no_threads(void **state)
+UNIT_TEST(no_piece_and_one_piece_need_no_threads)
 {
-    (void)state;
     for (size_t count = 0; count < 2; count++) {
         struct sums sums = nothing_fails();
         assert_int_equal(run(&sums, 4, count), 0);
@@ -150,9 +147,8 @@ static void no_piece_and_one_piece_need_no_threads(void **state)
     }
 }
 
-static void a_piece_that_fails_ends_it_after_those_before(void **state)
+UNIT_TEST(a_piece_that_fails_ends_it_after_those_before)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 5; workers++) {
         struct sums sums = nothing_fails();
         sums.fails = 123;
@@ -161,9 +157,8 @@ static void a_piece_that_fails_ends_it_after_those_before(void **state)
     }
 }
 
-static void taking_that_fails_ends_it_too(void **state)
+UNIT_TEST(taking_that_fails_ends_it_too)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 5; workers++) {
         struct sums sums = nothing_fails();
         sums.resists = 77;
@@ -172,9 +167,8 @@ static void taking_that_fails_ends_it_too(void **state)
     }
 }
 
-static void pieces_end_where_there_are_no_more(void **state)
+UNIT_TEST(pieces_end_where_there_are_no_more)
 {
-    (void)state;
     static const size_t ends[] = {0, 1, 2, 500};
     for (unsigned workers = 0; workers <= 5; workers++) {
         for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -186,9 +180,8 @@ static void pieces_end_where_there_are_no_more(void **state)
     }
 }
 
-static void workers_are_those_that_may_run_here(void **state)
+UNIT_TEST(workers_are_those_that_may_run_here)
 {
-    (void)state;
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     assert_true(ordered_loop_workers(0, 1) == 1);
@@ -218,9 +211,8 @@ static void *look(void *context)
     return NULL;
 }
 
-static void threads_leave_the_process_its_signals(void **state)
+UNIT_TEST(threads_leave_the_process_its_signals)
 {
-    (void)state;
     pthread_t threads[4];
     sigset_t before, after;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
@@ -233,17 +225,4 @@ static void threads_leave_the_process_its_signals(void **state)
     assert_int_equal(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_leave_the_process_its_signals),
-        cmocka_unit_test(pieces_are_taken_in_order_whatever_the_number_of_threads),
-        cmocka_unit_test(no_piece_and_one_piece_need_no_threads),
-        cmocka_unit_test(a_piece_that_fails_ends_it_after_those_before),
-        cmocka_unit_test(taking_that_fails_ends_it_too),
-        cmocka_unit_test(no_more_is_held_than_may_be_but_by_one_piece_alone),
-        cmocka_unit_test(pieces_end_where_there_are_no_more),
-        cmocka_unit_test(workers_are_those_that_may_run_here),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -10,16 +10,14 @@
 
 static char parent[256];
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     snprintf(parent, sizeof(parent), "%s", unit_directory());
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(parent);
     return 0;
 }
@@ -31,9 +29,8 @@ static void make_file(const struct run_directory *directory, const char *name)
     unit_write_file(path, "x");
 }
 
-static void a_directory_is_private_and_absolute(void **state)
+UNIT_TEST_WITH(a_directory_is_private_and_absolute, begin, end)
 {
-    (void)state;
     struct run_directory directory;
     struct stat status;
     assert_int_equal(run_directory_make(&directory, parent), 0);
@@ -44,9 +41,8 @@ static void a_directory_is_private_and_absolute(void **state)
     assert_int_not_equal(stat(directory.path, &status), 0);
 }
 
-static void what_was_put_in_its_place_is_left_alone(void **state)
+UNIT_TEST_WITH(what_was_put_in_its_place_is_left_alone, begin, end)
 {
-    (void)state;
     struct run_directory directory, other;
     char moved[300], kept[PATH_MAX + 64];
     assert_int_equal(run_directory_make(&directory, parent), 0);
@@ -66,9 +62,8 @@ static void what_was_put_in_its_place_is_left_alone(void **state)
     run_directory_remove(&other);
 }
 
-static void a_parent_that_everybody_can_rearrange_is_reported(void **state)
+UNIT_TEST_WITH(a_parent_that_everybody_can_rearrange_is_reported, begin, end)
 {
-    (void)state;
     struct run_directory directory;
     assert_int_equal(chmod(parent, 0777), 0);
     unit_stderr_begin();
@@ -82,9 +77,8 @@ static void a_parent_that_everybody_can_rearrange_is_reported(void **state)
     run_directory_remove(&directory);
 }
 
-static void what_is_ours_is_removed_and_nothing_else(void **state)
+UNIT_TEST_WITH(what_is_ours_is_removed_and_nothing_else, begin, end)
 {
-    (void)state;
     struct run_directory directory;
     char kept[PATH_MAX + 64];
     assert_int_equal(run_directory_make(&directory, parent), 0);
@@ -114,9 +108,8 @@ static void count(void *context, const char *path, uint64_t bytes)
     snprintf(found->last, sizeof(found->last), "%s", path);
 }
 
-static void leftovers_are_distinguished_from_what_is_in_use(void **state)
+UNIT_TEST_WITH(leftovers_are_distinguished_from_what_is_in_use, begin, end)
 {
-    (void)state;
     struct run_directory held, left;
     struct found found = {0};
     assert_int_equal(run_directory_make(&held, parent), 0);
@@ -134,9 +127,8 @@ static void leftovers_are_distinguished_from_what_is_in_use(void **state)
 }
 
 /* As another launcher sees it between its making and its lock. */
-static void an_empty_directory_is_left_over_once_it_is_old(void **state)
+UNIT_TEST_WITH(an_empty_directory_is_left_over_once_it_is_old, begin, end)
 {
-    (void)state;
     struct run_directory young;
     struct found found = {0};
     assert_int_equal(run_directory_make(&young, parent), 0);
@@ -149,9 +141,8 @@ static void an_empty_directory_is_left_over_once_it_is_old(void **state)
     assert_int_equal(found.count, 1);
 }
 
-static void writers_that_live_are_counted(void **state)
+UNIT_TEST_WITH(writers_that_live_are_counted, begin, end)
 {
-    (void)state;
     struct run_directory directory;
     char name[64];
     assert_int_equal(run_directory_make(&directory, parent), 0);
@@ -178,9 +169,8 @@ static void writers_that_live_are_counted(void **state)
 }
 
 /* As the launcher sees it when the program ends while a child begins. */
-static void a_writer_counts_between_the_making_of_its_file_and_the_lock(void **state)
+UNIT_TEST_WITH(a_writer_counts_between_the_making_of_its_file_and_the_lock, begin, end)
 {
-    (void)state;
     struct run_directory directory;
     char path[PATH_MAX + 70];
     assert_int_equal(run_directory_make(&directory, parent), 0);
@@ -195,9 +185,8 @@ static void a_writer_counts_between_the_making_of_its_file_and_the_lock(void **s
     run_directory_remove(&directory);
 }
 
-static void a_parent_that_is_not_there_is_reported(void **state)
+UNIT_TEST(a_parent_that_is_not_there_is_reported)
 {
-    (void)state;
     struct run_directory directory;
     unit_stderr_begin();
     int result = run_directory_make(&directory, "/no/such/place");
@@ -206,9 +195,8 @@ static void a_parent_that_is_not_there_is_reported(void **state)
     assert_string_equal(directory.path, "");
 }
 
-static void the_parent_is_given_or_tmpdir_or_tmp(void **state)
+UNIT_TEST(the_parent_is_given_or_tmpdir_or_tmp)
 {
-    (void)state;
     const char *before = getenv("TMPDIR");
     char *kept = before ? strdup(before) : NULL;
     setenv("TMPDIR", "/var/tmp", 1);
@@ -223,19 +211,4 @@ static void the_parent_is_given_or_tmpdir_or_tmp(void **state)
     free(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_directory_is_private_and_absolute, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_ours_is_removed_and_nothing_else, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_put_in_its_place_is_left_alone, begin, end),
-        cmocka_unit_test_setup_teardown(a_parent_that_everybody_can_rearrange_is_reported, begin, end),
-        cmocka_unit_test_setup_teardown(leftovers_are_distinguished_from_what_is_in_use, begin, end),
-        cmocka_unit_test_setup_teardown(an_empty_directory_is_left_over_once_it_is_old, begin, end),
-        cmocka_unit_test_setup_teardown(writers_that_live_are_counted, begin, end),
-        cmocka_unit_test_setup_teardown(a_writer_counts_between_the_making_of_its_file_and_the_lock, begin, end),
-        cmocka_unit_test(a_parent_that_is_not_there_is_reported),
-        cmocka_unit_test(the_parent_is_given_or_tmpdir_or_tmp),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

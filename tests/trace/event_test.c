@@ -3,9 +3,8 @@
 
 #include "trace/event.h"
 
-static void test_arguments_too_many_are_left_out(void **state)
+UNIT_TEST(arguments_too_many_are_left_out)
 {
-    (void)state;
     struct {
         struct args args;
         uint64_t after[64];
@@ -19,8 +18,4 @@ static void test_arguments_too_many_are_left_out(void **state)
         assert_int_equal(it.after[i], 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_arguments_too_many_are_left_out)};
-    return cmocka_run_group_tests_name("slice", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

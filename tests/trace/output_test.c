@@ -44,7 +44,7 @@ static size_t files_in(const char *directory)
     return strtoul(answer, NULL, 10);
 }
 
-static void test_a_file_appears_when_it_is_whole(void **state)
+UNIT_TEST_WITH(test_a_file_appears_when_it_is_whole, set_up, tear_down)
 {
     struct output output;
     uint64_t bytes;
@@ -58,7 +58,7 @@ static void test_a_file_appears_when_it_is_whole(void **state)
     assert_int_equal(files_in(*state), 1);
 }
 
-static void test_links_are_neither_followed_nor_replaced(void **state)
+UNIT_TEST_WITH(test_links_are_neither_followed_nor_replaced, set_up, tear_down)
 {
     struct output output;
     struct stat status;
@@ -82,7 +82,7 @@ static void test_links_are_neither_followed_nor_replaced(void **state)
     assert_int_not_equal(access(nowhere, F_OK), 0);
 }
 
-static void test_a_link_that_comes_while_it_is_written_stays(void **state)
+UNIT_TEST_WITH(test_a_link_that_comes_while_it_is_written_stays, set_up, tear_down)
 {
     struct output output;
     uint64_t bytes;
@@ -98,7 +98,7 @@ static void test_a_link_that_comes_while_it_is_written_stays(void **state)
     assert_int_equal(files_in(*state), 1);
 }
 
-static void test_a_link_under_the_temporary_name_is_left_alone(void **state)
+UNIT_TEST_WITH(test_a_link_under_the_temporary_name_is_left_alone, set_up, tear_down)
 {
     struct output output;
     uint64_t bytes;
@@ -120,7 +120,7 @@ static void test_a_link_under_the_temporary_name_is_left_alone(void **state)
     assert_true(S_ISLNK(status.st_mode));
 }
 
-static void test_what_is_discarded_leaves_the_old_file(void **state)
+UNIT_TEST_WITH(test_what_is_discarded_leaves_the_old_file, set_up, tear_down)
 {
     struct output output;
     char text[8] = "";
@@ -136,7 +136,7 @@ static void test_what_is_discarded_leaves_the_old_file(void **state)
     assert_int_equal(files_in(*state), 1);
 }
 
-static void test_gz_unpacks_to_what_was_written(void **state)
+UNIT_TEST_WITH(test_gz_unpacks_to_what_was_written, set_up, tear_down)
 {
     struct output output;
     uint64_t bytes;
@@ -159,7 +159,7 @@ static void test_gz_unpacks_to_what_was_written(void **state)
 }
 
 /* A packet that stands alone before them is not. Blocks of threads come between what goes through the buffer. */
-static void test_sections_of_a_pftrace_are_compressed(void **state)
+UNIT_TEST_WITH(test_sections_of_a_pftrace_are_compressed, set_up, tear_down)
 {
     enum { CALLS = 1000 };
     static const char head[] = "\n\2h\1", section[] = "\n\4\xb8\xeb\4\1", packet[] = "\n\6h\2h\2h\2";
@@ -213,9 +213,8 @@ static void test_sections_of_a_pftrace_are_compressed(void **state)
     packets_close(&packets);
 }
 
-static void test_a_full_device_is_an_error(void **state)
+UNIT_TEST_WITH(test_a_full_device_is_an_error, set_up, tear_down)
 {
-    (void)state;
     struct output output;
     uint64_t bytes;
     assert_int_equal(output_open(&output, "/dev/full"), 0);
@@ -226,7 +225,7 @@ static void test_a_full_device_is_an_error(void **state)
     assert_int_equal(result, -1);
 }
 
-static void test_a_name_that_cannot_be_made_is_an_error(void **state)
+UNIT_TEST_WITH(test_a_name_that_cannot_be_made_is_an_error, set_up, tear_down)
 {
     struct output output;
     name_it(state, "missing/trace.json");
@@ -236,18 +235,4 @@ static void test_a_name_that_cannot_be_made_is_an_error(void **state)
     assert_int_equal(result, -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_file_appears_when_it_is_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_discarded_leaves_the_old_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_links_are_neither_followed_nor_replaced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_link_that_comes_while_it_is_written_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_link_under_the_temporary_name_is_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gz_unpacks_to_what_was_written, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sections_of_a_pftrace_are_compressed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_full_device_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_name_that_cannot_be_made_is_an_error, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

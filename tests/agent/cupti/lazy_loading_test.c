@@ -72,9 +72,14 @@ static void wait_out(void)
     __atomic_add_fetch(&time_ns, LAZY_LOADING_NS, __ATOMIC_RELAXED);
 }
 
-static void the_first_launch_is_a_phase_and_no_other(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
+    phases_reported = launches_reported = 0;
+    return 0;
+}
+
+UNIT_TEST_WITH(the_first_launch_is_a_phase_and_no_other, clear, NULL)
+{
     assert_false(launches_are_on());
     launch_first_time((CUkernel)0xa1);
     assert_int_equal(phases_reported, 1);
@@ -85,9 +90,8 @@ static void the_first_launch_is_a_phase_and_no_other(void **state)
     assert_int_equal(phases_pending(), 0);
 }
 
-static void a_kernel_launched_by_its_handle_is_known(void **state)
+UNIT_TEST_WITH(a_kernel_launched_by_its_handle_is_known, clear, NULL)
 {
-    (void)state;
     get_kernel((CUkernel)0xa1);
     assert_true(launches_are_on());
     launch((CUfunction)0xf9); /* another, in another call */
@@ -98,9 +102,8 @@ static void a_kernel_launched_by_its_handle_is_known(void **state)
     assert_false(launches_are_on());
 }
 
-static void every_way_to_launch_loads(void **state)
+UNIT_TEST_WITH(every_way_to_launch_loads, clear, NULL)
 {
-    (void)state;
     fake_correlation = 78;
     get_kernel((CUkernel)0xa1);
     cuLaunchKernelEx_params p = {.f = (CUfunction)0xf1};
@@ -115,9 +118,8 @@ static void every_way_to_launch_loads(void **state)
     assert_false(launches_are_on());
 }
 
-static void a_kernel_whose_function_was_got_is_loaded(void **state)
+UNIT_TEST_WITH(a_kernel_whose_function_was_got_is_loaded, clear, NULL)
 {
-    (void)state;
     get_kernel((CUkernel)0xa1);
     cuKernelGetFunction_params p = {NULL, (CUkernel)0xa1};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &p, 0);
@@ -127,9 +129,8 @@ static void a_kernel_whose_function_was_got_is_loaded(void **state)
     assert_int_equal(phases_reported, 1);
 }
 
-static void the_next_launch_after_the_deadline_switches_off(void **state)
+UNIT_TEST_WITH(the_next_launch_after_the_deadline_switches_off, clear, NULL)
 {
-    (void)state;
     get_kernel((CUkernel)0xa1);
     wait_out();
     assert_true(launches_are_on()); /* which costs nothing while nobody launches */
@@ -149,9 +150,8 @@ static void *get_and_end(void *unused)
     return NULL;
 }
 
-static void a_thread_that_ended_is_given_up(void **state)
+UNIT_TEST_WITH(a_thread_that_ended_is_given_up, clear, NULL)
 {
-    (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, get_and_end, NULL), 0);
     pthread_join(thread, NULL);
@@ -173,9 +173,8 @@ static void *launch_while_another_loads(void *unused)
 }
 
 /* Or the phase would never end. */
-static void a_launch_that_is_loading_keeps_its_callback(void **state)
+UNIT_TEST_WITH(a_launch_that_is_loading_keeps_its_callback, clear, NULL)
 {
-    (void)state;
     cuLaunchKernel_params p = {.f = (CUfunction)0xa1};
     fake_correlation = 90;
     get_kernel((CUkernel)0xa1);
@@ -192,9 +191,8 @@ static void a_launch_that_is_loading_keeps_its_callback(void **state)
     assert_false(launches_are_on());
 }
 
-static void launches_that_are_wanted_stay_on(void **state)
+UNIT_TEST_WITH(launches_that_are_wanted_stay_on, clear, NULL)
 {
-    (void)state;
     uint64_t registration =
         registry_add(REGISTRY_LIBRARY, REGISTRY_kernel_launch, (gputrace_any_fn *)hear_launch, NULL);
     launch_first_time((CUkernel)0xa1);
@@ -206,9 +204,8 @@ static void launches_that_are_wanted_stay_on(void **state)
     assert_false(launches_are_on());
 }
 
-static void nothing_is_left_when_nobody_wants_phases_any_more(void **state)
+UNIT_TEST_WITH(nothing_is_left_when_nobody_wants_phases_any_more, clear, NULL)
 {
-    (void)state;
     uint64_t *registration = *state;
     cuLaunchKernel_params p = {.f = (CUfunction)0xa1};
     get_kernel((CUkernel)0xa1);
@@ -222,13 +219,6 @@ static void nothing_is_left_when_nobody_wants_phases_any_more(void **state)
     assert_false(launches_are_on());
 }
 
-static int clear(void **state)
-{
-    (void)state;
-    phases_reported = launches_reported = 0;
-    return 0;
-}
-
 static uint64_t phase_registration;
 
 static int start(void **state)
@@ -240,18 +230,4 @@ static int start(void **state)
     return cupti_callbacks_init(&fake_cupti, why, sizeof(why));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_first_launch_is_a_phase_and_no_other, clear),
-        cmocka_unit_test_setup(a_kernel_launched_by_its_handle_is_known, clear),
-        cmocka_unit_test_setup(every_way_to_launch_loads, clear),
-        cmocka_unit_test_setup(a_kernel_whose_function_was_got_is_loaded, clear),
-        cmocka_unit_test_setup(the_next_launch_after_the_deadline_switches_off, clear),
-        cmocka_unit_test_setup(a_thread_that_ended_is_given_up, clear),
-        cmocka_unit_test_setup(launches_that_are_wanted_stay_on, clear),
-        cmocka_unit_test_setup(nothing_is_left_when_nobody_wants_phases_any_more, clear),
-        cmocka_unit_test_setup(a_launch_that_is_loading_keeps_its_callback, clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/lazy_loading", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -29,33 +29,121 @@ static uint64_t add(unsigned client, gputrace_event_record_fn *call, void *data)
     return registry_add(client, REGISTRY_event_record, (gputrace_any_fn *)call, data);
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     heard[0] = '\0';
     return 0;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     registry_watch(NULL);
     for (unsigned client = REGISTRY_LIBRARY; client < EPOCH_CLIENTS; client++)
         registry_clear(client, REGISTRY_KIND_COUNT);
     return 0;
 }
 
-static void nobody_is_reported_while_nobody_asked(void **state)
+/* --- the shortcut of NVTX: first, as the other tests have clients --- */
+
+static void publish_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
 {
-    (void)state;
+    (void)what, (void)domain, (void)string, (void)message;
+}
+
+/* In a child: once closed it stays so. */
+UNIT_TEST_WITH(the_shortcut_is_open_until_a_client_registers, start, clear)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        bool right = true;
+        registry_atfork_child();
+        right &= registry_shortcut() == NULL;
+        registry_open_shortcut(publish_briefly);
+        right &= registry_event_record_register(hear, "b") == 0 && registry_shortcut() == publish_briefly;
+        uint64_t registration = add(PLUGIN, hear, "c");
+        right &= registry_shortcut() == NULL;
+        right &= registry_remove(PLUGIN, registration) == 0;
+        registry_open_shortcut(publish_briefly); /* one of its callbacks may be running */
+        right &= registry_shortcut() == NULL;
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* --- the library's only callbacks --- */
+
+static unsigned direct_heard;
+
+static void count_direct(void *data, const struct gputrace_event_record *record)
+{
+    (void)data, (void)record;
+    direct_heard++;
+}
+
+static bool is_direct(enum registry_kind kind)
+{
+    return registry_only[kind] != NULL;
+}
+
+static unsigned count_one(void)
+{
+    unsigned before = direct_heard;
+    publish();
+    return direct_heard - before;
+}
+
+/* Returns whether all is right. */
+static bool use_the_only_callback(void)
+{
+    bool right = add(REGISTRY_LIBRARY, count_direct, NULL) && is_direct(REGISTRY_event_record) && count_one() == 1;
+    right &= !is_direct(REGISTRY_event_wait);
+    epoch_reader()->in_client = true;
+    right &= count_one() == 0;
+    epoch_reader()->in_client = false;
+    uint64_t second = add(REGISTRY_LIBRARY, count_direct, NULL);
+    right &= !is_direct(REGISTRY_event_record) && count_one() == 2;
+    right &= registry_remove(REGISTRY_LIBRARY, second) == 0 && is_direct(REGISTRY_event_record) && count_one() == 1;
+    uint64_t client = registry_add(PLUGIN, REGISTRY_event_wait, (gputrace_any_fn *)(void (*)(void))hear, "c");
+    right &= !is_direct(REGISTRY_event_record) && count_one() == 1;
+    right &= registry_remove(PLUGIN, client) == 0 && !is_direct(REGISTRY_event_record) && count_one() == 1;
+    second = add(REGISTRY_LIBRARY, count_direct, NULL);
+    return right && registry_remove(REGISTRY_LIBRARY, second) == 0 && !is_direct(REGISTRY_event_record);
+}
+
+/* In a child: once a client has registered there are none. */
+UNIT_TEST_WITH(an_only_callback_is_called_without_a_dispatch_until_a_client_registers, start, clear)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        registry_atfork_child();
+        _exit(use_the_only_callback() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+UNIT_TEST_WITH(what_needs_data_is_dispatched, start, clear)
+{
+    assert_true(add(REGISTRY_LIBRARY, hear, "a"));
+    assert_false(is_direct(REGISTRY_event_record));
+    publish();
+    assert_string_equal(heard, "a");
+}
+
+/* --- callbacks --- */
+
+UNIT_TEST_WITH(nobody_is_reported_while_nobody_asked, start, clear)
+{
     assert_false(registry_event_record_wanted());
     publish();
     assert_string_equal(heard, "");
 }
 
-static void callbacks_run_in_the_order_they_came(void **state)
+UNIT_TEST_WITH(callbacks_run_in_the_order_they_came, start, clear)
 {
-    (void)state;
     assert_true(add(PLUGIN, hear, "a"));
     assert_int_equal(registry_event_record_register(hear, "b"), 0);
     assert_true(add(PLUGIN, hear, "a")); /* the same twice is two */
@@ -65,9 +153,8 @@ static void callbacks_run_in_the_order_they_came(void **state)
     assert_false(registry_event_wait_wanted());
 }
 
-static void one_of_two_that_are_the_same_is_removed(void **state)
+UNIT_TEST_WITH(one_of_two_that_are_the_same_is_removed, start, clear)
 {
-    (void)state;
     uint64_t first = add(PLUGIN, hear, "a");
     add(PLUGIN, hear, "b");
     uint64_t third = add(PLUGIN, hear, "a");
@@ -81,9 +168,8 @@ static void one_of_two_that_are_the_same_is_removed(void **state)
     assert_int_equal(registry_remove(PLUGIN, third), 0);
 }
 
-static void clearing_takes_a_clients_own_and_nobody_elses(void **state)
+UNIT_TEST_WITH(clearing_takes_a_clients_own_and_nobody_elses, start, clear)
 {
-    (void)state;
     add(PLUGIN, hear, "a");
     add(OTHER_PLUGIN, hear, "b");
     registry_event_record_register(hear, "c");
@@ -99,9 +185,8 @@ static void clearing_takes_a_clients_own_and_nobody_elses(void **state)
                                "c");
 }
 
-static void what_cannot_be_registered_is_reported(void **state)
+UNIT_TEST_WITH(what_cannot_be_registered_is_reported, start, clear)
 {
-    (void)state;
     assert_int_equal(registry_add(PLUGIN, REGISTRY_KIND_COUNT, (gputrace_any_fn *)hear, NULL), 0);
     assert_int_equal(registry_add(PLUGIN, REGISTRY_event_record, NULL, NULL), 0);
     registry_clear(PLUGIN, REGISTRY_KIND_COUNT + 1);
@@ -123,9 +208,8 @@ static void add_another(void *letter, const struct gputrace_event_record *record
     add(PLUGIN, hear, "+");
 }
 
-static void a_callback_may_remove_itself_and_others(void **state)
+UNIT_TEST_WITH(a_callback_may_remove_itself_and_others, start, clear)
 {
-    (void)state;
     uint64_t self = add(PLUGIN, remove_another, "a");
     to_be_removed = add(PLUGIN, hear, "b");
     add(PLUGIN, hear, "c");
@@ -138,9 +222,8 @@ static void a_callback_may_remove_itself_and_others(void **state)
                                "c");
 }
 
-static void what_a_callback_adds_is_called_from_the_next_time_on(void **state)
+UNIT_TEST_WITH(what_a_callback_adds_is_called_from_the_next_time_on, start, clear)
 {
-    (void)state;
     add(PLUGIN, add_another, "a");
     publish();
     publish();
@@ -154,9 +237,8 @@ static void publish_within(void *letter, const struct gputrace_event_record *rec
     publish();
 }
 
-static void what_a_client_does_in_a_callback_is_reported_to_nobody(void **state)
+UNIT_TEST_WITH(what_a_client_does_in_a_callback_is_reported_to_nobody, start, clear)
 {
-    (void)state;
     registry_event_record_register(hear, "r"); /* the recorder, say */
     add(PLUGIN, publish_within, "p");
     publish();
@@ -179,9 +261,8 @@ static void take_a_millisecond(void *data, const struct gputrace_event_record *r
     usleep(1000);
 }
 
-static void the_time_in_a_clients_callbacks_is_kept(void **state)
+UNIT_TEST_WITH(the_time_in_a_clients_callbacks_is_kept, start, clear)
 {
-    (void)state;
     uint64_t calls, ns, more;
     windows = 0;
     registry_plugin_window_register(see_window, NULL);
@@ -211,9 +292,8 @@ static void see_wanted(uint64_t now)
     changes++;
 }
 
-static void a_kind_is_wanted_from_the_first_registration_to_the_last(void **state)
+UNIT_TEST_WITH(a_kind_is_wanted_from_the_first_registration_to_the_last, start, clear)
 {
-    (void)state;
     registry_watch(see_wanted);
     assert_true(wanted == 0);
     uint64_t first = add(PLUGIN, hear, "a");
@@ -280,9 +360,8 @@ static void *add_and_remove(void *unused)
     return NULL;
 }
 
-static void registering_and_removing_while_others_publish_is_safe(void **state)
+UNIT_TEST_WITH(registering_and_removing_while_others_publish_is_safe, start, clear)
 {
-    (void)state;
     pthread_t publishers[PUBLISHERS], changers[CHANGERS];
     counted = 0;
     add(PLUGIN, count, NULL);
@@ -300,9 +379,8 @@ static void registering_and_removing_while_others_publish_is_safe(void **state)
     assert_int_equal(counted, 1);
 }
 
-static void what_was_removed_is_freed(void **state)
+UNIT_TEST_WITH(what_was_removed_is_freed, start, clear)
 {
-    (void)state;
     pthread_t publisher;
     __atomic_store_n(&stop, false, __ATOMIC_RELAXED);
     pthread_create(&publisher, NULL, publish_until_stopped, NULL);
@@ -341,9 +419,8 @@ static void *let_go_on(void *unused)
     return NULL;
 }
 
-static void synchronizing_waits_for_callbacks_of_other_threads(void **state)
+UNIT_TEST_WITH(synchronizing_waits_for_callbacks_of_other_threads, start, clear)
 {
-    (void)state;
     pthread_t publisher, helper;
     pthread_barrier_init(&inside, NULL, 2);
     pthread_barrier_init(&go_on, NULL, 2);
@@ -362,9 +439,8 @@ static void synchronizing_waits_for_callbacks_of_other_threads(void **state)
 
 /* --- fork --- */
 
-static void a_forked_child_goes_on_without_the_other_threads(void **state)
+UNIT_TEST_WITH(a_forked_child_goes_on_without_the_other_threads, start, clear)
 {
-    (void)state;
     pthread_t publisher;
     pthread_barrier_init(&inside, NULL, 2);
     pthread_barrier_init(&go_on, NULL, 2);
@@ -387,121 +463,4 @@ static void a_forked_child_goes_on_without_the_other_threads(void **state)
     assert_int_equal(status, 0);
 }
 
-/* --- the shortcut of NVTX --- */
-
-static void publish_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message)
-{
-    (void)what, (void)domain, (void)string, (void)message;
-}
-
-/* In a child: once closed it stays so. */
-static void the_shortcut_is_open_until_a_client_registers(void **state)
-{
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        bool right = true;
-        registry_atfork_child();
-        right &= registry_shortcut() == NULL;
-        registry_open_shortcut(publish_briefly);
-        right &= registry_event_record_register(hear, "b") == 0 && registry_shortcut() == publish_briefly;
-        uint64_t registration = add(PLUGIN, hear, "c");
-        right &= registry_shortcut() == NULL;
-        right &= registry_remove(PLUGIN, registration) == 0;
-        registry_open_shortcut(publish_briefly); /* one of its callbacks may be running */
-        right &= registry_shortcut() == NULL;
-        _exit(right ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
-}
-
-/* --- the library's only callbacks --- */
-
-static unsigned direct_heard;
-
-static void count_direct(void *data, const struct gputrace_event_record *record)
-{
-    (void)data, (void)record;
-    direct_heard++;
-}
-
-static bool is_direct(enum registry_kind kind)
-{
-    return registry_only[kind] != NULL;
-}
-
-static unsigned count_one(void)
-{
-    unsigned before = direct_heard;
-    publish();
-    return direct_heard - before;
-}
-
-/* Returns whether all is right. */
-static bool use_the_only_callback(void)
-{
-    bool right = add(REGISTRY_LIBRARY, count_direct, NULL) && is_direct(REGISTRY_event_record) && count_one() == 1;
-    right &= !is_direct(REGISTRY_event_wait);
-    epoch_reader()->in_client = true;
-    right &= count_one() == 0;
-    epoch_reader()->in_client = false;
-    uint64_t second = add(REGISTRY_LIBRARY, count_direct, NULL);
-    right &= !is_direct(REGISTRY_event_record) && count_one() == 2;
-    right &= registry_remove(REGISTRY_LIBRARY, second) == 0 && is_direct(REGISTRY_event_record) && count_one() == 1;
-    uint64_t client = registry_add(PLUGIN, REGISTRY_event_wait, (gputrace_any_fn *)(void (*)(void))hear, "c");
-    right &= !is_direct(REGISTRY_event_record) && count_one() == 1;
-    right &= registry_remove(PLUGIN, client) == 0 && !is_direct(REGISTRY_event_record) && count_one() == 1;
-    second = add(REGISTRY_LIBRARY, count_direct, NULL);
-    return right && registry_remove(REGISTRY_LIBRARY, second) == 0 && !is_direct(REGISTRY_event_record);
-}
-
-/* In a child: once a client has registered there are none. */
-static void an_only_callback_is_called_without_a_dispatch_until_a_client_registers(void **state)
-{
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        registry_atfork_child();
-        _exit(use_the_only_callback() ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
-}
-
-static void what_needs_data_is_dispatched(void **state)
-{
-    (void)state;
-    assert_true(add(REGISTRY_LIBRARY, hear, "a"));
-    assert_false(is_direct(REGISTRY_event_record));
-    publish();
-    assert_string_equal(heard, "a");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, clear)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_shortcut_is_open_until_a_client_registers), /* first: the others have clients */
-        TEST(an_only_callback_is_called_without_a_dispatch_until_a_client_registers),
-        TEST(what_needs_data_is_dispatched),
-        TEST(nobody_is_reported_while_nobody_asked),
-        TEST(callbacks_run_in_the_order_they_came),
-        TEST(one_of_two_that_are_the_same_is_removed),
-        TEST(clearing_takes_a_clients_own_and_nobody_elses),
-        TEST(what_cannot_be_registered_is_reported),
-        TEST(a_callback_may_remove_itself_and_others),
-        TEST(what_a_callback_adds_is_called_from_the_next_time_on),
-        TEST(what_a_client_does_in_a_callback_is_reported_to_nobody),
-        TEST(the_time_in_a_clients_callbacks_is_kept),
-        TEST(a_kind_is_wanted_from_the_first_registration_to_the_last),
-        TEST(registering_and_removing_while_others_publish_is_safe),
-        TEST(what_was_removed_is_freed),
-        TEST(synchronizing_waits_for_callbacks_of_other_threads),
-        TEST(a_forked_child_goes_on_without_the_other_threads),
-    };
-    return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

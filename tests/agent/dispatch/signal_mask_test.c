@@ -1,19 +1,13 @@
 /* Whether signals may be held back, in processes under filters of their own. */
+#include "tests/unit.h"
+
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/spool/process.h"
 #include "common/settings.h"
@@ -52,17 +46,15 @@ static int probed_under(unsigned call, unsigned action, int64_t launcher_filters
 
 enum { ALLOWED = 0, KILLS = 1, UNKNOWN = SPOOL_FAILURE_MASK_UNKNOWN - SPOOL_FAILURE_MASK_KILLS + 1 };
 
-static void test_a_filter_that_kills_is_found_in_a_child(void **state)
+UNIT_TEST(test_a_filter_that_kills_is_found_in_a_child)
 {
-    (void)state;
     assert_int_equal(probed_under(SYS_rt_sigprocmask, SECCOMP_RET_KILL_PROCESS, -1), KILLS);
     assert_int_equal(probed_under(SYS_rt_sigprocmask, SECCOMP_RET_KILL_THREAD, -1), KILLS);
     assert_int_equal(probed_under(SYS_rt_sigprocmask, SECCOMP_RET_TRAP, -1), KILLS);
 }
 
-static void test_a_filter_that_lets_it_pass_or_refuses_it_does_no_harm(void **state)
+UNIT_TEST(test_a_filter_that_lets_it_pass_or_refuses_it_does_no_harm)
 {
-    (void)state;
     assert_int_equal(probed_under(SYS_ptrace, SECCOMP_RET_KILL_PROCESS, -1), ALLOWED);
     assert_int_equal(probed_under(SYS_rt_sigprocmask, SECCOMP_RET_ERRNO | EPERM, -1), ALLOWED);
 }
@@ -73,24 +65,21 @@ static void handle(int number)
     _exit(98);
 }
 
-static void test_the_programs_handler_of_sigsys_does_not_run_in_the_child(void **state)
+UNIT_TEST(test_the_programs_handler_of_sigsys_does_not_run_in_the_child)
 {
-    (void)state;
     void (*before)(int) = signal(SIGSYS, handle);
     assert_int_equal(probed_under(SYS_rt_sigprocmask, SECCOMP_RET_TRAP, -1), KILLS);
     signal(SIGSYS, before);
 }
 
-static void test_without_a_child_it_is_not_known(void **state)
+UNIT_TEST(test_without_a_child_it_is_not_known)
 {
-    (void)state;
     assert_int_equal(probed_under(SYS_clone, SECCOMP_RET_ERRNO | EPERM, -1), UNKNOWN);
 }
 
 /* So a filter that kills for the child's making does not matter there. */
-static void test_under_the_launchers_filters_no_child_is_made(void **state)
+UNIT_TEST(test_under_the_launchers_filters_no_child_is_made)
 {
-    (void)state;
     int64_t filters = seccomp_filters();
     if (filters < 0)
         skip();
@@ -98,14 +87,4 @@ static void test_under_the_launchers_filters_no_child_is_made(void **state)
     assert_int_equal(probed_under(SYS_clone, SECCOMP_RET_KILL_PROCESS, filters), 128 + SIGSYS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_filter_that_kills_is_found_in_a_child),
-        cmocka_unit_test(test_a_filter_that_lets_it_pass_or_refuses_it_does_no_harm),
-        cmocka_unit_test(test_the_programs_handler_of_sigsys_does_not_run_in_the_child),
-        cmocka_unit_test(test_without_a_child_it_is_not_known),
-        cmocka_unit_test(test_under_the_launchers_filters_no_child_is_made),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

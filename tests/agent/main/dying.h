@@ -9,7 +9,6 @@
 /* Of a test: its spool directory is made and removed. */
 int dying_begin(void **state);
 int dying_end(void **state);
-#define DYING_TEST(name) cmocka_unit_test_setup_teardown(name, dying_begin, dying_end)
 
 const char *dying_directory(void);
 

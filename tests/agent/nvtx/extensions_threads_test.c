@@ -110,9 +110,8 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static void threads_do_not_disturb_each_other(void **state)
+UNIT_TEST(threads_do_not_disturb_each_other)
 {
-    (void)state;
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
@@ -131,16 +130,11 @@ static void threads_do_not_disturb_each_other(void **state)
     assert_int_equal(schemas, THREADS * ROUNDS);
 }
 
-static int attach(void **state)
+UNIT_FIXTURE(attach)
 {
-    (void)state;
     return registry_nvtx_extension_register(hear, NULL) | registry_nvtx_mark_register(hear_mark, NULL) |
            !attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, payload_slots, SLOTS) |
            !attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, counter_slots, SLOTS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_disturb_each_other)};
-    return cmocka_run_group_tests_name("nvtx extensions, by threads", tests, attach, NULL);
-}
+UNIT_MAIN(attach, NULL)

@@ -65,24 +65,27 @@ static void hear_sync(void *data, const struct gputrace_nvtx_sync *sync)
     last_sync = *sync;
 }
 
-static int attach(void **state)
+UNIT_FIXTURE(attach)
 {
-    (void)state;
     return registry_nvtx_push_register(hear_nvtx_push, NULL) | registry_nvtx_pop_register(hear_nvtx_pop, NULL) |
            registry_nvtx_start_register(hear_nvtx_start, NULL) | registry_nvtx_end_register(hear_nvtx_end, NULL) |
            registry_nvtx_mark_register(hear_nvtx_mark, NULL) | registry_nvtx_name_register(hear_name, NULL) |
            registry_nvtx_sync_register(hear_sync, NULL) | !nvtx_attach(module_export_table);
 }
 
-static void a_module_that_is_not_understood_is_refused(void **state)
+UNIT_FIXTURE(close_shortcut)
 {
-    (void)state;
+    registry_open_shortcut(NULL);
+    return 0;
+}
+
+UNIT_TEST(a_module_that_is_not_understood_is_refused)
+{
     assert_int_equal(nvtx_attach(no_table), 0);
 }
 
-static void every_function_of_every_module_is_ours(void **state)
+UNIT_TEST(every_function_of_every_module_is_ours)
 {
-    (void)state;
     for (unsigned module = NVTX_CB_MODULE_CORE; module < NVTX_CB_MODULE_SIZE; module++)
         for (unsigned i = 1; i < module_sizes[module]; i++)
             if (!module_functions[module][i])
@@ -90,9 +93,8 @@ static void every_function_of_every_module_is_ours(void **state)
     assert_int_equal(module_version, NVTX_VERSION);
 }
 
-static void push_and_pop_give_the_depth(void **state)
+UNIT_TEST(push_and_pop_give_the_depth)
 {
-    (void)state;
     assert_int_equal(CORE(RangePushA)("outer"), 0);
     assert_string_equal(last_message, "outer");
     assert_int_equal(last_kind, REGISTRY_nvtx_push);
@@ -108,9 +110,8 @@ static void push_and_pop_give_the_depth(void **state)
 }
 
 /* More domains than a thread has space for at first. */
-static void every_domain_has_a_depth_of_its_own_on_each_thread(void **state)
+UNIT_TEST(every_domain_has_a_depth_of_its_own_on_each_thread)
 {
-    (void)state;
     enum { DOMAINS = 100 };
     nvtxDomainHandle_t domains[DOMAINS];
     for (int i = 0; i < DOMAINS; i++) {
@@ -131,9 +132,8 @@ static void *push_there(void *domain)
     return NULL;
 }
 
-static void depths_are_freed_with_their_thread(void **state)
+UNIT_TEST(depths_are_freed_with_their_thread)
 {
-    (void)state;
     pthread_t thread;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("domain 99");
     assert_int_equal(CORE2(DomainRangePushEx)(domain, NULL), 0);
@@ -144,9 +144,8 @@ static void depths_are_freed_with_their_thread(void **state)
     assert_int_equal(CORE2(DomainRangePop)(domain), 0);
 }
 
-static void attributes_are_read(void **state)
+UNIT_TEST(attributes_are_read)
 {
-    (void)state;
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                         .category = 7,
@@ -178,9 +177,8 @@ static void mark_of_size(nvtxEventAttributes_t *attributes, size_t size)
     CORE(MarkEx)(attributes);
 }
 
-static void a_field_beyond_the_size_of_attributes_is_not_read(void **state)
+UNIT_TEST(a_field_beyond_the_size_of_attributes_is_not_read)
 {
-    (void)state;
     struct {
         nvtxEventAttributes_t known;
         char more[64];
@@ -207,9 +205,8 @@ static void a_field_beyond_the_size_of_attributes_is_not_read(void **state)
     assert_true(last.category == 0 && last.color_type == 0 && last.payload_type == 0);
 }
 
-static void a_long_wide_text_is_reported_whole(void **state)
+UNIT_TEST(a_long_wide_text_is_reported_whole)
 {
-    (void)state;
     enum { LENGTH = 5000 };
     wchar_t text[LENGTH + 1];
     for (size_t i = 0; i < LENGTH; i++)
@@ -220,9 +217,8 @@ static void a_long_wide_text_is_reported_whole(void **state)
     assert_memory_equal(last_message + 2 * LENGTH - 2, "\u00e9", 2);
 }
 
-static void domains_of_one_name_are_one_domain(void **state)
+UNIT_TEST(domains_of_one_name_are_one_domain)
 {
-    (void)state;
     nvtxDomainHandle_t first = CORE2(DomainCreateA)("dom");
     assert_int_equal(last_name.named, NVTX_NAMED_DOMAIN);
     assert_string_equal(last_text, "dom");
@@ -233,9 +229,8 @@ static void domains_of_one_name_are_one_domain(void **state)
     assert_int_equal(names, so_far + 1);
 }
 
-static void registered_strings_are_reported_once_and_numbered(void **state)
+UNIT_TEST(registered_strings_are_reported_once_and_numbered)
 {
-    (void)state;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("strings");
     nvtxStringHandle_t string = CORE2(DomainRegisterStringA)(domain, "registered");
     assert_int_equal(last_name.named, NVTX_NAMED_STRING);
@@ -252,9 +247,8 @@ static void registered_strings_are_reported_once_and_numbered(void **state)
     assert_string_equal(last_message, "registered");
 }
 
-static void ranges_have_ids_of_their_own(void **state)
+UNIT_TEST(ranges_have_ids_of_their_own)
 {
-    (void)state;
     nvtxRangeId_t a = CORE(RangeStartA)("a"), b = CORE(RangeStartW)(L"b");
     assert_true(a != b && a != 0 && b != 0);
     CORE(RangeEnd)(a);
@@ -263,9 +257,8 @@ static void ranges_have_ids_of_their_own(void **state)
     CORE(RangeEnd)(b);
 }
 
-static void names_are_reported(void **state)
+UNIT_TEST(names_are_reported)
 {
-    (void)state;
     CORE(NameOsThreadA)(1234, "worker");
     assert_int_equal(last_name.named, NVTX_NAMED_THREAD);
     assert_int_equal(last_name.number, 1234);
@@ -293,9 +286,8 @@ static nvtxResourceHandle_t resource(nvtxDomainHandle_t domain, uint32_t type, u
     return CORE2(DomainResourceCreate)(domain, &attributes);
 }
 
-static void resources_are_reported_when_they_are_made_and_destroyed(void **state)
+UNIT_TEST(resources_are_reported_when_they_are_made_and_destroyed)
 {
-    (void)state;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("of resources");
     nvtxResourceHandle_t lock = resource(domain, NVTX_RESOURCE_TYPE_GENERIC_POINTER, 0xabc, "lock");
     assert_non_null(lock);
@@ -337,9 +329,8 @@ static void *wait_for_a_name(void *data)
     return NULL;
 }
 
-static void a_posix_thread_is_named_if_it_is_one(void **state)
+UNIT_TEST(a_posix_thread_is_named_if_it_is_one)
 {
-    (void)state;
     struct other_thread other;
     uint64_t heard = registry_add(REGISTRY_LIBRARY, REGISTRY_nvtx_name, (gputrace_any_fn *)keep_thread_name, NULL);
     pthread_barrier_init(&other.named, NULL, 2);
@@ -358,9 +349,8 @@ static void a_posix_thread_is_named_if_it_is_one(void **state)
     registry_remove(REGISTRY_LIBRARY, heard);
 }
 
-static void synchronisation_objects_are_resources_with_steps(void **state)
+UNIT_TEST(synchronisation_objects_are_resources_with_steps)
 {
-    (void)state;
     nvtxSyncUserAttributes_t attributes = {.version = NVTX_VERSION,
                                            .size = sizeof(attributes),
                                            .messageType = NVTX_MESSAGE_TYPE_ASCII,
@@ -398,9 +388,8 @@ static void synchronisation_objects_are_resources_with_steps(void **state)
         assert_true(last.call.start > 0 && last.call.start == last.call.end); \
     } while (0)
 
-static void every_event_says_its_function_thread_and_domain(void **state)
+UNIT_TEST(every_event_says_its_function_thread_and_domain)
 {
-    (void)state;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("named");
     SAYS(mark, "nvtxMarkEx", "", CORE(MarkEx)(NULL));
     SAYS(mark, "nvtxMarkA", "", CORE(MarkA)("m"));
@@ -440,9 +429,8 @@ static void assert_brief(enum spool_nvtx_what what, const char *message)
     brief = (struct brief){0};
 }
 
-static void a_message_alone_takes_the_shortcut(void **state)
+UNIT_TEST_WITH(a_message_alone_takes_the_shortcut, NULL, close_shortcut)
 {
-    (void)state;
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
@@ -469,9 +457,8 @@ static void a_message_alone_takes_the_shortcut(void **state)
     assert_int_equal(last_kind, REGISTRY_event_record); /* nobody else got it */
 }
 
-static void more_than_a_message_is_reported_at_length(void **state)
+UNIT_TEST_WITH(more_than_a_message_is_reported_at_length, NULL, close_shortcut)
 {
-    (void)state;
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                         .colorType = NVTX_COLOR_ARGB,
@@ -487,34 +474,4 @@ static void more_than_a_message_is_reported_at_length(void **state)
     assert_brief(0, "");
 }
 
-static int close_shortcut(void **state)
-{
-    (void)state;
-    registry_open_shortcut(NULL);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_message_alone_takes_the_shortcut, close_shortcut),
-        cmocka_unit_test_teardown(more_than_a_message_is_reported_at_length, close_shortcut),
-        cmocka_unit_test(a_module_that_is_not_understood_is_refused),
-        cmocka_unit_test(every_function_of_every_module_is_ours),
-        cmocka_unit_test(push_and_pop_give_the_depth),
-        cmocka_unit_test(every_domain_has_a_depth_of_its_own_on_each_thread),
-        cmocka_unit_test(depths_are_freed_with_their_thread),
-        cmocka_unit_test(attributes_are_read),
-        cmocka_unit_test(a_field_beyond_the_size_of_attributes_is_not_read),
-        cmocka_unit_test(a_long_wide_text_is_reported_whole),
-        cmocka_unit_test(domains_of_one_name_are_one_domain),
-        cmocka_unit_test(registered_strings_are_reported_once_and_numbered),
-        cmocka_unit_test(ranges_have_ids_of_their_own),
-        cmocka_unit_test(names_are_reported),
-        cmocka_unit_test(resources_are_reported_when_they_are_made_and_destroyed),
-        cmocka_unit_test(a_posix_thread_is_named_if_it_is_one),
-        cmocka_unit_test(synchronisation_objects_are_resources_with_steps),
-        cmocka_unit_test(every_event_says_its_function_thread_and_domain),
-    };
-    return cmocka_run_group_tests_name("nvtx", tests, attach, NULL);
-}
+UNIT_MAIN(attach, NULL)

@@ -1,19 +1,13 @@
 /* What of the program's memory can be read. */
+#include "tests/unit.h"
+
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/nvtx/nvtx.h"
 #include "common/memory.h"
@@ -27,9 +21,8 @@ static char *two_pages(void)
     return pages;
 }
 
-static void test_what_can_be_read_ends_with_its_page(void **state)
+UNIT_TEST(test_what_can_be_read_ends_with_its_page)
 {
-    (void)state;
     uint64_t at = (uint64_t)(uintptr_t)two_pages(), page = page_bytes();
     errno = EXDEV;
     assert_int_equal(program_readable(at, page), page);
@@ -54,9 +47,8 @@ static void enter_sandbox(void)
         _exit(99);
 }
 
-static void test_no_call_is_made_for_which_a_sandbox_might_kill(void **state)
+UNIT_TEST(test_no_call_is_made_for_which_a_sandbox_might_kill)
 {
-    (void)state;
     uint64_t at = (uint64_t)(uintptr_t)two_pages(), page = page_bytes();
     int status;
     pid_t child = fork();
@@ -68,11 +60,4 @@ static void test_no_call_is_made_for_which_a_sandbox_might_kill(void **state)
     assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_can_be_read_ends_with_its_page),
-        cmocka_unit_test(test_no_call_is_made_for_which_a_sandbox_might_kill),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,4 +1,6 @@
 /* Device ranges: what is asked of CUDA for them, what goes to the spool, and what is refused. */
+#include "tests/unit.h"
+
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/activity_kinds.h"
 #include "agent/cupti/driver_calls.h"
@@ -84,18 +86,16 @@ static void start_cupti(bool with_times)
     activity_kinds_switch(TRACE_KERNEL, true, true);
 }
 
-static int prepare(void **state)
+UNIT_FIXTURE(prepare)
 {
-    (void)state;
     spool = new_directory();
     if (chunks_open(spool, 0) != 0)
         return -1;
     return record_cuda_subscribe(0);
 }
 
-static int tidy(void **state)
+UNIT_FIXTURE(tidy)
 {
-    (void)state;
     remove_directory(spool);
     return 0;
 }
@@ -105,9 +105,8 @@ static void context_goes(CUcontext context)
     registry_context_deletion_publish(&(struct gputrace_context_deletion){.call = {.context = context}});
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     start_cupti(true);
     context_goes(FAKE_CONTEXT_A); /* with what the test before kept */
     context_goes(FAKE_CONTEXT_B);
@@ -132,9 +131,24 @@ static const CUstream stream = (CUstream)0xa101, other = (CUstream)0xb102;
 
 /* --- tests --- */
 
-static void a_range_is_two_events_with_their_correlation_ids(void **state)
+/* Before any range of others. */
+UNIT_TEST_WITH(the_gpus_times_are_asked_for_when_the_first_range_starts, start, NULL)
 {
-    (void)state;
+    assert_false(times_on || events_on || syncs_on);
+    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
+    device_range_start("one", stream);
+    assert_true(times_on);
+    assert_true(events_on && syncs_on); /* switched on late, the one tells nothing without the other */
+    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
+    assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
+    activity_kinds_switch(TRACE_KERNEL, true, false); /* recording pauses */
+    assert_false(events_on || syncs_on);
+    activity_kinds_switch(TRACE_KERNEL, true, true);
+    assert_true(events_on && syncs_on);
+}
+
+UNIT_TEST_WITH(a_range_is_two_events_with_their_correlation_ids, start, NULL)
+{
     fake_correlation = 71;
     uint64_t range = device_range_start("forward", stream);
     assert_true(range > 0);
@@ -157,25 +171,8 @@ static void a_range_is_two_events_with_their_correlation_ids(void **state)
     fake_correlation = 0;
 }
 
-static void the_gpus_times_are_asked_for_when_the_first_range_starts(void **state)
+UNIT_TEST_WITH(its_calls_are_reported_to_nobody_and_lie_in_a_window, start, NULL)
 {
-    (void)state;
-    assert_false(times_on || events_on || syncs_on);
-    assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
-    device_range_start("one", stream);
-    assert_true(times_on);
-    assert_true(events_on && syncs_on); /* switched on late, the one tells nothing without the other */
-    assert_true(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord));
-    assert_int_equal(fake_count_on(CUPTI_CB_DOMAIN_DRIVER_API), 1);
-    activity_kinds_switch(TRACE_KERNEL, true, false); /* recording pauses */
-    assert_false(events_on || syncs_on);
-    activity_kinds_switch(TRACE_KERNEL, true, true);
-    assert_true(events_on && syncs_on);
-}
-
-static void its_calls_are_reported_to_nobody_and_lie_in_a_window(void **state)
-{
-    (void)state;
     unsigned windows = count(SPOOL_RECORD_PLUGIN_WINDOW);
     device_range_start("one", stream);
     assert_int_equal(count(SPOOL_RECORD_PLUGIN_WINDOW), windows + 1);
@@ -192,9 +189,8 @@ static void hears(void *data, const struct gputrace_event_record *what)
     heard++;
 }
 
-static void callbacks_hear_of_the_programs_events_alone(void **state)
+UNIT_TEST_WITH(callbacks_hear_of_the_programs_events_alone, start, NULL)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     assert_true(gputrace_event_record_register(host, hears, NULL) > 0);
     heard = 0;
@@ -206,9 +202,8 @@ static void callbacks_hear_of_the_programs_events_alone(void **state)
     gputrace_clear(host, GPUTRACE_EVERY_KIND);
 }
 
-static void default_streams_are_of_the_current_context(void **state)
+UNIT_TEST_WITH(default_streams_are_of_the_current_context, start, NULL)
 {
-    (void)state;
     for (uintptr_t i = 0; i < 3; i++)
         assert_true(device_range_start("default", (CUstream)i) > 0);
     fake_driver_enter(FAKE_CONTEXT_B);
@@ -217,9 +212,8 @@ static void default_streams_are_of_the_current_context(void **state)
     assert_int_equal(fake_driver_asked.wrong, 0);
 }
 
-static void a_stream_has_its_own_context_whatever_is_current(void **state)
+UNIT_TEST_WITH(a_stream_has_its_own_context_whatever_is_current, start, NULL)
 {
-    (void)state;
     assert_true(device_range_start("there", other) > 0);
     fake_driver_enter(NULL);
     uint64_t range = device_range_start("none current", other);
@@ -242,9 +236,8 @@ static void assert_refused(const char *words, CUstream where)
     assert_contains(text, words);
 }
 
-static void captured_streams_are_refused_and_reported_once(void **state)
+UNIT_TEST_WITH(captured_streams_are_refused_and_reported_once, start, NULL)
 {
-    (void)state;
     uint64_t range = device_range_start("before", stream);
     fake_driver_says.captured = stream;
     assert_refused("the start of a device range is not recorded: its stream, or one that it would wait for, is being "
@@ -260,9 +253,8 @@ static void captured_streams_are_refused_and_reported_once(void **state)
     assert_int_equal(count(SPOOL_RECORD_DEVICE_RANGE), ranges);
 }
 
-static void what_cuda_refuses_is_reported(void **state)
+UNIT_TEST_WITH(what_cuda_refuses_is_reported, start, NULL)
 {
-    (void)state;
     fake_driver_enter(NULL);
     assert_refused("no CUDA context is current", NULL);
     fake_driver_says.create = CUDA_ERROR_OUT_OF_MEMORY;
@@ -276,9 +268,8 @@ static void what_cuda_refuses_is_reported(void **state)
     assert_contains(text, "CUDA does not take an event");
 }
 
-static void nothing_is_asked_of_cuda_while_recording_is_off(void **state)
+UNIT_TEST_WITH(nothing_is_asked_of_cuda_while_recording_is_off, start, NULL)
 {
-    (void)state;
     uint64_t range = device_range_start("on", stream);
     unsigned records = fake_driver_asked.records, captures = fake_driver_asked.captures;
     recorder_switch(false, clock_now(), "test");
@@ -289,9 +280,8 @@ static void nothing_is_asked_of_cuda_while_recording_is_off(void **state)
     assert_int_equal(fake_driver_asked.captures, captures);
 }
 
-static void a_callback_has_no_ranges(void **state)
+UNIT_TEST_WITH(a_callback_has_no_ranges, start, NULL)
 {
-    (void)state;
     epoch_reader()->in_client = true;
     assert_int_equal(device_range_start("callback", stream), 0);
     epoch_reader()->in_client = false;
@@ -299,9 +289,8 @@ static void a_callback_has_no_ranges(void **state)
 }
 
 /* The reader counts them. */
-static void an_older_cupti_gives_ranges_without_times(void **state)
+UNIT_TEST_WITH(an_older_cupti_gives_ranges_without_times, start, NULL)
 {
-    (void)state;
     start_cupti(false);
     uint64_t range = device_range_start("old", stream);
     assert_true(range > 0);
@@ -311,9 +300,8 @@ static void an_older_cupti_gives_ranges_without_times(void **state)
     assert_int_equal(last()->head.flags, SPOOL_DEVICE_RANGE_END);
 }
 
-static void without_cupti_or_cuda_there_are_none(void **state)
+UNIT_TEST_WITH(without_cupti_or_cuda_there_are_none, start, NULL)
 {
-    (void)state;
     driver_replace(NULL);
     assert_int_equal(device_range_start("no CUDA", stream), 0);
     driver_replace(&fake_driver);
@@ -323,9 +311,8 @@ static void without_cupti_or_cuda_there_are_none(void **state)
     assert_int_equal(fake_driver_asked.captures, 0);
 }
 
-static void plugins_and_the_program_take_events_from_the_cache(void **state)
+UNIT_TEST_WITH(plugins_and_the_program_take_events_from_the_cache, start, NULL)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     const struct gputrace_cached_event *event = gputrace_event_take(host, FAKE_CONTEXT_B, 1);
     assert_true(fake_event_timing(event->event));
@@ -346,23 +333,4 @@ static void plugins_and_the_program_take_events_from_the_cache(void **state)
     assert_null(gputrace_event_take(NULL, NULL, 0));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_gpus_times_are_asked_for_when_the_first_range_starts,
-                               start), /* before any range of others */
-        cmocka_unit_test_setup(a_range_is_two_events_with_their_correlation_ids, start),
-        cmocka_unit_test_setup(its_calls_are_reported_to_nobody_and_lie_in_a_window, start),
-        cmocka_unit_test_setup(callbacks_hear_of_the_programs_events_alone, start),
-        cmocka_unit_test_setup(default_streams_are_of_the_current_context, start),
-        cmocka_unit_test_setup(a_stream_has_its_own_context_whatever_is_current, start),
-        cmocka_unit_test_setup(captured_streams_are_refused_and_reported_once, start),
-        cmocka_unit_test_setup(what_cuda_refuses_is_reported, start),
-        cmocka_unit_test_setup(nothing_is_asked_of_cuda_while_recording_is_off, start),
-        cmocka_unit_test_setup(a_callback_has_no_ranges, start),
-        cmocka_unit_test_setup(an_older_cupti_gives_ranges_without_times, start),
-        cmocka_unit_test_setup(without_cupti_or_cuda_there_are_none, start),
-        cmocka_unit_test_setup(plugins_and_the_program_take_events_from_the_cache, start),
-    };
-    return cmocka_run_group_tests_name("agent/ranges/device_ranges", tests, prepare, tidy);
-}
+UNIT_MAIN(prepare, tidy)

@@ -1,4 +1,6 @@
 
+#include "tests/unit.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,9 +9,8 @@
 #include "agent/spool/writer.h"
 #include "tests/agent/spool/test_spool.h"
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(0);
 }
 
@@ -22,9 +23,8 @@ static void write_memory(uint64_t address)
     writer_commit(&record->head);
 }
 
-static void a_record_is_seen_when_it_is_committed(void **state)
+UNIT_TEST(a_record_is_seen_when_it_is_committed)
 {
-    (void)state;
     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
     record->address = 42;
     struct reading before = read_spool(directory, getpid());
@@ -37,9 +37,8 @@ static void a_record_is_seen_when_it_is_committed(void **state)
     assert_int_equal(seen->head.bytes, sizeof(*seen));
 }
 
-static void the_first_record_of_a_thread_is_its_name(void **state)
+UNIT_TEST(the_first_record_of_a_thread_is_its_name)
 {
-    (void)state;
     struct reading reading = read_spool(directory, getpid());
     const struct spool_thread_name *name = find_record(&reading, SPOOL_RECORD_THREAD_NAME, 0);
     assert_non_null(name);
@@ -57,9 +56,8 @@ static void *write_many(void *number)
     return NULL;
 }
 
-static void threads_lose_nothing_and_keep_their_order(void **state)
+UNIT_TEST(threads_lose_nothing_and_keep_their_order)
 {
-    (void)state;
     pthread_t threads[THREADS];
     for (uintptr_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, write_many, (void *)(i + 1));
@@ -97,9 +95,8 @@ static void *write_one(void *number)
     return NULL;
 }
 
-static void threads_with_few_records_take_little_space(void **state)
+UNIT_TEST(threads_with_few_records_take_little_space)
 {
-    (void)state;
     enum { COUNT = 2000 };
     struct reading before = read_spool(directory, getpid());
     for (uintptr_t i = 0; i < COUNT; i++) {
@@ -125,9 +122,8 @@ static void *write_until_a_large_chunk(void *unused)
     return unused;
 }
 
-static void its_chunks_become_larger(void **state)
+UNIT_TEST(its_chunks_become_larger)
 {
-    (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, write_until_a_large_chunk, NULL), 0);
     pthread_join(thread, NULL);
@@ -145,9 +141,8 @@ static void *write_a_long_text(void *unused)
     return unused;
 }
 
-static void a_record_that_is_longer_than_a_small_chunk_has_space(void **state)
+UNIT_TEST(a_record_that_is_longer_than_a_small_chunk_has_space)
 {
-    (void)state;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, write_a_long_text, NULL), 0);
     pthread_join(thread, NULL);
@@ -159,9 +154,8 @@ static void interrupt(int signal)
     assert_null(writer_begin(SPOOL_RECORD_MEMORY, sizeof(struct spool_memory), 1));
 }
 
-static void a_handler_in_the_midst_of_a_record_is_turned_away_and_counted(void **state)
+UNIT_TEST(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted)
 {
-    (void)state;
     signal(SIGUSR1, interrupt);
     uint64_t before = spool_file_header()->losses.nested;
     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
@@ -191,9 +185,8 @@ static void leave_in_the_midst_of_a_record(void)
     fail();
 }
 
-static void a_record_that_a_handler_left_by_siglongjmp_is_abandoned_and_counted(void **state)
+UNIT_TEST(a_record_that_a_handler_left_by_siglongjmp_is_abandoned_and_counted)
 {
-    (void)state;
     uint64_t before = spool_file_header()->losses.nested, used = this_writer.chunk->used;
     for (int i = 0; i < 3; i++)
         leave_in_the_midst_of_a_record();
@@ -216,9 +209,8 @@ static __attribute__((noinline)) unsigned records_turned_away_deeper(void)
 }
 
 /* There the thread may be in a handler that returns: what it then commits must not come into another record's place. */
-static void a_thread_that_goes_on_deeper_in_its_stack_takes_another_chunk(void **state)
+UNIT_TEST(a_thread_that_goes_on_deeper_in_its_stack_takes_another_chunk)
 {
-    (void)state;
     struct spool_chunk *chunk = this_writer.chunk;
     uint64_t before = spool_file_header()->losses.nested, used = chunk->used;
     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), 1);
@@ -251,9 +243,8 @@ static __attribute__((noinline)) void be_interrupted(void)
 }
 
 /* It may lie above the record's function. */
-static void a_handler_on_another_stack_is_turned_away_too(void **state)
+UNIT_TEST(a_handler_on_another_stack_is_turned_away_too)
 {
-    (void)state;
     static char apart[65536];
     char above[65536];
     void *stacks[] = {apart, above};
@@ -266,9 +257,8 @@ static void a_handler_on_another_stack_is_turned_away_too(void **state)
     sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
 }
 
-static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **state)
+UNIT_TEST(a_child_that_was_not_announced_writes_nothing_and_is_counted)
 {
-    (void)state;
     fork_watch_count(&spool_file_header()->unannounced);
     struct spool_memory *begun = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
     begun->address = 45;
@@ -291,20 +281,4 @@ static void a_child_that_was_not_announced_writes_nothing_and_is_counted(void **
     assert_int_equal(count_records(&after, SPOOL_RECORD_MEMORY), count_records(&before, SPOOL_RECORD_MEMORY));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_is_seen_when_it_is_committed),
-        cmocka_unit_test(the_first_record_of_a_thread_is_its_name),
-        cmocka_unit_test(a_thread_that_goes_on_deeper_in_its_stack_takes_another_chunk),
-        cmocka_unit_test(a_handler_on_another_stack_is_turned_away_too),
-        cmocka_unit_test(a_child_that_was_not_announced_writes_nothing_and_is_counted),
-        cmocka_unit_test(threads_lose_nothing_and_keep_their_order),
-        cmocka_unit_test(threads_with_few_records_take_little_space),
-        cmocka_unit_test(its_chunks_become_larger),
-        cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_space),
-        cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
-        cmocka_unit_test(a_record_that_a_handler_left_by_siglongjmp_is_abandoned_and_counted),
-    };
-    return cmocka_run_group_tests_name("agent/spool/writer", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

@@ -8,14 +8,6 @@
 #define GPUS 2
 #define TIMES 3000
 
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 UNIT_TEST(what_overlaps_counts_once_and_gpus_are_summed)
 {
     struct sorter_space space = sorter_space_usual();
@@ -49,14 +41,14 @@ UNIT_TEST(of_nothing_it_is_nothing)
 UNIT_TEST(random_operations_agree_with_counting)
 {
     static char used[ROWS][GPUS][TIMES + 64];
-    for (seed = 1; seed < 40; seed++) {
+    for (unit_seed = 1; unit_seed < 40; unit_seed++) {
         struct sorter_space space = {.left = 512, .run = 256};
         struct range_busy busy = {0};
         memset(used, 0, sizeof(used));
         busy_init(&busy.busy, &space);
         for (int i = 0; i < 400; i++) {
-            unsigned row = random_below(ROWS), gpu = random_below(GPUS), start = random_below(TIMES);
-            unsigned duration = random_below(40);
+            unsigned row = unit_random_below(ROWS), gpu = unit_random_below(GPUS), start = unit_random_below(TIMES);
+            unsigned duration = unit_random_below(40);
             assert_int_equal(range_busy_add(&busy, row, gpu, start, duration), 0);
             memset(used[row][gpu] + start, 1, duration);
         }

@@ -14,18 +14,16 @@ static int64_t known(int64_t value)
     return result;
 }
 
-static void small_values_are_exact(void **state)
+UNIT_TEST(small_values_are_exact)
 {
-    (void)state;
     for (int64_t value = 0; value < 256; value++)
         assert_int_equal(known(value), value);
     assert_int_equal(known(-5), 0);
     assert_int_equal(known(INT64_MIN), 0);
 }
 
-static void no_value_is_off_by_more_than_a_256th(void **state)
+UNIT_TEST(no_value_is_off_by_more_than_a_256th)
 {
-    (void)state;
     for (int power = 8; power < 63; power++)
         for (int64_t i = 0; i < 2000; i++) {
             int64_t value =
@@ -36,9 +34,8 @@ static void no_value_is_off_by_more_than_a_256th(void **state)
     assert_true(known(INT64_MAX) > INT64_MAX / 256 * 255);
 }
 
-static void ranks_are_those_of_sorted_values(void **state)
+UNIT_TEST(ranks_are_those_of_sorted_values)
 {
-    (void)state;
     struct histogram histogram = {0};
     for (int64_t i = 99; i >= 0; i--)
         assert_int_equal(histogram_add(&histogram, i * 2), 0);
@@ -57,27 +54,24 @@ static struct summary summary_of(const int64_t *values, size_t count)
     return summary;
 }
 
-static void of_nothing_all_is_zero(void **state)
+UNIT_TEST(of_nothing_all_is_zero)
 {
-    (void)state;
     struct summary summary = summary_of(NULL, 0);
     assert_int_equal(summary.count, 0);
     assert_int_equal(summary.total, 0);
     assert_true(summary.average == 0 && summary.median == 0 && summary.deviation == 0);
 }
 
-static void one_value_deviates_from_nothing(void **state)
+UNIT_TEST(one_value_deviates_from_nothing)
 {
-    (void)state;
     struct summary summary = summary_of((const int64_t[]){42}, 1);
     assert_int_equal(summary.min, 42);
     assert_int_equal(summary.max, 42);
     assert_true(summary.average == 42 && summary.median == 42 && summary.deviation == 0);
 }
 
-static void figures_of_a_known_sample(void **state)
+UNIT_TEST(figures_of_a_known_sample)
 {
-    (void)state;
     struct summary summary = summary_of((const int64_t[]){2, 4, 4, 4, 5, 5, 7, 9}, 8);
     assert_int_equal(summary.total, 40);
     assert_int_equal(summary.min, 2);
@@ -102,9 +96,8 @@ static double sorted_median(const int64_t *values, size_t count)
 }
 
 /* Against sorting: random, rising, falling and equal values of every count. */
-static void the_median_is_exact(void **state)
+UNIT_TEST(the_median_is_exact)
 {
-    (void)state;
     unsigned seed = 1;
     for (size_t count = 1; count <= 300; count++) {
         int64_t values[4][300];
@@ -120,16 +113,14 @@ static void the_median_is_exact(void **state)
     }
 }
 
-static void a_total_too_large_stays_at_the_limit(void **state)
+UNIT_TEST(a_total_too_large_stays_at_the_limit)
 {
-    (void)state;
     assert_int_equal(summary_of((const int64_t[]){INT64_MAX, INT64_MAX, 5}, 3).total, INT64_MAX);
 }
 
 /* Of more values than are kept: durations as kernels have them, of two sorts. */
-static void of_many_values_the_median_is_known_to_half_a_percent(void **state)
+UNIT_TEST(of_many_values_the_median_is_known_to_half_a_percent)
 {
-    (void)state;
     static int64_t values[100000];
     struct series series = {0};
     const size_t count = sizeof(values) / sizeof(*values);
@@ -157,9 +148,8 @@ static void of_many_values_the_median_is_known_to_half_a_percent(void **state)
     series_release(&series);
 }
 
-static void many_equal_values_are_reported_as_they_are(void **state)
+UNIT_TEST(many_equal_values_are_reported_as_they_are)
 {
-    (void)state;
     struct series series = {0};
     for (int i = 0; i < 3 * SERIES_EXACT; i++)
         assert_int_equal(series_add(&series, 123456789), 0);
@@ -168,9 +158,8 @@ static void many_equal_values_are_reported_as_they_are(void **state)
     series_release(&series);
 }
 
-static void up_to_a_number_of_values_the_median_is_exact(void **state)
+UNIT_TEST(up_to_a_number_of_values_the_median_is_exact)
 {
-    (void)state;
     struct series series = {0};
     for (int i = 0; i < SERIES_EXACT; i++)
         assert_int_equal(series_add(&series, 1000001 * (int64_t)(i + 1)), 0);
@@ -189,27 +178,24 @@ static struct trimmed trimmed_of(const int64_t *values, size_t count)
 }
 
 /* Of ten values six count; pulled in they are 3 3 3 4 5 6 7 8 8 8, with 42.5 as the sum of their squares. */
-static void a_trimmed_mean_passes_over_a_fifth_on_each_side(void **state)
+UNIT_TEST(a_trimmed_mean_passes_over_a_fifth_on_each_side)
 {
-    (void)state;
     struct trimmed trimmed = trimmed_of((const int64_t[]){10, 1, 9, 2, 8, 3, 7, 4, 6, 5}, 10);
     assert_true(trimmed.mean == 5.5);
     assert_true(trimmed.df == 5);
     assert_true(trimmed.variance > 1.416666 && trimmed.variance < 1.416667); /* 42.5 / (6 * 5) */
 }
 
-static void outliers_do_not_move_the_trimmed_mean(void **state)
+UNIT_TEST(outliers_do_not_move_the_trimmed_mean)
 {
-    (void)state;
     struct trimmed usual = trimmed_of((const int64_t[]){10, 11, 12, 13, 14}, 5);
     struct trimmed outlier = trimmed_of((const int64_t[]){10, 11, 12, 13, 1400000}, 5);
     assert_true(usual.mean == 12 && outlier.mean == 12);
     assert_true(usual.variance == outlier.variance);
 }
 
-static void of_three_and_four_values_the_outer_ones_do_not_count(void **state)
+UNIT_TEST(of_three_and_four_values_the_outer_ones_do_not_count)
 {
-    (void)state;
     struct trimmed none = trimmed_of(NULL, 0), one = trimmed_of((const int64_t[]){42}, 1);
     assert_true(none.mean == 0 && none.variance == 0 && none.df == 0);
     assert_true(one.mean == 42 && one.variance == 0 && one.df == 0);
@@ -218,9 +204,8 @@ static void of_three_and_four_values_the_outer_ones_do_not_count(void **state)
     assert_true(trimmed_of((const int64_t[]){1, 600, 2, 3}, 4).mean == 2.5);
 }
 
-static void of_many_values_the_trimmed_mean_is_known_to_half_a_percent(void **state)
+UNIT_TEST(of_many_values_the_trimmed_mean_is_known_to_half_a_percent)
 {
-    (void)state;
     struct series series = {0};
     for (int64_t i = 0; i < 50000; i++)
         assert_int_equal(series_add(&series, i % 10 == 9 ? 900000000 : 100000 + i % 100), 0);
@@ -237,9 +222,8 @@ static void spread(const struct series *series, uint64_t counts[10])
     series_spread(series, counts, 10);
 }
 
-static void bins_are_in_equal_ratios_and_have_every_value_once(void **state)
+UNIT_TEST(bins_are_in_equal_ratios_and_have_every_value_once)
 {
-    (void)state;
     struct series few = {0}, many = {0};
     uint64_t exact[10], known_bins[10];
     for (int64_t value = 1; value <= 1024; value *= 2) /* each power of two begins a bin; the greatest is in the last */
@@ -256,9 +240,8 @@ static void bins_are_in_equal_ratios_and_have_every_value_once(void **state)
     series_release(&many);
 }
 
-static void values_that_are_all_equal_are_in_the_first_bin(void **state)
+UNIT_TEST(values_that_are_all_equal_are_in_the_first_bin)
 {
-    (void)state;
     struct series series = {0};
     uint64_t counts[10];
     assert_int_equal(series_add(&series, 0), 0);
@@ -268,26 +251,4 @@ static void values_that_are_all_equal_are_in_the_first_bin(void **state)
     series_release(&series);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trimmed_mean_passes_over_a_fifth_on_each_side),
-        cmocka_unit_test(outliers_do_not_move_the_trimmed_mean),
-        cmocka_unit_test(of_three_and_four_values_the_outer_ones_do_not_count),
-        cmocka_unit_test(of_many_values_the_trimmed_mean_is_known_to_half_a_percent),
-        cmocka_unit_test(small_values_are_exact),
-        cmocka_unit_test(no_value_is_off_by_more_than_a_256th),
-        cmocka_unit_test(ranks_are_those_of_sorted_values),
-        cmocka_unit_test(of_nothing_all_is_zero),
-        cmocka_unit_test(one_value_deviates_from_nothing),
-        cmocka_unit_test(figures_of_a_known_sample),
-        cmocka_unit_test(of_many_values_the_median_is_known_to_half_a_percent),
-        cmocka_unit_test(many_equal_values_are_reported_as_they_are),
-        cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
-        cmocka_unit_test(the_median_is_exact),
-        cmocka_unit_test(a_total_too_large_stays_at_the_limit),
-        cmocka_unit_test(bins_are_in_equal_ratios_and_have_every_value_once),
-        cmocka_unit_test(values_that_are_all_equal_are_in_the_first_bin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -15,14 +15,6 @@ struct known {
     bool started;
 };
 
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static int add(struct ranges *ranges, char phase, int64_t time, int64_t duration, uint32_t id, uint32_t thread)
 {
     struct event_fields event = {.phase = phase, .start = time, .duration = duration, .name = id, .id = id + 1};
@@ -43,12 +35,12 @@ static void add_known(struct ranges *ranges, const struct known *known, uint32_t
 /* Short ones and some that are around many others. */
 static struct known make_known(void)
 {
-    struct known known = {.start = random_below(TIMES), .thread = random_below(THREADS)};
-    int64_t longest = random_below(50) == 0 ? TIMES : 40;
-    known.end = known.start + random_below((unsigned)longest);
+    struct known known = {.start = unit_random_below(TIMES), .thread = unit_random_below(THREADS)};
+    int64_t longest = unit_random_below(50) == 0 ? TIMES : 40;
+    known.end = known.start + unit_random_below((unsigned)longest);
     known.end = known.end < TIMES ? known.end : TIMES;
-    known.started = random_below(4) == 0;
-    known.end_thread = known.started && random_below(2) ? random_below(THREADS) : known.thread;
+    known.started = unit_random_below(4) == 0;
+    known.end_thread = known.started && unit_random_below(2) ? unit_random_below(THREADS) : known.thread;
     if (known.started && known.end == TIMES)
         known.end_thread = known.thread;
     return known;
@@ -92,7 +84,7 @@ static void check(struct sorter_space space, bool nesting)
     assert_int_equal(ranges.count, COUNT);
     range_walk_begin(&walk, &ranges, nesting);
     for (uint32_t thread = 0; thread <= THREADS; thread++)
-        for (int64_t time = random_below(9); time < TIMES + 50; time += random_below(9))
+        for (int64_t time = unit_random_below(9); time < TIMES + 50; time += unit_random_below(9))
             check_moment(&walk, all, thread, time);
     assert_int_equal(range_walk_end(&walk), 0);
     ranges_release(&ranges);
@@ -102,7 +94,7 @@ static void check(struct sorter_space space, bool nesting)
 UNIT_TEST(walks_find_what_is_around)
 {
     for (unsigned i = 0; i < 8; i++) {
-        seed = i;
+        unit_seed = i;
         check(sorter_space_usual(), i % 2);
         check((struct sorter_space){.left = 5000, .run = 1000}, i % 2); /* most of them lie in a file */
     }

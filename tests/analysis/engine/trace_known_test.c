@@ -9,14 +9,6 @@
 #include "analysis/engine/trace_known.h"
 #include "analysis/engine/trace.h"
 
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static const cudaOccDeviceProp gpus[] = {
     /* major, minor, threads: of a block, of a multiprocessor; registers: the same; warp; shared: block, multiprocessor,
        multiprocessors, most of a block, of the system */
@@ -55,16 +47,16 @@ UNIT_TEST(random_shapes_agree_with_nvidias_calculator)
 {
     unsigned fitting = 0;
     for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
-        for (seed = 1; seed < 5000; seed += 7) {
+        for (unit_seed = 1; unit_seed < 5000; unit_seed += 7) {
             const cudaOccDeviceProp *gpu = &gpus[i];
             const struct trace_device device = {.threads = gpu->maxThreadsPerMultiprocessor,
                                                 .registers = gpu->regsPerMultiprocessor,
                                                 .shared_bytes = (int64_t)gpu->sharedMemPerMultiprocessor,
                                                 .major = gpu->computeMajor,
                                                 .minor = gpu->computeMinor};
-            unsigned kept = seed;
-            int threads = 1 + (int)random_below(1024), registers = 16 + (int)random_below(240);
-            int shared = random_below(2) ? 1 + (int)random_below(48000) : 0;
+            unsigned kept = unit_seed;
+            int threads = 1 + (int)unit_random_below(1024), registers = 16 + (int)unit_random_below(240);
+            int shared = unit_random_below(2) ? 1 + (int)unit_random_below(48000) : 0;
             int64_t expected = by_nvidia(gpu, threads, registers, shared);
             fitting += expected > 0;
             const struct block_shape shape = {threads, registers, shared};
@@ -72,7 +64,7 @@ UNIT_TEST(random_shapes_agree_with_nvidias_calculator)
                 fail_msg("GPU %d.%d, %d threads, %d registers, %d bytes: %lld, not %lld", gpu->computeMajor,
                          gpu->computeMinor, threads, registers, shared, (long long)device_blocks(&device, &shape),
                          (long long)expected);
-            seed = kept;
+            unit_seed = kept;
         }
     assert_true(fitting > 1000);
 }

@@ -6,14 +6,6 @@
 
 enum { THREADS = 3, GPUS = 2, RANGES = 120, OPERATIONS = 200, NAMES = 60, TIMES = 600 };
 
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static struct known {
     int64_t start, end;
     uint32_t name, thread, end_thread;
@@ -24,9 +16,10 @@ static uint64_t outside_seen;
 
 static struct known make_known(bool leaks)
 {
-    struct known one = {.start = random_below(TIMES), .name = random_below(NAMES), .thread = random_below(THREADS)};
-    one.end = leaks && random_below(3) ? TIMES : one.start + random_below(TIMES - (unsigned)one.start + 1);
-    one.end_thread = one.end < TIMES ? random_below(THREADS) : one.thread;
+    struct known one = {
+        .start = unit_random_below(TIMES), .name = unit_random_below(NAMES), .thread = unit_random_below(THREADS)};
+    one.end = leaks && unit_random_below(3) ? TIMES : one.start + unit_random_below(TIMES - (unsigned)one.start + 1);
+    one.end_thread = one.end < TIMES ? unit_random_below(THREADS) : one.thread;
     return one;
 }
 
@@ -42,11 +35,12 @@ static void fill(struct ranges *ranges, struct sorter *gpu_ops, bool leaks)
             assert_int_equal(ranges_add(ranges, &event, known[i].end_thread), 0);
     }
     for (size_t i = 0; i < OPERATIONS; i++) {
-        operations[i] = (struct launched_op){.called = random_below(TIMES),
-                                             .start = random_below(TIMES),
-                                             .duration = random_below(20),
-                                             .stream = random_below(GPUS),
-                                             .thread = random_below(9) ? random_below(THREADS) : LAUNCHED_NO_THREAD};
+        operations[i] =
+            (struct launched_op){.called = unit_random_below(TIMES),
+                                 .start = unit_random_below(TIMES),
+                                 .duration = unit_random_below(20),
+                                 .stream = unit_random_below(GPUS),
+                                 .thread = unit_random_below(9) ? unit_random_below(THREADS) : LAUNCHED_NO_THREAD};
         assert_int_equal(sorter_add(gpu_ops, &operations[i]), 0);
     }
     assert_int_equal(ranges_finish(ranges, TIMES), 0);
@@ -135,7 +129,7 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
 UNIT_TEST(random_rows_agree_with_looking_at_every_range)
 {
     for (unsigned i = 1; i < 40; i++) {
-        seed = i;
+        unit_seed = i;
         assert_int_equal(check(i % 2, RANGE_ROWS_LIMIT), 0);
     }
 }
@@ -146,12 +140,12 @@ UNIT_TEST(rows_beyond_the_limit_are_left_out)
     unsigned left_out = 0;
     log_set_level(LOG_QUIET);
     for (unsigned i = 1; i < 40; i++) {
-        seed = i;
+        unit_seed = i;
         left_out += check(i % 2, (struct range_rows_limit){0, 1});
-        seed = i;
-        check(i % 2, (struct range_rows_limit){0, random_below(3000)});
-        seed = i;
-        check(i % 2, (struct range_rows_limit){random_below(8), 0});
+        unit_seed = i;
+        check(i % 2, (struct range_rows_limit){0, unit_random_below(3000)});
+        unit_seed = i;
+        check(i % 2, (struct range_rows_limit){unit_random_below(8), 0});
     }
     log_set_level(LOG_NORMAL);
     assert_true(left_out > 0);
@@ -207,9 +201,9 @@ static int fill_forest(struct ranges *ranges)
 {
     for (uint32_t i = 0; i < PLACED; i++) {
         struct event_fields event = {
-            .phase = 'X', .start = random_below(FOREST_TIMES), .name = random_below(FOREST_NAMES)};
-        event.duration = random_below(random_below(4) ? 30 : 500);
-        if (ranges_add(ranges, &event, random_below(2)) < 0)
+            .phase = 'X', .start = unit_random_below(FOREST_TIMES), .name = unit_random_below(FOREST_NAMES)};
+        event.duration = unit_random_below(unit_random_below(4) ? 30 : 500);
+        if (ranges_add(ranges, &event, unit_random_below(2)) < 0)
             return -1;
     }
     return ranges_finish(ranges, 0);
@@ -274,7 +268,7 @@ static void check_node(const struct placed *one)
 UNIT_TEST(ranges_are_placed_in_what_is_around_them)
 {
     for (unsigned i = 0; i < 10; i++) {
-        seed = i;
+        unit_seed = i;
         struct sorter_space space = sorter_space_usual();
         struct ranges ranges;
         ranges_init(&ranges, &space);

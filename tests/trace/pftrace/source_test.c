@@ -143,9 +143,8 @@ static void write_trace(uint32_t launches)
     assert_int_equal(file.failure, 0);
 }
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -154,9 +153,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     unlink(path);
     buffer_release(&file);
     return 0;
@@ -188,9 +186,8 @@ static void same_by_all(struct seen *one)
     }
 }
 
-static void test_all_numbers_of_threads_tell_the_same(void **state)
+UNIT_TEST_WITH(test_all_numbers_of_threads_tell_the_same, set_up, tear_down)
 {
-    (void)state;
     struct seen with = {0}, without = {0}, compressed = {0};
     write_trace(60000);
     same_by_all(&with);
@@ -208,9 +205,8 @@ static void test_all_numbers_of_threads_tell_the_same(void **state)
     assert_true(compressed.hash == with.hash);
 }
 
-static void test_who_takes_may_stop(void **state)
+UNIT_TEST_WITH(test_who_takes_may_stop, set_up, tear_down)
 {
-    (void)state;
     struct seen seen = {.stop_at = 70001};
     write_trace(60000);
     put_file(file.length);
@@ -220,9 +216,8 @@ static void test_who_takes_may_stop(void **state)
     }
 }
 
-static void test_a_file_may_be_cut_anywhere(void **state)
+UNIT_TEST_WITH(test_a_file_may_be_cut_anywhere, set_up, tear_down)
 {
-    (void)state;
     size_t most = 0;
     write_trace(5);
     size_t first = 2 + (size_t)file.data[1]; /* a packet's tag, its length of one byte, and what it holds */
@@ -239,9 +234,8 @@ static void test_a_file_may_be_cut_anywhere(void **state)
     assert_int_equal(most, 10);
 }
 
-static void test_what_is_broken_is_reported_after_what_is_before_it(void **state)
+UNIT_TEST_WITH(test_what_is_broken_is_reported_after_what_is_before_it, set_up, tear_down)
 {
-    (void)state;
     struct seen seen = {0};
     write_trace(20000);
     size_t whole = file.length;
@@ -258,9 +252,8 @@ static void test_what_is_broken_is_reported_after_what_is_before_it(void **state
     }
 }
 
-static void test_a_damaged_compressed_packet_is_reported_after_what_is_before_it(void **state)
+UNIT_TEST_WITH(test_a_damaged_compressed_packet_is_reported_after_what_is_before_it, set_up, tear_down)
 {
-    (void)state;
     struct seen seen = {0};
     write_trace(20000);
     compress();
@@ -279,9 +272,8 @@ static void test_a_damaged_compressed_packet_is_reported_after_what_is_before_it
 }
 
 /* From one .pftrace to another no argument becomes text on its way. */
-static void test_arguments_keep_their_types(void **state)
+UNIT_TEST_WITH(test_arguments_keep_their_types, set_up, tear_down)
 {
-    (void)state;
     struct sink sink;
     struct args args = {0};
     args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
@@ -326,16 +318,4 @@ static void test_arguments_keep_their_types(void **state)
     interner_release(&strings);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_numbers_of_threads_tell_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_who_takes_may_stop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arguments_keep_their_types, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_may_be_cut_anywhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_broken_is_reported_after_what_is_before_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_reported_after_what_is_before_it, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

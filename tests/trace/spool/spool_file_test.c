@@ -39,9 +39,8 @@ static int open_made(struct make_spool *spool, struct spool_file *file)
     return spool_file_open(file, path, NULL);
 }
 
-static void test_chunks_come_in_order_of_their_sequence(void **state)
+UNIT_TEST_WITH(test_chunks_come_in_order_of_their_sequence, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -59,9 +58,8 @@ static void test_chunks_come_in_order_of_their_sequence(void **state)
     spool_file_close(&file);
 }
 
-static void test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end(void **state)
+UNIT_TEST_WITH(test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -76,9 +74,8 @@ static void test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end(void **st
     spool_file_close(&file);
 }
 
-static void test_what_is_cut_off_while_it_is_read_reads_as_zeros(void **state)
+UNIT_TEST_WITH(test_what_is_cut_off_while_it_is_read_reads_as_zeros, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     struct spool_scratch scratch = {0};
@@ -104,9 +101,8 @@ static void put_record(struct make_spool *spool, char letter)
     memset(record + 1, letter, 64 - sizeof(*record));
 }
 
-static void test_own_records_stay_as_they_were_when_it_was_opened(void **state)
+UNIT_TEST_WITH(test_own_records_stay_as_they_were_when_it_was_opened, set_up, tear_down)
 {
-    (void)state;
     enum { RECORDS = 4000 }; /* more than what has memory of its own size */
     struct make_spool spool;
     struct spool_file file;
@@ -134,9 +130,8 @@ static void test_own_records_stay_as_they_were_when_it_was_opened(void **state)
 }
 
 /* A file of a terabyte that has nothing on the disk. */
-static void test_chunks_of_nothing_take_no_memory(void **state)
+UNIT_TEST_WITH(test_chunks_of_nothing_take_no_memory, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     struct agent_walk walk;
@@ -159,9 +154,8 @@ static void test_chunks_of_nothing_take_no_memory(void **state)
     spool_file_close(&file);
 }
 
-static void test_what_is_no_file_is_left_out_at_once(void **state)
+UNIT_TEST_WITH(test_what_is_no_file_is_left_out_at_once, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     assert_int_equal(mkfifo(path, 0600), 0);
     unit_stderr_begin();
@@ -169,9 +163,8 @@ static void test_what_is_no_file_is_left_out_at_once(void **state)
     assert_contains(unit_stderr_end(), "is not a regular file and is left out");
 }
 
-static void test_other_versions_say_whose_they_are(void **state)
+UNIT_TEST_WITH(test_other_versions_say_whose_they_are, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -186,9 +179,8 @@ static void test_other_versions_say_whose_they_are(void **state)
     assert_contains(unit_stderr_end(), "by an older gputrace than this");
 }
 
-static void test_a_size_beyond_the_chunk_is_not_believed(void **state)
+UNIT_TEST_WITH(test_a_size_beyond_the_chunk_is_not_believed, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -201,9 +193,8 @@ static void test_a_size_beyond_the_chunk_is_not_believed(void **state)
     spool_file_close(&file);
 }
 
-static void test_a_chunk_that_leads_nowhere_ends_the_list(void **state)
+UNIT_TEST_WITH(test_a_chunk_that_leads_nowhere_ends_the_list, set_up, tear_down)
 {
-    (void)state;
     static const uint64_t lies[] = {0, 8, 63, 96, UINT64_MAX - 63};
     for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
         struct make_spool spool;
@@ -222,9 +213,8 @@ static void test_a_chunk_that_leads_nowhere_ends_the_list(void **state)
     }
 }
 
-static void test_what_is_not_formatted_is_not_read(void **state)
+UNIT_TEST_WITH(test_what_is_not_formatted_is_not_read, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -238,9 +228,8 @@ static void test_what_is_not_formatted_is_not_read(void **state)
     spool_file_close(&file);
 }
 
-static void test_other_files_are_left_out_with_a_word(void **state)
+UNIT_TEST_WITH(test_other_files_are_left_out_with_a_word, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -256,9 +245,8 @@ static void test_other_files_are_left_out_with_a_word(void **state)
     assert_int_equal(spool_file_open(&file, "/dev/null", NULL), 1);
 }
 
-static void test_texts_of_the_header_always_end(void **state)
+UNIT_TEST_WITH(test_texts_of_the_header_always_end, set_up, tear_down)
 {
-    (void)state;
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
@@ -270,7 +258,7 @@ static void test_texts_of_the_header_always_end(void **state)
     spool_file_close(&file);
 }
 
-static void test_a_directory_lists_its_spools_by_number(void **state)
+UNIT_TEST_WITH(test_a_directory_lists_its_spools_by_number, set_up, tear_down)
 {
     struct spool_directory directory;
     static const char *const names[] = {"10-0.spool",   "9-1.spool", "9-0.spool",
@@ -287,22 +275,4 @@ static void test_a_directory_lists_its_spools_by_number(void **state)
     spool_directory_release(&directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_chunks_come_in_order_of_their_sequence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_size_beyond_the_chunk_is_not_believed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_cut_off_while_it_is_read_reads_as_zeros, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_own_records_stay_as_they_were_when_it_was_opened, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_chunks_of_nothing_take_no_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_no_file_is_left_out_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_versions_say_whose_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_chunk_that_leads_nowhere_ends_the_list, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_not_formatted_is_not_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_files_are_left_out_with_a_word, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_texts_of_the_header_always_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_directory_lists_its_spools_by_number, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

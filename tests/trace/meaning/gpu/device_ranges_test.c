@@ -61,9 +61,8 @@ static bool cut(struct device_ranges *ranges, uint32_t stream, uint64_t start, u
     return device_ranges_cut(ranges, &work);
 }
 
-static void test_ranges_come_in_the_order_in_which_they_are_written(void **state)
+UNIT_TEST(test_ranges_come_in_the_order_in_which_they_are_written)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     put(&ranges, 4, 7, 300, 400);
     put(&ranges, 3, 8, 100, 150);
@@ -85,9 +84,8 @@ static void work(struct device_ranges *ranges, uint32_t stream, uint64_t start, 
 }
 
 /* The inner one has the lower number: another thread may have begun before this one. */
-static void test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_order(void **state)
+UNIT_TEST(test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_order)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     put(&ranges, 1, 7, 22600, 34700);
     put(&ranges, 2, 7, 21300, 36000);
@@ -113,9 +111,8 @@ static void test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_ord
     release(&ranges);
 }
 
-static void test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream(void **state)
+UNIT_TEST(test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     assert_false(cut(&ranges, 7, 1, 1000)); /* there is none */
     put(&ranges, 1, 7, 100, 200);
@@ -134,9 +131,8 @@ static void test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream(void
     release(&ranges);
 }
 
-static void test_what_lacks_a_time_is_counted_and_cuts_nothing(void **state)
+UNIT_TEST(test_what_lacks_a_time_is_counted_and_cuts_nothing)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     see(&ranges, 1, false, 1, 10);
     see(&ranges, 1, true, 2, 11);
@@ -149,9 +145,8 @@ static void test_what_lacks_a_time_is_counted_and_cuts_nothing(void **state)
     release(&ranges);
 }
 
-static void test_a_range_without_an_end_lasts_to_the_end_of_all(void **state)
+UNIT_TEST(test_a_range_without_an_end_lasts_to_the_end_of_all)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     see(&ranges, 1, false, 1, 10);
     came(10, 7, 100);
@@ -163,9 +158,8 @@ static void test_a_range_without_an_end_lasts_to_the_end_of_all(void **state)
     release(&ranges);
 }
 
-static void test_of_what_ended_twice_the_first_counts(void **state)
+UNIT_TEST(test_of_what_ended_twice_the_first_counts)
 {
-    (void)state;
     struct device_ranges ranges = {0};
     see(&ranges, 1, true, 5, 12);
     see(&ranges, 1, true, 4, 11);
@@ -183,15 +177,4 @@ static void test_of_what_ended_twice_the_first_counts(void **state)
     release(&ranges);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_come_in_the_order_in_which_they_are_written),
-        cmocka_unit_test(test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_order),
-        cmocka_unit_test(test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream),
-        cmocka_unit_test(test_what_lacks_a_time_is_counted_and_cuts_nothing),
-        cmocka_unit_test(test_of_what_ended_twice_the_first_counts),
-        cmocka_unit_test(test_a_range_without_an_end_lasts_to_the_end_of_all),
-    };
-    return cmocka_run_group_tests_name("trace/meaning/gpu/device_ranges", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -11,20 +11,12 @@ enum { THREADS = 3, DOMAINS = 2, STEPS = 400 };
 
 static const struct capture_intervals whole_run;
 static const struct spool_nvtx_event record = {.head = {.type = SPOOL_RECORD_NVTX_EVENT, .bytes = sizeof(record)}};
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static void tell(struct nvtx *nvtx, uint64_t time, enum spool_nvtx_what what, uint64_t range)
 {
     struct event event = {
-        .type = EVENT_NVTX, .start = time, .end = time, .thread = 500 + random_below(THREADS), .record = &record};
+        .type = EVENT_NVTX, .start = time, .end = time, .thread = 500 + unit_random_below(THREADS), .record = &record};
     event.nvtx.what = (uint16_t)what;
-    event.nvtx.domain = random_below(DOMAINS);
+    event.nvtx.domain = unit_random_below(DOMAINS);
     event.nvtx.range = range;
     assert_int_equal(nvtx_index(nvtx, &whole_run, &event), 0);
 }
@@ -33,10 +25,10 @@ static void tell(struct nvtx *nvtx, uint64_t time, enum spool_nvtx_what what, ui
 static uint64_t make_ranges(struct nvtx *nvtx, unsigned pushes)
 {
     uint64_t time = 10, started = 0, ended = 0;
-    for (unsigned i = 0; i < STEPS; i++, time += 1 + random_below(4)) {
-        if (random_below(2))
-            tell(nvtx, time, random_below(8) < pushes ? SPOOL_NVTX_PUSH : SPOOL_NVTX_POP, 0);
-        else if (random_below(8) < pushes)
+    for (unsigned i = 0; i < STEPS; i++, time += 1 + unit_random_below(4)) {
+        if (unit_random_below(2))
+            tell(nvtx, time, unit_random_below(8) < pushes ? SPOOL_NVTX_PUSH : SPOOL_NVTX_POP, 0);
+        else if (unit_random_below(8) < pushes)
             tell(nvtx, time, SPOOL_NVTX_START, ++started);
         else if (ended < started)
             tell(nvtx, time, SPOOL_NVTX_END, ++ended);
@@ -89,8 +81,8 @@ static void check(struct nvtx *nvtx, uint32_t thread, uint64_t time)
 
 static void check_all(unsigned first, unsigned pushes)
 {
-    for (seed = first; seed < first + 20; seed++) {
-        unsigned before = seed;
+    for (unit_seed = first; unit_seed < first + 20; unit_seed++) {
+        unsigned before = unit_seed;
         struct nvtx nvtx;
         nvtx_init(&nvtx, NULL);
         uint64_t end = make_ranges(&nvtx, pushes);
@@ -101,7 +93,7 @@ static void check_all(unsigned first, unsigned pushes)
                 check(&nvtx, thread, time);
         open_ranges_end(&nvtx);
         nvtx_release(&nvtx);
-        seed = before;
+        unit_seed = before;
     }
 }
 

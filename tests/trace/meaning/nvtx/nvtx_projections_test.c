@@ -8,19 +8,11 @@
 enum { THREADS = 3, DOMAINS = 2, STREAMS = 3, STEPS = 300, WORKS = 300, TIMES = 700 };
 
 static const struct capture_intervals whole_run;
-static unsigned seed;
-
-static unsigned random_below(unsigned most)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % most;
-}
-
 static void tell(struct nvtx *nvtx, uint64_t time, enum spool_nvtx_what what, uint64_t range)
 {
-    struct event event = {.type = EVENT_NVTX, .start = time, .end = time, .thread = 500 + random_below(THREADS)};
+    struct event event = {.type = EVENT_NVTX, .start = time, .end = time, .thread = 500 + unit_random_below(THREADS)};
     event.nvtx.what = (uint16_t)what;
-    event.nvtx.domain = random_below(DOMAINS);
+    event.nvtx.domain = unit_random_below(DOMAINS);
     event.nvtx.range = range;
     assert_int_equal(nvtx_index(nvtx, &whole_run, &event), 0);
 }
@@ -29,11 +21,11 @@ static void tell(struct nvtx *nvtx, uint64_t time, enum spool_nvtx_what what, ui
 static void make_ranges(struct nvtx *nvtx, bool leak)
 {
     uint64_t time = 10, started = 0, ended = 0;
-    for (unsigned i = 0; i < STEPS; i++, time += random_below(4)) {
-        switch (random_below(leak ? 3 : 4)) {
+    for (unsigned i = 0; i < STEPS; i++, time += unit_random_below(4)) {
+        switch (unit_random_below(leak ? 3 : 4)) {
         case 0: tell(nvtx, time, SPOOL_NVTX_PUSH, 0); break;
         case 1: tell(nvtx, time, SPOOL_NVTX_START, ++started); break;
-        case 2: tell(nvtx, time, leak && random_below(4) ? SPOOL_NVTX_PUSH : SPOOL_NVTX_POP, 0); break;
+        case 2: tell(nvtx, time, leak && unit_random_below(4) ? SPOOL_NVTX_PUSH : SPOOL_NVTX_POP, 0); break;
         default:
             if (ended < started)
                 tell(nvtx, time, SPOOL_NVTX_END, ++ended);
@@ -51,16 +43,16 @@ static void make_launches(struct projections *projections)
 {
     struct projections_found found = {0};
     for (unsigned i = 0; i < WORKS; i++) {
-        uint64_t start = random_below(TIMES);
-        launches[i] = (struct launch){.called = random_below(TIMES),
+        uint64_t start = unit_random_below(TIMES);
+        launches[i] = (struct launch){.called = unit_random_below(TIMES),
                                       .start = start,
-                                      .end = start + random_below(50),
-                                      .thread = 500 + random_below(THREADS + 1),
-                                      .stream = random_below(STREAMS)};
+                                      .end = start + unit_random_below(50),
+                                      .thread = 500 + unit_random_below(THREADS + 1),
+                                      .stream = unit_random_below(STREAMS)};
         assert_int_equal(projections_find(&found, projections, launches[i].thread, launches[i].called,
                                           launches[i].stream, launches[i].start, launches[i].end),
                          0);
-        if (random_below(50) == 0)
+        if (unit_random_below(50) == 0)
             assert_int_equal(projections_add(projections, &found), 0);
     }
     assert_int_equal(projections_add(projections, &found), 0);
@@ -130,7 +122,7 @@ UNIT_TEST(test_random_ranges_agree_with_looking_at_every_launch)
         struct nvtx nvtx;
         const struct projections *projections = &nvtx.projections;
         nvtx_init(&nvtx, NULL);
-        seed = round;
+        unit_seed = round;
         make_ranges(&nvtx, round % 2);
         assert_int_equal(projections_begin(&nvtx), 0);
         make_launches(&nvtx.projections);

@@ -87,9 +87,8 @@ static const cJSON *member(const struct trace *trace, const char *key)
 }
 
 /* Number 21 is an error of the runtime's and none of the driver's; 4 is another error in each. */
-static void test_what_a_call_returned_is_reported_by_number_and_name(void **state)
+UNIT_TEST(test_what_a_call_returned_is_reported_by_number_and_name)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_spool_done(&spool, SPOOL_DONE);
@@ -111,9 +110,8 @@ static void test_what_a_call_returned_is_reported_by_number_and_name(void **stat
     trace_release(&trace);
 }
 
-static void test_no_spool_at_all_is_a_trace_without_events(void **state)
+UNIT_TEST(test_no_spool_at_all_is_a_trace_without_events)
 {
-    (void)state;
     const char *directory = unit_directory();
     struct trace trace = trace_convert(directory);
     assert_int_equal(cJSON_GetArraySize(trace.events), 0);
@@ -124,9 +122,8 @@ static void test_no_spool_at_all_is_a_trace_without_events(void **state)
     unit_remove(directory);
 }
 
-static void test_a_directory_that_is_not_there_is_an_error(void **state)
+UNIT_TEST(test_a_directory_that_is_not_there_is_an_error)
 {
-    (void)state;
     struct convert_options options = {.spool_directory = "/nowhere/spool", .output = "/tmp/never.json"};
     struct convert_summary summary;
     unit_stderr_begin();
@@ -135,9 +132,8 @@ static void test_a_directory_that_is_not_there_is_an_error(void **state)
     assert_int_equal(result, -1);
 }
 
-static void test_metadata_tells_of_devices_versions_and_the_run(void **state)
+UNIT_TEST(test_metadata_tells_of_devices_versions_and_the_run)
 {
-    (void)state;
     const char *directory = unit_directory();
     char path[512];
     snprintf(path, sizeof(path), "%s/session.json", directory);
@@ -177,9 +173,8 @@ static void test_metadata_tells_of_devices_versions_and_the_run(void **state)
     unit_remove(directory);
 }
 
-static void test_a_session_that_is_no_json_is_no_obstacle(void **state)
+UNIT_TEST(test_a_session_that_is_no_json_is_no_obstacle)
 {
-    (void)state;
     const char *directory = unit_directory();
     char path[512];
     snprintf(path, sizeof(path), "%s/session.json", directory);
@@ -192,9 +187,8 @@ static void test_a_session_that_is_no_json_is_no_obstacle(void **state)
 }
 
 /* Three spools of one number that began in the same tick: two images of a process, and one in another namespace. */
-static void test_processes_of_one_pid_in_two_namespaces_have_their_own_rows(void **state)
+UNIT_TEST(test_processes_of_one_pid_in_two_namespaces_have_their_own_rows)
 {
-    (void)state;
     static const uint64_t namespaces[] = {7, 7, 8};
     const char *directory = unit_directory();
     for (unsigned i = 0; i < 3; i++) {
@@ -220,9 +214,8 @@ static void test_processes_of_one_pid_in_two_namespaces_have_their_own_rows(void
     unit_remove(directory);
 }
 
-static void test_processes_that_share_a_gpu_do_not_mix(void **state)
+UNIT_TEST(test_processes_that_share_a_gpu_do_not_mix)
 {
-    (void)state;
     const char *directory = unit_directory();
     log_set_level(LOG_QUIET);
     for (uint32_t pid = 600; pid < 602; pid++) {
@@ -244,9 +237,8 @@ static void test_processes_that_share_a_gpu_do_not_mix(void **state)
     unit_remove(directory);
 }
 
-static void test_a_traced_pid_is_not_given_to_a_gpu(void **state)
+UNIT_TEST(test_a_traced_pid_is_not_given_to_a_gpu)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, 1, 130001); /* in a container */
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
@@ -259,9 +251,8 @@ static void test_a_traced_pid_is_not_given_to_a_gpu(void **state)
     trace_release(&trace);
 }
 
-static void test_equal_stream_numbers_of_two_contexts_get_rows_each(void **state)
+UNIT_TEST(test_equal_stream_numbers_of_two_contexts_get_rows_each)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
@@ -274,9 +265,8 @@ static void test_equal_stream_numbers_of_two_contexts_get_rows_each(void **state
     trace_release(&trace);
 }
 
-static void test_names_with_anything_in_them_give_valid_json(void **state)
+UNIT_TEST(test_names_with_anything_in_them_give_valid_json)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     strcpy(make_spool_header(&spool)->program, "a\"p\xfe");
@@ -293,9 +283,8 @@ static void test_names_with_anything_in_them_give_valid_json(void **state)
     trace_release(&trace);
 }
 
-static void test_gz_is_compressed_and_holds_the_same(void **state)
+UNIT_TEST(test_gz_is_compressed_and_holds_the_same)
 {
-    (void)state;
     const char *directory = unit_directory();
     char path[512];
     struct make_spool spool;
@@ -317,9 +306,8 @@ static void test_gz_is_compressed_and_holds_the_same(void **state)
     unit_remove(directory);
 }
 
-static void test_an_output_that_cannot_be_written_leaves_nothing_behind(void **state)
+UNIT_TEST(test_an_output_that_cannot_be_written_leaves_nothing_behind)
 {
-    (void)state;
     const char *directory = unit_directory();
     char output[512];
     snprintf(output, sizeof(output), "%s/missing/trace.json", directory);
@@ -337,9 +325,8 @@ static void test_an_output_that_cannot_be_written_leaves_nothing_behind(void **s
     unit_remove(directory);
 }
 
-static void test_chunks_are_read_in_order_of_use(void **state)
+UNIT_TEST(test_chunks_are_read_in_order_of_use)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_RECORDS, THREAD);
@@ -378,9 +365,8 @@ static void convert_in_place(struct make_spool *spool, const char *directory)
     trace_release(&trace);
 }
 
-static void test_a_spool_cut_anywhere_gives_what_is_left(void **state)
+UNIT_TEST(test_a_spool_cut_anywhere_gives_what_is_left)
 {
-    (void)state;
     const char *directory = unit_directory();
     struct make_spool spool;
     make_everything(&spool);
@@ -400,9 +386,8 @@ static void test_a_spool_cut_anywhere_gives_what_is_left(void **state)
     unit_remove(directory);
 }
 
-static void test_a_damaged_spool_gives_a_sound_trace(void **state)
+UNIT_TEST(test_a_damaged_spool_gives_a_sound_trace)
 {
-    (void)state;
     const char *directory = unit_directory();
     struct make_spool spool;
     make_everything(&spool);
@@ -426,9 +411,8 @@ static void test_a_damaged_spool_gives_a_sound_trace(void **state)
     unit_remove(directory);
 }
 
-static void test_files_that_are_no_spool_are_left_out_and_counted(void **state)
+UNIT_TEST(test_files_that_are_no_spool_are_left_out_and_counted)
 {
-    (void)state;
     const char *directory = unit_directory();
     char path[512];
     struct make_spool spool;
@@ -449,25 +433,4 @@ static void test_files_that_are_no_spool_are_left_out_and_counted(void **state)
     unit_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_call_returned_is_reported_by_number_and_name),
-        cmocka_unit_test(test_no_spool_at_all_is_a_trace_without_events),
-        cmocka_unit_test(test_a_directory_that_is_not_there_is_an_error),
-        cmocka_unit_test(test_metadata_tells_of_devices_versions_and_the_run),
-        cmocka_unit_test(test_a_session_that_is_no_json_is_no_obstacle),
-        cmocka_unit_test(test_processes_that_share_a_gpu_do_not_mix),
-        cmocka_unit_test(test_processes_of_one_pid_in_two_namespaces_have_their_own_rows),
-        cmocka_unit_test(test_a_traced_pid_is_not_given_to_a_gpu),
-        cmocka_unit_test(test_equal_stream_numbers_of_two_contexts_get_rows_each),
-        cmocka_unit_test(test_names_with_anything_in_them_give_valid_json),
-        cmocka_unit_test(test_gz_is_compressed_and_holds_the_same),
-        cmocka_unit_test(test_an_output_that_cannot_be_written_leaves_nothing_behind),
-        cmocka_unit_test(test_chunks_are_read_in_order_of_use),
-        cmocka_unit_test(test_a_spool_cut_anywhere_gives_what_is_left),
-        cmocka_unit_test(test_a_damaged_spool_gives_a_sound_trace),
-        cmocka_unit_test(test_files_that_are_no_spool_are_left_out_and_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)
