@@ -150,16 +150,6 @@ int progress_convert_spool(struct convert_options *options, struct convert_summa
     return result;
 }
 
-static void put_seconds(struct buffer *text, uint64_t ns)
-{
-    uint64_t seconds = ns / NS_PER_S;
-    if (seconds >= 3600)
-        buffer_format(text, "%u:%02u:%02u", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
-                      (unsigned)(seconds % 60));
-    else
-        buffer_format(text, "%u:%02u", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
-}
-
 static void put_busy(struct buffer *text, const struct live *live)
 {
     uint64_t now = clock_now();
@@ -177,26 +167,25 @@ static void put_busy(struct buffer *text, const struct live *live)
         buffer_text(text, " busy");
 }
 
-static void put_line(struct buffer *text, const struct live *live, uint64_t disk)
-{
-    put_seconds(text, clock_now() - live->started);
-    buffer_format(text, "  %s", text_count(live->events, "event").text);
-    put_busy(text, live);
-    buffer_text(text, ", ");
-    summary_put_size(text, live->memory);
-    buffer_text(text, " of GPU memory in use, ");
-    summary_put_size(text, live->recorded);
-    buffer_text(text, " recorded, ");
-    summary_put_size(text, disk);
-    buffer_text(text, " on disk");
-}
-
 static void report(void *context, const struct live *live, uint64_t disk)
 {
     struct live_line *line = context;
     struct buffer text;
+    unsigned seconds = (unsigned)((clock_now() - live->started) / NS_PER_S);
     buffer_init_memory(&text);
-    put_line(&text, live, disk);
+    if (seconds >= 3600)
+        buffer_format(&text, "%u:%02u:%02u", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        buffer_format(&text, "%u:%02u", seconds / 60, seconds % 60);
+    buffer_format(&text, "  %s", text_count(live->events, "event").text);
+    put_busy(&text, live);
+    buffer_text(&text, ", ");
+    summary_put_size(&text, live->memory);
+    buffer_text(&text, " of GPU memory in use, ");
+    summary_put_size(&text, live->recorded);
+    buffer_text(&text, " recorded, ");
+    summary_put_size(&text, disk);
+    buffer_text(&text, " on disk");
     buffer_char(&text, '\0');
     text.length--;
     if (buffer_finish(&text) != 0)

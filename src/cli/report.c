@@ -122,24 +122,6 @@ static const struct option_row options[] = {
     {.word = NULL},
 };
 
-static void choose(struct report_settings *settings)
-{
-    struct report_options *report = &settings->report;
-    /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
-    report_style_set(report, settings->mpi || settings->output ? -1 : STDOUT_FILENO, &settings->style);
-    if (settings->choice == SECTIONS_ALL) {
-        report->sections = 0;
-        report->usual = false;
-    }
-}
-
-/* A report of a job where the files are traces of its ranks, else of each file. */
-static int write_any(const struct report_options *report, const char *const *paths, size_t count, struct buffer *out)
-{
-    int status = job_report_files(report, paths, count, out);
-    return status == JOB_REPORT_NONE ? report_files(report, paths, count, out) : status;
-}
-
 struct paths {
     const struct report_options *report;
     const char *mpi; /* the directory instead of paths; NULL: none */
@@ -150,8 +132,11 @@ struct paths {
 static int write_files(void *context, struct buffer *out)
 {
     const struct paths *paths = context;
-    return paths->mpi ? job_mpi_report(paths->report, paths->mpi, out)
-                      : write_any(paths->report, paths->items, paths->count, out);
+    if (paths->mpi)
+        return job_mpi_report(paths->report, paths->mpi, out);
+    /* A report of a job where the files are traces of its ranks, else of each file. */
+    int status = job_report_files(paths->report, paths->items, paths->count, out);
+    return status == JOB_REPORT_NONE ? report_files(paths->report, paths->items, paths->count, out) : status;
 }
 
 /* PARTIAL: the file of the part, FILE: of the page or text that is written instead of text on standard output; NULL:
@@ -204,7 +189,12 @@ static int run(int argc, char **argv)
         return section_words_list(false, settings.report.format) < 0 ? EXIT_USAGE : EXIT_SUCCESS;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
-    choose(&settings);
+    /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
+    report_style_set(&settings.report, settings.mpi || settings.output ? -1 : STDOUT_FILENO, &settings.style);
+    if (settings.choice == SECTIONS_ALL) {
+        settings.report.sections = 0;
+        settings.report.usual = false;
+    }
     static struct trace_paths traces;
     if (trace_folder_find(&traces, (const char *const *)argv + first, (size_t)(argc - first), true, &settings.report) <
         0)

@@ -61,15 +61,6 @@ struct run {
 /* How often --wait=all looks for processes. */
 #define LOOK_NS (50 * NS_PER_MS)
 
-static void warn_of_replaced_injections(const char *library)
-{
-    for (size_t i = 0; i < INJECTION_COUNT; i++) {
-        const char *other = getenv(injections[i]);
-        if (other && *other && strcmp(other, library) != 0)
-            warning("%s was '%s' and is replaced for this run", injections[i], other);
-    }
-}
-
 /* Prints which runs ended without a trace. */
 static void note_leftovers(const char *parent)
 {
@@ -97,7 +88,11 @@ static int prepare(struct run *run)
         return -1;
     note_leftovers(run_directory_parent(run->options.spool_parent));
     verbose("library '%s', spool directory '%s'", run->library, run->directory.path);
-    warn_of_replaced_injections(run->library);
+    for (size_t i = 0; i < INJECTION_COUNT; i++) {
+        const char *other = getenv(injections[i]);
+        if (other && *other && strcmp(other, run->library) != 0)
+            warning("%s was '%s' and is replaced for this run", injections[i], other);
+    }
     struct settings *settings = &run->options.settings;
     settings->library = run->library;
     settings->spool_directory = run->directory.path;
@@ -131,20 +126,6 @@ static void stop_draining(struct run *run)
                 (double)figures.processor / (double)NS_PER_S);
 }
 
-/* The time window is that of the agent. */
-static void start_cpu(struct run *run, pid_t pid)
-{
-    const struct settings *settings = &run->options.settings;
-    struct cpu_recording recording = {.wanted = run->options.cpu,
-                                      .pid = pid,
-                                      .directory = run->directory.path,
-                                      .from = (uint64_t)settings->start_at,
-                                      .to = (uint64_t)settings->stop_at,
-                                      .ranks = settings->ranks,
-                                      .first_alone = run->options.first_alone != 0};
-    run->cpu = run_cpu_start(&recording);
-}
-
 static enum launch_way before(void *context, pid_t pid)
 {
     struct run *run = context;
@@ -164,16 +145,22 @@ static enum launch_way before(void *context, pid_t pid)
                               .delay = run->options.delay,
                               .duration = run->options.duration};
     run->traced = session_write(run->directory.path, &session) == 0;
-    if (!run->traced)
+    if (!run->traced) {
         warning("the program runs without being traced");
-    if (run->traced) {
-        struct drain_listener listener = live_line_begin(&run->live);
-        run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
-        if (!run->drain)
-            verbose("records are not packed while the program runs: no thread (%m)");
-        start_cpu(run, pid);
+        return LAUNCH_PLAIN;
     }
-    return run->traced ? LAUNCH_PREPARED : LAUNCH_PLAIN;
+    struct drain_listener listener = live_line_begin(&run->live);
+    run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
+    if (!run->drain)
+        verbose("records are not packed while the program runs: no thread (%m)");
+    run->cpu = run_cpu_start(&(struct cpu_recording){.wanted = run->options.cpu,
+                                                     .pid = pid,
+                                                     .directory = run->directory.path,
+                                                     .from = (uint64_t)run->options.settings.start_at,
+                                                     .to = (uint64_t)run->options.settings.stop_at,
+                                                     .ranks = run->options.settings.ranks,
+                                                     .first_alone = run->options.first_alone != 0});
+    return LAUNCH_PREPARED;
 }
 
 static int inside(void *context)
@@ -337,7 +324,7 @@ static int carry_out(struct run *run)
     run->traced = prepare(run) == 0;
     if (run->traced)
         run_empty_note_nested();
-    if (!run->traced)
+    else
         warning("the program runs without being traced");
     program_warn_if_unmarked(run->program);
     if (program_gains_rights(run->program))
@@ -378,13 +365,6 @@ static int carry_out(struct run *run)
     return theirs ? theirs : ours;
 }
 
-/* Whether this process is a rank of a job that is not to be recorded. */
-static bool is_left_out(const struct run *run)
-{
-    const char *ranks = run->options.settings.ranks;
-    return ranks && !run->starts_ranks && run->rank.rank >= 0 && !rank_list_has(ranks, run->rank.rank);
-}
-
 static int run_command(int argc, char **argv)
 {
     static struct run run; /* static: three paths are much for a stack */
@@ -406,7 +386,9 @@ static int run_command(int argc, char **argv)
         return missing;
     rank_read(&run.rank);
     run.starts_ranks = job_program_starts_ranks(argv + first);
-    if (is_left_out(&run)) {               /* becomes the program, as if there were no gputrace */
+    const char *ranks = run.options.settings.ranks;
+    bool is_rank = !run.starts_ranks && run.rank.rank >= 0;
+    if (ranks && is_rank && !rank_list_has(ranks, run.rank.rank)) { /* becomes the program, as without gputrace */
         execvp(run.program, argv + first); /* the path has a slash: no search, but scripts without #! work */
         error("cannot run '%s': %s", run.program, strerror(errno));
         return EXIT_NOT_RUN;

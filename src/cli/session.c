@@ -18,30 +18,16 @@
 #include "common/settings.h"
 #include "common/spool.h"
 
-/* A line of settings.plugins for each. */
-static void put_plugins(struct json_out *json, const char *lines)
-{
-    json_key(json, "plugins");
-    json_begin_array_flat(json);
-    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
-        length = strcspn(lines, "\n");
-        json_string_n(json, lines, length);
-    }
-    json_end(json);
-}
-
 static void put_list(struct json_out *json, const char *key, const char *list)
 {
-    if (!list)
-        return;
-    json_put_text(json, key, list);
+    if (list)
+        json_put_text(json, key, list);
 }
 
 static void put_time(struct json_out *json, const char *key, uint64_t ns)
 {
-    if (ns == 0)
-        return;
-    json_put_u64(json, key, ns);
+    if (ns != 0)
+        json_put_u64(json, key, ns);
 }
 
 /* Writes which calls got call stacks, and how many launches there are for a stack. */
@@ -59,16 +45,11 @@ static void put_stacks(struct json_out *json, const struct settings *settings)
         json_put_i64(json, "stacks_every", settings->stacks_every ? settings->stacks_every : STACKS_EVERY_DEFAULT);
 }
 
-/* Writes what was asked for with --cpu. */
-static void put_cpu(struct json_out *json, const struct perf_wanted *wanted)
+static void put_true(struct json_out *json, const char *key, bool is_true)
 {
-    if (!wanted)
+    if (!is_true)
         return;
-    if (wanted->hertz)
-        json_put_u64(json, "cpu_samples_hz", wanted->hertz);
-    if (!wanted->switches)
-        return;
-    json_key(json, "cpu_switches");
+    json_key(json, key);
     json_bool(json, true);
 }
 
@@ -90,19 +71,23 @@ static void put_options(struct json_out *json, const struct session *session)
     put_list(json, "nvtx_domains", settings->nvtx_domains);
     put_list(json, "nvtx_exclude", settings->nvtx_exclude);
     put_list(json, "ranks", settings->ranks);
-    if (session->mpi) {
-        json_key(json, "mpi");
-        json_bool(json, true);
-    }
+    put_true(json, "mpi", session->mpi);
     json_put_i64(json, "start_at", settings->start_at);
     json_put_i64(json, "stop_at", settings->stop_at);
     put_time(json, "delay", session->delay);
     put_time(json, "duration", session->duration);
     put_stacks(json, settings);
-    put_cpu(json, session->cpu);
+    if (session->cpu && session->cpu->hertz)
+        json_put_u64(json, "cpu_samples_hz", session->cpu->hertz);
+    put_true(json, "cpu_switches", session->cpu && session->cpu->switches);
     json_put_i64(json, "flush_interval_ms", settings->flush_interval_ms);
-    if (settings->plugins)
-        put_plugins(json, settings->plugins);
+    if (settings->plugins) {
+        json_key(json, "plugins");
+        json_begin_array_flat(json);
+        for (const char *line = settings->plugins; *line; line += strcspn(line, "\n"), line += *line == '\n')
+            json_string_n(json, line, strcspn(line, "\n"));
+        json_end(json);
+    }
     json_end(json);
 }
 
@@ -122,9 +107,8 @@ static void put_session(struct json_out *json, const struct session *session)
     const struct host_clock clock = host_clock_read();
     host_clock_put(&clock, json);
     json_put_text(json, "output", session->output);
-    if (getcwd(folder, sizeof(folder))) {
+    if (getcwd(folder, sizeof(folder)))
         json_put_text(json, "folder", folder);
-    }
     if (session->rank && session->rank->rank >= 0) {
         json_put_i64(json, "rank", session->rank->rank);
         if (session->rank->world_size >= 0)

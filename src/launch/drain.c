@@ -58,16 +58,6 @@ struct drain {
 
 /* --- which spools there are --- */
 
-static void add(struct drain *drain, const char *name)
-{
-    bool is_new = false;
-    if (!map_put(&drain->known, hash_bytes(name, strlen(name)), &is_new) || !is_new)
-        return;
-    struct spool_drain *spool = array_push(&drain->spools);
-    if (spool && spool_drain_init(spool, name) != 0)
-        drain->spools.count--;
-}
-
 static void find_spools(struct drain *drain)
 {
     struct stat status;
@@ -80,9 +70,14 @@ static void find_spools(struct drain *drain)
         close(fd);
     if (!files)
         return;
-    for (struct dirent *file; (file = readdir(files));)
-        if (text_ends_with(file->d_name, SPOOL_SUFFIX))
-            add(drain, file->d_name);
+    for (struct dirent *file; (file = readdir(files));) {
+        bool is_spool = text_ends_with(file->d_name, SPOOL_SUFFIX), is_new = false;
+        if (is_spool)
+            map_put(&drain->known, hash_bytes(file->d_name, strlen(file->d_name)), &is_new);
+        struct spool_drain *spool = is_new ? array_push(&drain->spools) : NULL;
+        if (spool && spool_drain_init(spool, file->d_name) != 0)
+            drain->spools.count--;
+    }
     closedir(files);
     uint64_t changed = (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
     if (clock_now() > changed + SETTLED)

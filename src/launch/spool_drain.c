@@ -448,24 +448,16 @@ static void end_spool(struct round *round)
         note_disk_use(round);
 }
 
-static bool is_gone(const struct round *round)
-{
-    int fd = openat(round->tools->directory, round->drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    bool gone = fd >= 0 && writer_is_gone(fd, &round->header);
-    if (fd >= 0)
-        close(fd);
-    return gone;
-}
-
 void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
 {
     struct round round = {.drain = drain, .tools = tools, .packed = -1};
     int fd = openat(tools->directory, drain->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool there = fd >= 0 && round_read(fd, &round.header, sizeof(round.header), 0) == 0 &&
                  round_is_usable(&round.header) && round.header.formatted > 0;
+    bool gone = there && writer_is_gone(fd, &round.header);
     if (fd >= 0)
         close(fd);
-    if (!there || !is_gone(&round) || round_open(&round) != 0)
+    if (!gone || round_open(&round) != 0)
         return;
     if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* as it is after the last write */
         end_spool(&round);

@@ -283,22 +283,17 @@ static int open_processor(struct opening *opening, int processor)
     return fd < 0 ? -1 : open_ring(opening, fd, opening->leave_source, true);
 }
 
-/* Three descriptors for each of many processors are more than the usual limit. The program has its own already. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason)
 {
     long processors = sysconf(_SC_NPROCESSORS_CONF);
     struct opening opening = {.rings = rings, .pid = pid, .wanted = wanted, .ring_bytes = wished_ring_bytes()};
+    struct rlimit limit;
     *rings = (struct perf_rings){0};
-    raise_descriptors();
+    /* Three descriptors for each of many processors are more than the usual limit. The program has its own already. */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     int result = choose_main(&opening);
     if (result == 0 && wanted->switches)
         choose_switches(&opening);
