@@ -92,23 +92,15 @@ static void check_gpu(struct doctor *doctor)
     }
 }
 
-/* The kernel module's version, "580.159"; "" when there is none. */
-static void read_module_version(char *text, size_t size)
-{
-    *text = '\0';
-    FILE *file = fopen("/sys/module/nvidia/version", "r");
-    if (!file)
-        return;
-    if (fgets(text, (int)size, file))
-        text[strcspn(text, "\n")] = '\0';
-    fclose(file);
-}
-
 static void check_driver(struct doctor *doctor)
 {
     const struct driver_answer *driver = &doctor->driver;
-    char module[64];
-    read_module_version(module, sizeof(module));
+    char module[64] = ""; /* the version of the kernel's module, "580.159" */
+    FILE *file = fopen("/sys/module/nvidia/version", "r");
+    if (file && fgets(module, sizeof(module), file))
+        module[strcspn(module, "\n")] = '\0';
+    if (file)
+        fclose(file);
     if (driver->end == PROBE_CRASHED || driver->end == PROBE_TOO_SLOW) {
         report(doctor, VERDICT_PROBLEM, "libcuda.so.1 %s when it was initialised",
                driver->end == PROBE_CRASHED ? "crashed" : "hung");
@@ -170,21 +162,15 @@ static int try_cupti(void *context, const char *path)
     return usable;
 }
 
-/* "version 130000, of CUDA 13.0". */
-static void describe_cupti(uint32_t version, char *text, size_t size)
-{
-    if (version >= 10000)
-        snprintf(text, size, "version %u, of CUDA %u.%u", version, version / 10000, version / 100 % 100);
-    else
-        snprintf(text, size, "version %u", version);
-}
-
 static void check_cupti(struct doctor *doctor)
 {
     struct cupti_answer answer = {0};
     char version[64];
     bool usable = cupti_path_each(doctor->options->cupti, try_cupti, &answer) != 0;
-    describe_cupti(answer.version, version, sizeof(version));
+    int length = snprintf(version, sizeof(version), "version %u", answer.version);
+    if (answer.version >= 10000)
+        snprintf(version + length, sizeof(version) - (size_t)length, ", of CUDA %u.%u", answer.version / 10000,
+                 answer.version / 100 % 100);
     if (answer.end != PROBE_ANSWERED) {
         report(doctor, VERDICT_PROBLEM, "'%s' %s when it was loaded", answer.path,
                answer.end == PROBE_TOO_SLOW ? "hung" : "crashed");
@@ -215,7 +201,7 @@ static void check_cupti(struct doctor *doctor)
 static void check_library(struct doctor *doctor)
 {
     char path[PATH_MAX];
-    struct library_answer answer = {0};
+    struct library_answer answer;
     if (library_find(path, sizeof(path)) < 0) {
         report(doctor, VERDICT_PROBLEM,
                "'" LIBRARY_FILE "' is neither beside gputrace nor in '" GPUTRACE_LIBDIR "' from there");

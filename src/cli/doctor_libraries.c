@@ -54,6 +54,7 @@ static enum probe_end follow(pid_t child, const struct shared *shared)
 enum probe_end probe(void (*ask)(const void *, void *), const void *question, void *answer, size_t size)
 {
     size_t bytes = sizeof(struct shared) + size;
+    memset(answer, 0, size);
     struct shared *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return PROBE_NOT_ASKED;
@@ -85,16 +86,10 @@ static void *load_library(const char *path, char *words, size_t size)
         memcpy(&(variable), &symbol, sizeof(variable)); \
     } while (0)
 
-/* The answer must not depend on what the environment makes the driver load. */
-static void forget_injection(void)
-{
-    unsetenv("CUDA_INJECTION64_PATH");
-}
-
 static void question_driver(const void *question, void *out)
 {
     struct driver_answer *answer = out;
-    forget_injection();
+    unsetenv("CUDA_INJECTION64_PATH"); /* the answer must not depend on what it makes the driver load */
     void *handle = load_library(question, answer->words, sizeof(answer->words));
     if (!handle)
         return;
@@ -123,9 +118,7 @@ static void question_driver(const void *question, void *out)
 
 void ask_driver(struct driver_answer *answer)
 {
-    *answer = (struct driver_answer){0};
-    enum probe_end end = probe(question_driver, "libcuda.so.1", answer, sizeof(*answer));
-    answer->end = end;
+    answer->end = probe(question_driver, "libcuda.so.1", answer, sizeof(*answer));
 }
 
 /* What cuptiSubscribe is given; never called, as nothing is enabled. */
@@ -166,9 +159,7 @@ static void question_cupti(const void *question, void *out)
 
 void ask_cupti(const char *path, struct cupti_answer *answer)
 {
-    *answer = (struct cupti_answer){0};
-    enum probe_end end = probe(question_cupti, path, answer, sizeof(*answer));
-    answer->end = end;
+    answer->end = probe(question_cupti, path, answer, sizeof(*answer));
 }
 
 static void question_library(const void *question, void *out)
@@ -182,9 +173,7 @@ static void question_library(const void *question, void *out)
 
 void ask_library(const char *path, struct library_answer *answer)
 {
-    *answer = (struct library_answer){0};
-    enum probe_end end = probe(question_library, path, answer, sizeof(*answer));
-    answer->end = end;
+    answer->end = probe(question_library, path, answer, sizeof(*answer));
 }
 
 bool doctor_lacks_cuda(char *words, size_t size)

@@ -22,6 +22,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "launch/program.h"
 #include "trace/output.h"
 
 const struct option_choice report_units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
@@ -192,21 +193,11 @@ struct pager {
 static bool is_there(const char *command)
 {
     size_t length = strcspn(command, " \t");
-    const char *path = getenv("PATH");
-    char file[PATH_MAX];
+    char word[PATH_MAX];
     if (strcspn(command, "=|&;<>()$`\\\"'*?[#~") < length)
         return true;
-    if (memchr(command, '/', length)) {
-        snprintf(file, sizeof(file), "%.*s", (int)length, command);
-        return access(file, X_OK) == 0;
-    }
-    for (size_t folder; path && *path; path += folder + (path[folder] == ':')) {
-        folder = strcspn(path, ":");
-        snprintf(file, sizeof(file), "%.*s/%.*s", (int)folder, path, (int)length, command);
-        if (access(file, X_OK) == 0)
-            return true;
-    }
-    return false;
+    snprintf(word, sizeof(word), "%.*s", (int)length, command);
+    return program_is_there(word);
 }
 
 /* The user's pager; NULL: none. */

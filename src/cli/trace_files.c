@@ -193,12 +193,19 @@ int output_name_check(const char *pattern)
     return output_name_check_ending(pattern);
 }
 
+/* Writes the folder that NAME is in. Returns the last slash of NAME, or NULL. */
+static const char *folder_of(const char *name, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(name, '/');
+    int length = !slash || slash == name ? 1 : (int)(slash - name);
+    snprintf(folder, PATH_MAX, "%.*s", length, slash ? name : ".");
+    return slash;
+}
+
 int output_name_writable(const char *name)
 {
-    char folder[PATH_MAX] = ".";
-    const char *slash = strrchr(name, '/');
-    if (slash)
-        snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
+    char folder[PATH_MAX];
+    const char *slash = folder_of(name, folder);
     struct stat status;
     if (strcmp(name, "-") == 0)
         return error("-o: '-' is not a file name: a trace is written to a file");
@@ -257,20 +264,6 @@ int output_place_check(struct output_place *place)
     return place->force ? 0 : check_replaceable(name) < 0 ? -1 : check_replaceable(place->old);
 }
 
-/* Returns the descriptor of the folder of NAME, which no other gputrace has locked; -1: this file system has no locks.
- */
-static int lock_folder(const char *name)
-{
-    char folder[PATH_MAX] = ".";
-    const char *slash = strrchr(name, '/');
-    if (slash)
-        snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        flock(fd, LOCK_EX);
-    return fd;
-}
-
 /* A second name first: until the trace takes the first one over, it leads to a whole file. */
 static int replace(struct output_place *place, const char *temporary)
 {
@@ -316,7 +309,11 @@ int output_place_take(void *context, const char *temporary)
     struct output_place *place = context;
     const struct stat *before = &place->before;
     struct stat now;
-    int lock = lock_folder(place->name);
+    char folder[PATH_MAX];
+    folder_of(place->name, folder);
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0)
+        flock(lock, LOCK_EX); /* no other gputrace has it then, but where the file system has no locks */
     place->moved = before->st_ino && lstat(place->name, &now) == 0 && now.st_ino == before->st_ino &&
                    now.st_dev == before->st_dev && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
                    now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;

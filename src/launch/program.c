@@ -64,6 +64,12 @@ static int search_path(const char *name, char *path, size_t space)
     return worst;
 }
 
+bool program_is_there(const char *name)
+{
+    char path[PATH_MAX];
+    return (strchr(name, '/') ? check(name) : search_path(name, path, sizeof(path))) == 0;
+}
+
 /* --- the interpreter of a script --- */
 
 const char *program_name(const char *path)

@@ -9,6 +9,9 @@
  * error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h. */
 int program_find(const char *name, char *path, size_t space);
 
+/* Whether a shell would find NAME, which may have a slash. */
+bool program_is_there(const char *name);
+
 /* Warns if sh is to run the file though its name ends as that of another language's script. */
 void program_warn_if_unmarked(const char *path);
 
