@@ -1,16 +1,21 @@
 /*
  * The table of CUPTI's kinds with the sizes of their records by CUPTI's version; the order in which a libcupti is
- * searched: the path that the user gives, LD_LIBRARY_PATH, the toolkits of CUDA_HOME, CUDA_PATH and /usr/local/cuda,
- * and the names that the dynamic loader finds by itself; and the classes of the API functions as two arrays by CUPTI's
- * number of the function, made of api_classes.list.
+ * searched; and the classes of the API functions as two arrays by CUPTI's number of the function, made of
+ * api_classes.list.
  */
 #include "common/cupti.h"
 
+#include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
+#include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/settings.h"
 
 const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT] = {
 #define SIZE(since, bytes, type) {since, bytes},
@@ -59,21 +64,101 @@ static int search_folder(const struct search *search, const char *folder, size_t
     return 0;
 }
 
+static int search_toolkit(const struct search *search, const char *home)
+{
+    if (!home || !*home)
+        return 0;
+    int result = search_folder(search, home, strlen(home), "/lib64");
+    return result ? result : search_folder(search, home, strlen(home), "/extras/CUPTI/lib64");
+}
+
+/* Searches NVIDIA's wheels in the folders of Python packages that PATTERN matches: the newest CUDA first. */
+static int search_wheels(const struct search *search, const char *pattern)
+{
+    static const char *const wheels[] = {"nvidia/cu[1-9][0-9]/lib", "nvidia/cuda_cupti/lib"};
+    int result = 0;
+    for (size_t i = 0; i < COUNT(wheels) && !result; i++) {
+        char path[PATH_MAX];
+        glob_t found;
+        int size = snprintf(path, sizeof(path), "%s/%s", pattern, wheels[i]);
+        if (size < 0 || (size_t)size >= sizeof(path) || glob(path, 0, NULL, &found) != 0)
+            continue;
+        for (size_t j = found.gl_pathc; j-- > 0 && !result;)
+            result = search_folder(search, found.gl_pathv[j], strlen(found.gl_pathv[j]), "");
+        globfree(&found);
+    }
+    return result;
+}
+
+/* Of a library in a folder of Python packages: searches the wheels beside it, which this program uses. */
+static int search_beside(struct dl_phdr_info *info, size_t size, void *search)
+{
+    (void)size;
+    const char *packages = info->dlpi_name ? strstr(info->dlpi_name, "-packages/") : NULL;
+    char folder[PATH_MAX];
+    if (!packages || (size_t)(packages - info->dlpi_name) > sizeof(folder) - sizeof("-packages"))
+        return 0;
+    snprintf(folder, sizeof(folder), "%.*s-packages", (int)(packages - info->dlpi_name), info->dlpi_name);
+    return search_wheels(search, folder);
+}
+
+/* Searches the Python environment at the folder PREFIX, LENGTH bytes long. */
+static int search_environment(const struct search *search, const char *prefix, size_t length)
+{
+    char pattern[PATH_MAX];
+    int size = snprintf(pattern, sizeof(pattern), "%.*s/lib/python3*/*-packages", (int)length, prefix);
+    return size < 0 || (size_t)size >= sizeof(pattern) ? 0 : search_wheels(search, pattern);
+}
+
+/* Searches the environment that gputrace is installed in, which this code is one or two folders below. */
+static int search_own_environment(const struct search *search)
+{
+    Dl_info self;
+    char path[PATH_MAX];
+    if (!dladdr(cupti_kinds, &self) || !self.dli_fname || !realpath(self.dli_fname, path))
+        return 0;
+    int result = 0;
+    for (unsigned levels = 0; levels < 3 && !result; levels++) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            break;
+        *slash = '\0';
+        result = levels > 0 ? search_environment(search, path, strlen(path)) : 0;
+    }
+    return result;
+}
+
+/* Searches the environment that is active, of venv or of Conda, which has CUDA's libraries beside its own, too. */
+static int search_active_environments(const struct search *search)
+{
+    const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");
+    int result = venv && *venv ? search_environment(search, venv, strlen(venv)) : 0;
+    if (!result && conda && *conda)
+        result = search_folder(search, conda, strlen(conda), "/lib");
+    return result || !conda || !*conda ? result : search_environment(search, conda, strlen(conda));
+}
+
 int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context)
 {
     struct search search = {.try = try, .context = context};
     int result = preferred && *preferred ? try(context, preferred) : 0;
-    const char *list = getenv("LD_LIBRARY_PATH");
-    for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
-        length = strcspn(list, ":;");
-        if (length > 0)
-            result = search_folder(&search, list, length, "");
+    if (!result) {
+        const char *list = getenv("LD_LIBRARY_PATH");
+        for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
+            length = strcspn(list, ":;");
+            if (length > 0)
+                result = search_folder(&search, list, length, "");
+        }
     }
+    if (!result)
+        result = dl_iterate_phdr(search_beside, &search);
     const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (size_t i = 0; !result && i < COUNT(homes); i++)
-        if (homes[i] && *homes[i])
-            result = search_folder(&search, homes[i], strlen(homes[i]), "/lib64")
-                         ?: search_folder(&search, homes[i], strlen(homes[i]), "/extras/CUPTI/lib64");
+        result = search_toolkit(&search, homes[i]);
+    if (!result)
+        result = search_active_environments(&search);
+    if (!result)
+        result = search_own_environment(&search);
     for (size_t i = 0; !result && i < COUNT(sonames); i++)
         result = try(context, sonames[i]);
     return result;

@@ -97,9 +97,11 @@ uint16_t cupti_record_bytes(uint32_t kind, uint32_t version);
  * Calls TRY with one name for dlopen() after the other, until it gives non-zero; gives that, else 0:
  *   1. PREFERRED (the setting GPUTRACE_CUPTI; NULL or "": none), whether it exists or not
  *   2. those that exist in the folders of LD_LIBRARY_PATH, for it says which CUDA this program shall use
- *   3. those that exist in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda
- *   4. bare sonames, newest first, for the rest of the loader's own search
- * PATH is valid during the call alone. Nothing is loaded, allocated or printed here.
+ *   3. those of NVIDIA's wheels (nvidia-cuda-cupti) beside other Python packages that this process has loaded
+ *   4. those that exist in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda
+ *   5. those of the wheels in $VIRTUAL_ENV, in $CONDA_PREFIX, and in the environment that gputrace is installed in
+ *   6. bare sonames, newest first, for the rest of the loader's own search
+ * PATH is valid during the call alone. Nothing is loaded or printed here.
  */
 int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context);
 

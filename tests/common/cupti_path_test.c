@@ -41,6 +41,8 @@ UNIT_FIXTURE(begin)
     unsetenv("LD_LIBRARY_PATH");
     unsetenv("CUDA_HOME");
     unsetenv("CUDA_PATH");
+    unsetenv("VIRTUAL_ENV");
+    unsetenv("CONDA_PREFIX");
     return 0;
 }
 
@@ -71,6 +73,31 @@ UNIT_TEST_WITH(the_order_is_preferred_loader_path_toolkits_sonames, begin, end)
     assert_true(newest > 3);
     assert_true(index_of(&seen, "libcupti.so.12") == newest + 1);
     assert_int_equal(index_of(&seen, "libcupti.so"), seen.count - 1);
+}
+
+UNIT_TEST_WITH(wheels_of_the_active_environment_come_after_toolkits_the_newest_cuda_first, begin, end)
+{
+    char home[512], old[512], twelve[512], thirteen[512], conda[512], prefix[600];
+    make_file("cuda/lib64", "libcupti.so", home, sizeof(home));
+    make_file("venv/lib/python3.8/site-packages/nvidia/cuda_cupti/lib", "libcupti.so.12", old, sizeof(old));
+    make_file("venv/lib/python3.8/site-packages/nvidia/cu12/lib", "libcupti.so.12", twelve, sizeof(twelve));
+    make_file("venv/lib/python3.8/site-packages/nvidia/cu13/lib", "libcupti.so.13", thirteen, sizeof(thirteen));
+    make_file("conda/lib", "libcupti.so.12", conda, sizeof(conda));
+    snprintf(prefix, sizeof(prefix), "%s/cuda", root);
+    setenv("CUDA_HOME", prefix, 1);
+    snprintf(prefix, sizeof(prefix), "%s/venv", root);
+    setenv("VIRTUAL_ENV", prefix, 1);
+    snprintf(prefix, sizeof(prefix), "%s/conda", root);
+    setenv("CONDA_PREFIX", prefix, 1);
+
+    struct seen seen = {0};
+    cupti_path_each(NULL, see, &seen);
+    int first = index_of(&seen, thirteen);
+    assert_true(index_of(&seen, home) >= 0 && first > index_of(&seen, home));
+    assert_int_equal(index_of(&seen, twelve), first + 1);
+    assert_int_equal(index_of(&seen, old), first + 2);
+    assert_int_equal(index_of(&seen, conda), first + 3);
+    assert_true(index_of(&seen, "libcupti.so.13") > first + 3);
 }
 
 UNIT_TEST_WITH(the_search_ends_with_the_first_that_is_taken, begin, end)

@@ -86,7 +86,9 @@ const struct cupti *cupti_load(const char *preferred, char *why, size_t size)
 {
     if (loaded.cuptiSubscribe)
         return &loaded;
-    snprintf(why, size, "no libcupti.so was found; it comes with the CUDA toolkit (--cupti FILE names one)");
+    snprintf(why, size,
+             "no libcupti.so was found; the CUDA toolkit has it, and so has NVIDIA's wheel nvidia-cuda-cupti (pip "
+             "install); --cupti FILE names one");
     struct search search = {.preferred = preferred, .why = why, .size = size};
     char already[PATH_MAX];
     if (preferred && *preferred && try_file(&search, preferred))
