@@ -90,8 +90,7 @@ static void show(const struct progress *progress)
 /* Returns whether the writing has ended by TIME (CLOCK_MONOTONIC). Under the lock. */
 static bool ended_by(struct progress *progress, uint64_t time)
 {
-    struct timespec until = {.tv_sec = (time_t)(time / NS_PER_S), .tv_nsec = (long)(time % NS_PER_S)};
-    while (!progress->ended && pthread_cond_clockwait(&progress->wake, &progress->lock, CLOCK_MONOTONIC, &until) == 0)
+    while (!progress->ended && monotonic_cond_wait(&progress->wake, &progress->lock, time) == 0)
         continue;
     return progress->ended;
 }
@@ -113,8 +112,8 @@ static void *watch(void *context)
 
 void progress_begin(struct progress *progress, const char *format, ...)
 {
-    *progress = (struct progress){
-        .begun = clock_monotonic(), .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    *progress = (struct progress){.begun = clock_monotonic(), .lock = PTHREAD_MUTEX_INITIALIZER};
+    monotonic_cond_init(&progress->wake);
     va_list args;
     va_start(args, format);
     vsnprintf(progress->what, sizeof(progress->what), format, args);

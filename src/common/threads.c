@@ -7,10 +7,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context)
 {
@@ -41,6 +47,27 @@ bool thread_key_set(struct thread_key *key, void (*ended)(void *unused))
             pthread_key_delete(made); /* another thread made it meanwhile */
     }
     return place != UINT32_MAX && pthread_setspecific(place - 1, key) == 0;
+}
+
+bool thread_is_alone(void)
+{
+    struct stat tasks;
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3; /* a folder for each thread, `.` and `..` */
+}
+
+void monotonic_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+int monotonic_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t time)
+{
+    struct timespec until = {.tv_sec = (time_t)(time / NS_PER_S), .tv_nsec = (long)(time % NS_PER_S)};
+    return pthread_cond_timedwait(cond, lock, &until);
 }
 
 bool thread_keys_work(void)

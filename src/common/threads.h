@@ -11,6 +11,15 @@
  * handle no signal that is sent to the process, only those of their own faults. */
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context);
 
+/* Whether the process has no thread but the one that calls; false where /proc does not say. */
+bool thread_is_alone(void);
+
+/* A condition whose waits end by CLOCK_MONOTONIC. glibc has pthread_cond_clockwait() since 2.30 alone. */
+void monotonic_cond_init(pthread_cond_t *cond);
+
+/* Waits as pthread_cond_timedwait(3) does, until TIME in nanoseconds of CLOCK_MONOTONIC. */
+int monotonic_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t time);
+
 /* Not in a namespace of the dynamic linker (dlmopen()): its C library numbers keys from 0 as the program's does, and
  * both write into the same threads, so each would get what was set with keys of the other. The first call takes the
  * dynamic linker's lock. */

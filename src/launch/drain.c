@@ -181,10 +181,9 @@ static void *run(void *context)
                 flock(drain->hold, LOCK_UN);
         }
         report(drain);
-        struct timespec limit = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)};
         pthread_mutex_lock(&drain->lock);
         if (!drain->stop)
-            pthread_cond_clockwait(&drain->stopping, &drain->lock, CLOCK_MONOTONIC, &limit);
+            monotonic_cond_wait(&drain->stopping, &drain->lock, due);
         pthread_mutex_unlock(&drain->lock);
     }
     drain->figures.processor = clock_read(CLOCK_THREAD_CPUTIME_ID);
@@ -246,7 +245,7 @@ struct drain *drain_start(const char *path, const struct drain_listener *listene
         return NULL;
     drain->tools.directory = drain->hold = -1;
     pthread_mutex_init(&drain->lock, NULL);
-    pthread_cond_init(&drain->stopping, NULL);
+    monotonic_cond_init(&drain->stopping);
     if (open_all(drain, path, listener) == 0 && threads_start(&drain->thread, 1, run, drain) == 1)
         return drain;
     int failure = errno;

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -108,7 +107,7 @@ static bool make_stores_visible(void)
 
 void epoch_prepare(void)
 {
-    if (__libc_single_threaded)
+    if (thread_is_alone())
         pthread_once(&barrier_once, register_barrier);
 }
 

@@ -164,11 +164,10 @@ static void ask_pools_last(void)
     if (!service.runs || !memory_pools_any())
         return;
     uint64_t end = clock_monotonic() + FINISH_WAIT_NS;
-    struct timespec limit = {.tv_sec = (time_t)(end / NS_PER_S), .tv_nsec = (long)(end % NS_PER_S)};
     __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
     name_capture_request(); /* wakes the thread */
-    while (sem_clockwait(&service.asked_pools, CLOCK_MONOTONIC, &limit) != 0 && errno == EINTR)
-        continue;
+    while (sem_trywait(&service.asked_pools) != 0 && clock_monotonic() < end)
+        nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
 }
 
 /* Waits for the round that is going on, a second at most: one that hangs in the driver must not hang the program's end.

@@ -16,6 +16,7 @@
 #include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/threads.h"
 
 #define POOL_MAX 4096u        /* ready chunks */
 #define POOL_REMAINDERS 4000u /* that are no fresh segments */
@@ -292,16 +293,14 @@ static struct spool_chunk *get_grown(enum spool_chunk_type type, uint64_t least,
 /* Waits until the pool's thread has made the file grow. */
 static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
-    struct timespec limit;
+    uint64_t limit = clock_monotonic() + NS_PER_S;
     struct spool_chunk *chunk = NULL;
     int result = 0;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += 1;
     lock_pool();
     while (__atomic_load_n(&pool.served, __ATOMIC_RELAXED) && !is_retry_delayed() && result == 0 &&
            !(chunk = pick(type, least, most, false))) {
         pthread_cond_signal(&pool.low);
-        result = pthread_cond_clockwait(&pool.filled, &pool.lock, CLOCK_MONOTONIC, &limit);
+        result = monotonic_cond_wait(&pool.filled, &pool.lock, limit);
     }
     unlock_pool();
     return chunk;
@@ -362,6 +361,7 @@ void chunk_pool_end(void)
 
 void chunk_pool_open(struct spool_chunk *first)
 {
+    monotonic_cond_init(&pool.filled);
     chunk_pool_add(first);
     __atomic_store_n(&pool.served, true, __ATOMIC_RELAXED);
     if (thread_start(fill_pool, NULL) == 0)
@@ -393,5 +393,5 @@ void chunk_pool_atfork_child(void)
     memset(&pool, 0, sizeof(pool));
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.low, NULL);
-    pthread_cond_init(&pool.filled, NULL);
+    monotonic_cond_init(&pool.filled);
 }

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/spool.h"
+#include "common/threads.h"
 
 #define HIGH 512
 /* In a process with threads: before a table that threads share gets more than 64 descriptors the kernel waits for all
@@ -40,7 +40,7 @@
 static int moved_high(int fd)
 {
     struct rlimit limit;
-    rlim_t wanted = __libc_single_threaded ? HIGH : HIGH_WITH_THREADS;
+    rlim_t wanted = thread_is_alone() ? HIGH : HIGH_WITH_THREADS;
     bool fits = getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 2 * wanted;
     int from = (int)(fits ? wanted : limit.rlim_cur / 2);
     int high = fcntl(fd, F_DUPFD_CLOEXEC, from);
