@@ -46,7 +46,7 @@ say = $(if $(V),,@$(if $(silent),,printf '  %s %s\n' '$(1)' '$(2)';) )
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-COMMON_SRC := $(call sources,src/common)
+COMMON_SRC := $(call sources,src/common)$(if $(PORTABLE), src/packaging/glibc.c)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
 MPI_SRC := $(call sources,src/mpi)
@@ -60,7 +60,7 @@ MPI_OBJ := $(call objects,$(MPI_SRC))
 TORCH_OBJ := $(call objects,$(TORCH_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
-TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty -lm
+TOOL_LIBS = $(or $(PORTABLE_LIBS),-ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty) -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -74,7 +74,7 @@ TORCH_SONAME := libgputrace-torch.so.0
 
 all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so $(B)/libgputrace-preload plugins ## build/gputrace, its libraries and plugins, which run from there
 
-include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
+include src/packaging/packaging.mk samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
 $(B)/gputrace: $(TOOL_OBJ) $(COMMON_OBJ)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread $(LINK_FLAGS) -o $@ $^ $(TOOL_LIBS)
@@ -115,7 +115,7 @@ $(B)/libgputrace-preload: Makefile
 
 $(B)/obj/%.o: %.c Makefile | toolkit
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<$(portable_object)
 
 # NVTX's types and numbers alone: without this its headers put the whole of its client into every object.
 $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
@@ -124,7 +124,7 @@ $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 $(B)/obj/src/analysis/render/render_html.o: $(wildcard src/analysis/render/html/*)
 
 # Another LIBDIR asks for another gputrace.
-$(B)/obj/src/launch/program.o: $(B)/obj/libdir
+$(call objects,src/launch/program.c src/cli/doctor.c): $(B)/obj/libdir
 $(B)/obj/libdir: always
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@

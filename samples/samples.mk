@@ -78,10 +78,13 @@ PLUGINS := $(PLUGIN_NAMES:%=$(SAMPLES)/plugins/%.so)
 
 plugins: $(PLUGINS)
 
-$(PLUGINS): $(SAMPLES)/plugins/%.so: $(PLUGIN_FILES) $(wildcard include/gputrace/*.h) samples/samples.mk
+PLUGIN_OBJ := $(call objects,$(filter %.c,$(PLUGIN_FILES)))
+-include $(PLUGIN_OBJ:.o=.d)
+
+$(PLUGINS): $(SAMPLES)/plugins/%.so: $(PLUGIN_OBJ) $(if $(PORTABLE),$(call objects,src/packaging/glibc.c))
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) -std=c11 -D_GNU_SOURCE $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden \
-	    -Iinclude -pthread -shared $(LINK_FLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter samples/plugins/$*.c samples/plugins/$*_%.c,$^)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ \
+	    $(filter $(B)/obj/samples/plugins/$*.o $(B)/obj/samples/plugins/$*_%.o %/glibc.o,$^)
 
 include tests/tools/tools.mk
 

@@ -10,9 +10,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
@@ -141,6 +143,16 @@ static bool can_replace(const struct stat *directory, const struct stat *child)
     return !(directory->st_mode & S_ISVTX) || (child->st_uid != 0 && child->st_uid != geteuid());
 }
 
+/* Cuts the last name off; false: none is left. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || !path[1])
+        return false;
+    slash[slash == path] = '\0';
+    return true;
+}
+
 static bool stands_open(char where[PATH_MAX])
 {
     struct stat child, directory;
@@ -148,11 +160,9 @@ static bool stands_open(char where[PATH_MAX])
         return false;
     if (!S_ISDIR(child.st_mode) && (child.st_mode & S_IWOTH))
         return true;
-    for (char *slash; (slash = strrchr(where, '/')) && where[1]; child = directory) {
-        slash[slash == where] = '\0';
+    for (; go_up(where); child = directory)
         if (stat(where, &directory) == 0 && can_replace(&directory, &child))
             return true;
-    }
     return false;
 }
 

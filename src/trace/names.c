@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"

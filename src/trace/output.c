@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/text.h"
+#include "trace/sink.h"
 #include "trace/pftrace/packets.h"
 #include "trace/sqlite/database.h"
 

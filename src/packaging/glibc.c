@@ -1,0 +1,73 @@
+/*
+ * Functions that glibc has had since a later version than 2.28, for packages that are to run with 2.28 (packaging.mk).
+ * Calls of the function NAME are linked with glibc_NAME() here.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What the functions in use before 2.33 say of the layout of struct stat. */
+#if defined(__aarch64__)
+#define STAT_VERSION 0
+#else
+#define STAT_VERSION 1
+#endif
+
+int __fxstat(int version, int fd, struct stat *file);
+int __fxstatat(int version, int folder, const char *path, struct stat *file, int flags);
+
+int glibc_stat(const char *path, struct stat *file);
+int glibc_lstat(const char *path, struct stat *file);
+int glibc_fstat(int fd, struct stat *file);
+int glibc_fstatat(int folder, const char *path, struct stat *file, int flags);
+pid_t glibc_gettid(void);
+int glibc_tgkill(pid_t process, pid_t thread, int number);
+void glibc_closefrom(int lowest);
+
+int glibc_stat(const char *path, struct stat *file)
+{
+    return __fxstatat(STAT_VERSION, AT_FDCWD, path, file, 0);
+}
+
+int glibc_lstat(const char *path, struct stat *file)
+{
+    return __fxstatat(STAT_VERSION, AT_FDCWD, path, file, AT_SYMLINK_NOFOLLOW);
+}
+
+int glibc_fstat(int fd, struct stat *file)
+{
+    return __fxstat(STAT_VERSION, fd, file);
+}
+
+int glibc_fstatat(int folder, const char *path, struct stat *file, int flags)
+{
+    return __fxstatat(STAT_VERSION, folder, path, file, flags);
+}
+
+/* The names that a file with -D_FILE_OFFSET_BITS=64 has for the same functions. */
+#define SAME(name) extern __typeof__(name) name##64 __attribute__((alias(#name)))
+SAME(glibc_stat);
+SAME(glibc_lstat);
+SAME(glibc_fstat);
+SAME(glibc_fstatat);
+
+pid_t glibc_gettid(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+int glibc_tgkill(pid_t process, pid_t thread, int number)
+{
+    return (int)syscall(SYS_tgkill, process, thread, number);
+}
+
+/* The kernel has close_range() since 5.9. */
+void glibc_closefrom(int lowest)
+{
+    if (syscall(SYS_close_range, (unsigned)lowest, ~0u, 0) == 0)
+        return;
+    for (int fd = lowest, end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
+        close(fd);
+}

@@ -1,0 +1,94 @@
+# Packages that run on any Linux with glibc 2.28, built from this checkout and installed where nothing else is.
+
+# bats file_tags=long
+
+load ../cli/common
+
+# Packages are built once, beside the build folder, which sanitizers have of their own.
+setup_file() {
+    [[ $build != */build/* ]] || skip "packages are not sanitized"
+    cd "$BATS_TEST_DIRNAME/../.."
+    make wheel bundle >"$BATS_FILE_TMPDIR/made" || { cat "$BATS_FILE_TMPDIR/made" >&2; return 1; }
+    wheel=$(realpath build/packages/*.whl) bundle=$(realpath build/packages/*-linux-*.tar.xz)
+    export wheel bundle
+    mkdir "$BATS_FILE_TMPDIR/unpacked"
+    tar -C "$BATS_FILE_TMPDIR/unpacked" --strip-components=1 -xJf "$bundle"
+    export unpacked=$BATS_FILE_TMPDIR/unpacked
+}
+
+# Programs and libraries of the bundle, which the wheel has, too.
+binaries() {
+    find "$unpacked/bin" "$unpacked/lib" -type f | while read -r file; do
+        [ "$(head -c 4 "$file" | tail -c 3)" != ELF ] || echo "$file"
+    done
+}
+
+@test "no binary asks for a symbol that is newer than glibc 2.28, or for a library that glibc does not have" {
+    local binary newer libraries
+    [ "$(binaries | wc -l)" -ge 9 ]
+    for binary in $(binaries); do
+        newer=$(nm -D --undefined-only "$binary" |
+            awk -F 'GLIBC_' 'NF > 1 { split($2, v, "."); if (v[1] > 2 || v[2] > 28) print }')
+        [ -z "$newer" ] || fail "$binary: $newer"
+        libraries=$(readelf -d "$binary" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+            grep -vE '^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux-.*|libcjson\.so\.1)$') || true
+        [ -z "$libraries" ] || fail "$binary needs $libraries"
+    done
+}
+
+@test "a wheel has at most 6 MB, notices of the libraries inside, and what its list says" {
+    [ "$(stat -c %s "$wheel")" -le 6000000 ]
+    python3 - "$wheel" <<'END'
+import base64, hashlib, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+names = set(wheel.namelist())
+assert any(name.endswith("dist-info/notices/libdw1") for name in names), names
+record = next(name for name in names if name.endswith("/RECORD"))
+rows = [row.rsplit(",", 2) for row in wheel.read(record).decode().splitlines()]
+assert {row[0] for row in rows} == names
+for name, digest, size in rows:
+    if name != record:
+        content = wheel.read(name)
+        assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode(), name
+        assert int(size) == len(content), name
+END
+}
+
+@test "pip installs a wheel into an environment, where it records, reports, and goes away again" {
+    need_simulated
+    python3 -m venv environment
+    environment/bin/pip install -q --no-index "$wheel" 2>pip || { cat pip; return 1; }
+    (cd environment && find . -type f | sort) >installed
+    mkdir elsewhere && cd elsewhere
+    PATH=$BATS_TEST_TMPDIR/environment/bin:$PATH
+    [ "$(command -v gputrace)" = "$BATS_TEST_TMPDIR/environment/bin/gputrace" ]
+    gputrace run -q -o trace.json --plugin leaks "$samples/vector_add" >statement
+    "$check_trace" --strict --expect statement trace.json
+    gputrace report trace.json >first
+    python -m gputrace report trace.json >second
+    diff first second
+    man -M "$BATS_TEST_TMPDIR/environment/share/man" -w gputrace
+    pip uninstall -q -y gputrace
+    [ ! -e ../environment/bin/gputrace ] && [ ! -e ../environment/lib/gputrace/libgputrace.so.0 ]
+}
+
+@test "a bundle runs from where it is unpacked, through a link, too" {
+    need_simulated
+    mv "$unpacked" "moved here"
+    ln -s "moved here/bin/gputrace" gputrace-link
+    ./gputrace-link run -q -o trace.json "$samples/vector_add" >statement
+    "$check_trace" --strict --expect statement trace.json
+    ./gputrace-link report trace.json
+    [ -e "moved here/share/man/man1/gputrace-run.1" ] && [ -e "moved here/samples/vector_add.cu" ]
+    [ -e "moved here/share/bash-completion/completions/gputrace" ]
+    mv "moved here" "$unpacked"
+}
+
+@test "a source archive says its version without git" {
+    (cd "$BATS_TEST_DIRNAME/../.." && make dist) >made
+    mkdir source
+    tar -C source --strip-components=1 -xzf "$(sed "s|^|$BATS_TEST_DIRNAME/../../|" made)"
+    [ "gputrace-$(cat source/.version).tar.gz" = "$(basename "$(cat made)")" ]
+    run env GIT_DIR=/nowhere make -C source -n dist
+    assert_output --partial "gputrace-$(cat source/.version)"
+}
