@@ -148,20 +148,6 @@ static void write_time(char text[TIME_TEXT], int64_t ns)
     snprintf(text, TIME_TEXT, "%.9g %s", (double)ns / (double)units[i].ns, units[i].word);
 }
 
-/* Writes the title of the section memory-at, such as "Memory allocated at 1.5 s". It says so if that time is beyond the
- * end of the trace. */
-static void snapshot_title(char *title, size_t size, const struct trace *trace)
-{
-    char time[TIME_TEXT], end[TIME_TEXT];
-    write_time(time, trace->options->snapshot);
-    write_time(end, trace_span(trace));
-    if (trace->options->snapshot <= trace_span(trace))
-        snprintf(title, size, "Memory allocated at %s", time);
-    else
-        snprintf(title, size, "Memory allocated at the end of the %s, %s (--snapshot asked for %s)",
-                 filter_wanted(&trace->options->filter) ? "part" : "trace", end, time);
-}
-
 /* --- one trace --- */
 
 /* A trace that is being read, all of it or what the filter passes on. */
@@ -296,7 +282,14 @@ static int write_section(struct sections *sections, unsigned number, struct rend
 {
     const struct section *section = sections->all[number].section;
     char title[160];
-    snapshot_title(title, sizeof(title), &sections->trace);
+    char time[TIME_TEXT], end[TIME_TEXT];
+    write_time(time, sections->trace.options->snapshot);
+    write_time(end, trace_span(&sections->trace));
+    if (sections->trace.options->snapshot <= trace_span(&sections->trace))
+        snprintf(title, sizeof(title), "Memory allocated at %s", time);
+    else
+        snprintf(title, sizeof(title), "Memory allocated at the end of the %s, %s (--snapshot asked for %s)",
+                 filter_wanted(&sections->trace.options->filter) ? "part" : "trace", end, time);
     const struct trace_phrase title_words = trace_phrase(&sections->trace, section_list[number].title);
     const struct trace_phrase none = trace_phrase(&sections->trace, section->none ? section->none : "");
     struct table table = {

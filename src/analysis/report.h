@@ -1,6 +1,4 @@
-/*
- * Reports of trace files, of gputrace, Kineto and others: the interface of this folder.
- */
+/* Reports of trace files, of gputrace, Kineto and others: the interface of this folder. */
 #ifndef GPUTRACE_ANALYSIS_REPORT_H
 #define GPUTRACE_ANALYSIS_REPORT_H
 

@@ -1,6 +1,4 @@
-/*
- * Reads a trace, builds the tree of stacks.h, and writes its nodes by depth-first walks.
- */
+/* Reads a trace, builds the tree of stacks.h, and writes its nodes by depth-first walks. */
 #include "analysis/stack_files.h"
 
 #include <stdio.h>

@@ -1,6 +1,4 @@
-/*
- * Files of GPU time by stack (stacks.h): speedscope's JSON and folded stacks.
- */
+/* Files of GPU time by stack (stacks.h): speedscope's JSON and folded stacks. */
 #ifndef GPUTRACE_ANALYSIS_STACK_FILES_H
 #define GPUTRACE_ANALYSIS_STACK_FILES_H
 

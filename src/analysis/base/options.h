@@ -1,6 +1,4 @@
-/*
- * What a user may ask of a report.
- */
+/* What a user may ask of a report. */
 #ifndef GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 #define GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 

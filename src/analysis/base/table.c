@@ -1,6 +1,4 @@
-/*
- * Cells and rows of tables, their order, sums, and the choice of units for whole columns.
- */
+/* Cells and rows of tables, their order, sums, and the choice of units for whole columns. */
 #include "analysis/base/table.h"
 
 #include <math.h>

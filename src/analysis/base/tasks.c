@@ -1,6 +1,4 @@
-/*
- * Runs tasks by an ordered loop of common/threads.h, whose results have no order here.
- */
+/* Runs tasks by an ordered loop of common/threads.h, whose results have no order here. */
 #include "analysis/base/tasks.h"
 
 #include <stdint.h>

@@ -1,6 +1,4 @@
-/*
- * Runs tasks that do not depend on each other in several threads.
- */
+/* Runs tasks that do not depend on each other in several threads. */
 #ifndef GPUTRACE_ANALYSIS_BASE_TASKS_H
 #define GPUTRACE_ANALYSIS_BASE_TASKS_H
 

@@ -1,6 +1,4 @@
-/*
- * Rules about code that is loaded or compiled, and graphs that are instantiated, while the program does its work.
- */
+/* Rules about code that is loaded or compiled, and graphs that are instantiated, while the program does its work. */
 #include "analysis/base/busy.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/names.h"

@@ -286,22 +286,6 @@ static bool soon(const struct critical_op *op, int64_t earliest)
     return op->start <= earliest + CRITICAL_HELD_AFTER;
 }
 
-/* Decides an operation that started later than LATEST and its launch explain: BEFORE, which ended last on its GPU, may
- * have held it. */
-static void decide_late(const struct critical_graph *graph, struct critical_op *op, const struct latest *latest,
-                        uint32_t before, uint32_t number)
-{
-    int64_t returned = critical_returned(graph, op);
-    bool launched = latest->op == CRITICAL_NONE || latest->end <= returned;
-    int64_t ready = launched ? returned : latest->end;
-    op->decider = launched ? CRITICAL_NONE : latest->op;
-    if (before != CRITICAL_NONE && critical_is_before(graph, before, number) && graph->ops.items[before].end > ready &&
-        soon(op, graph->ops.items[before].end))
-        op->decider = before;
-    else
-        op->held = op->start - ready > HELD_LONG;
-}
-
 static int decide_ops(struct deciding *deciding)
 {
     struct critical_graph *graph = deciding->graph;
@@ -328,8 +312,18 @@ static int decide_ops(struct deciding *deciding)
         op->decider = CRITICAL_NONE;
         if (any && latest.end >= op->called + graph->latency && soon(op, latest.end))
             op->decider = latest.op;
-        else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op)))
-            decide_late(graph, op, &latest, before, i);
+        else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op))) {
+            /* It started later than that explains: the operation that ended last on its GPU may have held it. */
+            int64_t returned = critical_returned(graph, op);
+            bool launched = latest.op == CRITICAL_NONE || latest.end <= returned;
+            int64_t ready = launched ? returned : latest.end;
+            op->decider = launched ? CRITICAL_NONE : latest.op;
+            if (before != CRITICAL_NONE && critical_is_before(graph, before, i) &&
+                graph->ops.items[before].end > ready && soon(op, graph->ops.items[before].end))
+                op->decider = before;
+            else
+                op->held = op->start - ready > HELD_LONG;
+        }
         critical_graph_evict(graph, i + (size_t)1);
     }
     return 0;

@@ -127,19 +127,6 @@ bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint3
            one->device == other->device && one->context == other->context;
 }
 
-/* Marks streams that run at the same time as the legacy default stream of their context. */
-static void find_beside(struct loading *loading, const struct critical_op *op)
-{
-    struct critical_graph *graph = loading->graph;
-    for (size_t i = 0; i < loading->running.items.count && i < RECENT; i++) {
-        uint32_t other = graph->ops.items[loading->running.items.items[i].value].stream;
-        if (critical_is_legacy_of(graph, other, op->stream))
-            graph->streams.items[op->stream].beside = true;
-        else if (critical_is_legacy_of(graph, op->stream, other))
-            graph->streams.items[other].beside = true;
-    }
-}
-
 static struct critical_stream *find_stream(struct critical_graph *graph, const struct timeline_op *op)
 {
     while (graph->streams.count <= op->stream) {
@@ -206,7 +193,14 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
         loading->before = critical_heap_pop(&loading->running).value;
         loading->recent[loading->ended++ % RECENT] = loading->before;
     }
-    find_beside(loading, op);
+    /* Streams that run at the same time as the legacy default stream of their context. */
+    for (size_t i = 0; i < loading->running.items.count && i < RECENT; i++) {
+        uint32_t other = graph->ops.items[loading->running.items.items[i].value].stream;
+        if (critical_is_legacy_of(graph, other, op->stream))
+            graph->streams.items[op->stream].beside = true;
+        else if (critical_is_legacy_of(graph, op->stream, other))
+            graph->streams.items[other].beside = true;
+    }
     op->decider = loading->before; /* for critical_graph_decide() */
     if (op->graph && find_within(loading, op, number) < 0)
         return -1;

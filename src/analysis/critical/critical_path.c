@@ -311,40 +311,6 @@ static void limit_slack(struct critical_graph *graph, const struct critical_op *
     lower(&before->slack, op->slack + left);
 }
 
-static void start_op(struct sweep *sweep, uint32_t number)
-{
-    struct critical_graph *graph = sweep->graph;
-    const struct critical_op *op = &graph->ops.items[number];
-    if (op->decider != CRITICAL_NONE)
-        limit_slack(graph, op, op->decider);
-    if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
-        !(op->graph && graph->ops.items[op->previous].end > op->start))
-        limit_slack(graph, op, op->previous);
-    for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
-        limit_slack(graph, op, graph->edges.items[i].from);
-    if (op->call == CRITICAL_NONE)
-        return;
-    int64_t ready = op->called + graph->latency, left = op->start - ready;
-    lower(&graph->calls.items[op->call].slack, op->slack + (op->decider == CRITICAL_NONE || left < 0 ? 0 : left));
-}
-
-/* Limits the slack of the last operation of each stream of the device that CALL waited for. */
-static void limit_slack_of_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
-{
-    int64_t end = critical_waited_until(graph, call);
-    const struct critical_stream *waited = &graph->streams.items[graph->ops.items[call->waited].stream];
-    for (uint32_t i = 0; i < graph->streams.count; i++) {
-        const struct critical_stream *stream = &graph->streams.items[i];
-        uint32_t last = stream->ops.count > 0 && stream->device == waited->device && stream->process == waited->process
-                            ? critical_launched_by(graph, i, call->start)
-                            : CRITICAL_NONE;
-        if (last == CRITICAL_NONE)
-            continue;
-        int64_t left = end - graph->ops.items[last].end;
-        lower(&graph->ops.items[last].slack, late + (left > 0 ? left : 0));
-    }
-}
-
 static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical_call *call)
 {
     struct critical_graph *graph = sweep->graph;
@@ -354,8 +320,18 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     struct critical_op *op = &graph->ops.items[call->waited];
     int64_t until = critical_waited_until(graph, call);
     lower(&op->slack, cursor->late + (op->end < until ? until - op->end : 0));
-    if (call->all)
-        limit_slack_of_device(graph, call, cursor->late);
+    /* It may have waited for the last operation of each stream of the device. */
+    const struct critical_stream *waited = &graph->streams.items[op->stream];
+    for (uint32_t i = 0; call->all && i < graph->streams.count; i++) {
+        const struct critical_stream *stream = &graph->streams.items[i];
+        uint32_t last = stream->ops.count > 0 && stream->device == waited->device && stream->process == waited->process
+                            ? critical_launched_by(graph, i, call->start)
+                            : CRITICAL_NONE;
+        if (last == CRITICAL_NONE)
+            continue;
+        int64_t left = until - graph->ops.items[last].end;
+        lower(&graph->ops.items[last].slack, cursor->late + (left > 0 ? left : 0));
+    }
     sum_add(&cursor->late, until - call->start);
 }
 
@@ -366,7 +342,18 @@ static int step(struct sweep *sweep)
     struct cursor *cursor = &sweep->cursors.items[number];
     size_t last = cursor->first + cursor->left - 1;
     if (cursor->next == OP_STARTS) {
-        start_op(sweep, (uint32_t)last);
+        const struct critical_op *op = &graph->ops.items[last];
+        if (op->decider != CRITICAL_NONE)
+            limit_slack(graph, op, op->decider);
+        if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
+            !(op->graph && graph->ops.items[op->previous].end > op->start))
+            limit_slack(graph, op, op->previous);
+        for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
+            limit_slack(graph, op, graph->edges.items[i].from);
+        int64_t left = op->start - op->called - graph->latency;
+        if (op->call != CRITICAL_NONE)
+            lower(&graph->calls.items[op->call].slack,
+                  op->slack + (op->decider == CRITICAL_NONE || left < 0 ? 0 : left));
         cursor->left--;
     } else if (cursor->next == CALL_ENDS) {
         int64_t launched = graph->calls.items[last].slack;

@@ -1,6 +1,4 @@
-/*
- * The sections of the critical path (critical_path.h): how much of it each kind of work takes, and each name.
- */
+/* The sections of the critical path (critical_path.h): how much of it each kind of work takes, and each name. */
 #include "common/memory.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_decide.h"
@@ -179,19 +177,6 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(line, name)},
 };
 
-/* Adds a name to the line of its kind, which is called after the name that takes most of the path. */
-static void add_name(struct line *line, const struct line *name)
-{
-    line->kind = name->kind;
-    sum_add(&line->on, name->on);
-    sum_add(&line->off, name->off);
-    line->count += name->count;
-    sum_add(&line->in_steps.all, name->in_steps.all);
-    sum_add(&line->in_steps.slowest, name->in_steps.slowest);
-    line->name = name->on > line->most ? name->name : line->most > 0 ? line->name : EVENT_NO_TEXT;
-    line->most = name->on > line->most ? name->on : line->most;
-}
-
 static void add_line(struct report_row *row, struct line *line, int64_t steps)
 {
     if (steps > 0) {
@@ -221,9 +206,18 @@ static void finish(struct report_row *row)
                             .in_steps = times.rows.items[i],
                             .kind = (uint32_t)key->kind,
                             .name = (uint32_t)key->name};
-        if (row->state)
-            add_name(&kinds[key->kind], &line);
-        else
+        if (row->state) {
+            /* The line of a kind is called after the name that takes most of the path. */
+            struct line *all = &kinds[key->kind];
+            all->kind = line.kind;
+            sum_add(&all->on, line.on);
+            sum_add(&all->off, line.off);
+            all->count += line.count;
+            sum_add(&all->in_steps.all, line.in_steps.all);
+            sum_add(&all->in_steps.slowest, line.in_steps.slowest);
+            all->name = line.on > all->most ? line.name : all->most > 0 ? all->name : EVENT_NO_TEXT;
+            all->most = line.on > all->most ? line.on : all->most;
+        } else
             add_line(row, &line, times.windows.count);
     }
     for (unsigned i = 0; status == 0 && i < CRITICAL_KIND_COUNT; i++)

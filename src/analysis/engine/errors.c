@@ -1,6 +1,4 @@
-/*
- * Tables of the errors that are not failures, and counts of failures by code, and by function and code.
- */
+/* Tables of the errors that are not failures, and counts of failures by code, and by function and code. */
 #include "analysis/engine/errors.h"
 
 #include <inttypes.h>

@@ -1,6 +1,4 @@
-/*
- * Adds findings whose cost is worth showing, shares idle time among them, and formats the values in their sentences.
- */
+/* Adds findings whose cost is worth showing, shares idle time among them, and formats the values in their sentences. */
 #include "analysis/engine/findings.h"
 
 #include <stdarg.h>

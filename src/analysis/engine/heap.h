@@ -1,10 +1,9 @@
 /*
  * The memory that is allocated during a trace, by its instants of category "memory", or by PyTorch's "[memory]".
  *
- * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Memory is
- * needed for the groups and for what is live, however many allocations there are. gputrace writes the instants of a
- * process in their order; PyTorch's come thread by thread, so these are collected, sorted by time and applied at the
- * end.
+ * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Memory is needed for the
+ * groups and for what is live, however many allocations there are. gputrace writes the instants of a process in their
+ * order; PyTorch's come thread by thread, so these are collected, sorted by time and applied at the end.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HEAP_H
 #define GPUTRACE_ANALYSIS_ENGINE_HEAP_H

@@ -95,17 +95,6 @@ static const char *text_of(const cJSON *object, const char *key)
 
 /* --- plugins: summary/section_overview.c shows what is read here --- */
 
-static int read_line(struct trace *trace, const cJSON *line)
-{
-    static const struct member members[] = {{"text", TEXT, offsetof(struct trace_plugin_line, text)}};
-    struct trace_plugin_line *added = array_push(&trace->plugin_lines);
-    if (!added || read_members(trace, line, added, members) < 0)
-        return -1;
-    const cJSON *stack = member_of(line, "stack");
-    added->stack = EVENT_NO_TEXT;
-    return first_of(stack) ? trace_read_frame_list(trace, stack, &added->stack) : 0;
-}
-
 static int read_plugin(struct trace *trace, const cJSON *plugin)
 {
     static const struct member members[] = {{"name", TEXT, offsetof(struct trace_plugin, name)},
@@ -118,27 +107,20 @@ static int read_plugin(struct trace *trace, const cJSON *plugin)
     if (read_members(trace, plugin, added, members) < 0)
         return -1;
     for (const cJSON *line = first_of(member_of(plugin, "lines")); line; line = line->next) {
+        static const struct member of_line[] = {{"text", TEXT, offsetof(struct trace_plugin_line, text)}};
+        struct trace_plugin_line *one = array_push(&trace->plugin_lines);
         added->lines++;
-        if (read_line(trace, line) < 0)
+        if (!one || read_members(trace, line, one, of_line) < 0)
+            return -1;
+        const cJSON *stack = member_of(line, "stack");
+        one->stack = EVENT_NO_TEXT;
+        if (first_of(stack) && trace_read_frame_list(trace, stack, &one->stack) < 0)
             return -1;
     }
     return 0;
 }
 
 /* --- processes --- */
-
-/* [{"pool": "0x7f…", "device": 0, "reserved_peak": 33554432, "used_peak": 4096}, …] */
-static int read_pool(struct trace *trace, int64_t pid, const cJSON *pool)
-{
-    static const struct member members[] = {{"device", NUMBER, offsetof(struct trace_pool, device)},
-                                            {"reserved_peak", AMOUNT, offsetof(struct trace_pool, reserved_peak)},
-                                            {"used_peak", AMOUNT, offsetof(struct trace_pool, used_peak)}};
-    struct trace_pool *added = cJSON_IsNumber(member_of(pool, "device")) ? array_push(&trace->pools) : NULL;
-    if (!added)
-        return cJSON_IsNumber(member_of(pool, "device")) ? -1 : 0;
-    added->process = event_id_number(pid);
-    return read_members(trace, pool, added, members);
-}
 
 /* {"rank": 3, "local_rank": 1, "world_size": 8, "host": "node7"} */
 static int read_rank(struct trace *trace, event_id process, const cJSON *object)
@@ -171,9 +153,18 @@ static int read_process(struct trace *trace, const cJSON *process)
         if (trace_add_gpu_row(trace, &added) < 0)
             return -1;
     }
-    for (const cJSON *pool = first_of(member_of(process, "pools")); pool; pool = pool->next)
-        if (read_pool(trace, pid->valueint, pool) < 0)
+    for (const cJSON *pool = first_of(member_of(process, "pools")); pool; pool = pool->next) {
+        /* [{"pool": "0x7f…", "device": 0, "reserved_peak": 33554432, "used_peak": 4096}, …] */
+        static const struct member members[] = {{"device", NUMBER, offsetof(struct trace_pool, device)},
+                                                {"reserved_peak", AMOUNT, offsetof(struct trace_pool, reserved_peak)},
+                                                {"used_peak", AMOUNT, offsetof(struct trace_pool, used_peak)}};
+        if (!cJSON_IsNumber(member_of(pool, "device")))
+            continue;
+        struct trace_pool *added = array_push(&trace->pools);
+        if (!added || read_members(trace, pool, added, members) < 0)
             return -1;
+        added->process = event_id_number(pid->valueint);
+    }
     return read_rank(trace, event_id_number(pid->valueint), process);
 }
 
@@ -255,26 +246,6 @@ static int read_loss(struct trace *trace, const cJSON *loss)
     return read_text(trace, loss->string, &added->name);
 }
 
-/* A command line as it was typed, or as the program was given it. */
-static int read_command(struct trace *trace, const cJSON *value)
-{
-    if (cJSON_IsString(value))
-        return read_text(trace, value->valuestring, &trace->program);
-    char line[4096] = "";
-    size_t length = 0;
-    const cJSON *word = cJSON_IsArray(value) ? value->child : NULL;
-    for (; word && cJSON_IsString(word); word = word->next) {
-        size_t size = strlen(word->valuestring);
-        if (size + 2 > sizeof(line) - length)
-            break;
-        if (length > 0)
-            line[length++] = ' ';
-        memcpy(line + length, word->valuestring, size + 1);
-        length += size;
-    }
-    return length ? read_text(trace, line, &trace->program) : 0;
-}
-
 /* {"void add<float>(int)": "_Z3addIfEvi", …}: the names that --names=mangled shows. */
 static int read_symbol(struct trace *trace, const cJSON *symbol)
 {
@@ -296,21 +267,6 @@ static const char *const trace_words[] = {
 #undef BIT
 };
 #define TRACE_WORDS (sizeof(trace_words) / sizeof(*trace_words))
-
-/* {"trace": ["kernel", "memcpy", …], …} */
-static void read_options(struct trace *trace, const cJSON *options)
-{
-    const char *calls = text_of(options, "api_calls");
-    const cJSON *list = member_of(options, "trace");
-    trace->without_queries = calls && strcmp(calls, "without queries") == 0;
-    if (!cJSON_IsArray(list))
-        return;
-    trace->unrecorded = TRACE_DEFAULT;
-    for (const cJSON *word = list->child; word; word = word->next)
-        for (size_t i = 0; cJSON_IsString(word) && i < TRACE_WORDS; i++)
-            if (strcmp(word->valuestring, trace_words[i]) == 0)
-                trace->unrecorded &= ~(UINT64_C(1) << i);
-}
 
 void trace_bit_words(uint64_t bits, char *text, size_t size)
 {
@@ -337,7 +293,17 @@ static int read_own(struct trace *trace, const cJSON *own)
     };
     if (read_members(trace, own, trace, members) < 0)
         return -1;
-    read_options(trace, member_of(own, "options"));
+    /* {"trace": ["kernel", "memcpy", …], …} */
+    const cJSON *options = member_of(own, "options");
+    const char *calls = text_of(options, "api_calls");
+    const cJSON *recorded = member_of(options, "trace");
+    trace->without_queries = calls && strcmp(calls, "without queries") == 0;
+    if (cJSON_IsArray(recorded))
+        trace->unrecorded = TRACE_DEFAULT;
+    for (const cJSON *word = first_of(recorded); word; word = word->next)
+        for (size_t i = 0; cJSON_IsString(word) && i < TRACE_WORDS; i++)
+            if (strcmp(word->valuestring, trace_words[i]) == 0)
+                trace->unrecorded &= ~(UINT64_C(1) << i);
     /* {"synchronised": true, "error_us": 2100, …} */
     const cJSON *clock = member_of(own, "clock"), *synchronised = member_of(clock, "synchronised");
     if (cJSON_IsBool(synchronised)) {
@@ -354,7 +320,23 @@ static int read_own(struct trace *trace, const cJSON *own)
     }
     if (trace_read_stacks(trace, member_of(own, "frames"), member_of(own, "stacks")) < 0)
         return -1;
-    return read_command(trace, member_of(own, "command"));
+    /* A command line as it was typed, or as the program was given it. */
+    const cJSON *value = member_of(own, "command");
+    if (cJSON_IsString(value))
+        return read_text(trace, value->valuestring, &trace->program);
+    char line[4096] = "";
+    size_t length = 0;
+    const cJSON *word = cJSON_IsArray(value) ? value->child : NULL;
+    for (; word && cJSON_IsString(word); word = word->next) {
+        size_t size = strlen(word->valuestring);
+        if (size + 2 > sizeof(line) - length)
+            break;
+        if (length > 0)
+            line[length++] = ' ';
+        memcpy(line + length, word->valuestring, size + 1);
+        length += size;
+    }
+    return length ? read_text(trace, line, &trace->program) : 0;
 }
 
 int trace_metadata(struct trace *trace, const char *key, const cJSON *value)

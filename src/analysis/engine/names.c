@@ -1,6 +1,4 @@
-/*
- * Shortens names in one pass over the brackets that name_scan.h paired.
- */
+/* Shortens names in one pass over the brackets that name_scan.h paired. */
 #include "analysis/engine/names.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/*
- * Names of kernels in the form that --names selects.
- */
+/* Names of kernels in the form that --names selects. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_NAMES_H
 #define GPUTRACE_ANALYSIS_ENGINE_NAMES_H
 

@@ -164,25 +164,15 @@ static void find_outer(struct range_walk *walk, size_t index)
     open[index].outer = outer;
 }
 
-static bool is_of(const struct range_walk *walk, uint32_t thread)
-{
-    return walk->open.count > 0 && walk->open.items[0].range.thread == thread;
-}
-
-static void close_ended(struct range_walk *walk, int64_t time)
-{
-    while (walk->open.count > 0 && walk->open.items[walk->open.count - 1].range.end < time)
-        walk->open.count--;
-}
-
 struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time)
 {
     const struct range *next = walk->next;
     if (walk->no_memory || !next || next->thread > thread || (next->thread == thread && next->start > time))
         return NULL;
-    if (!is_of(walk, next->thread))
+    if (walk->open.count == 0 || walk->open.items[0].range.thread != next->thread)
         walk->open.count = 0;
-    close_ended(walk, next->start);
+    while (walk->open.count > 0 && walk->open.items[walk->open.count - 1].range.end < next->start)
+        walk->open.count--;
     if (walk->open.count >= walk->crowded) {
         /* The limit doubles with the ranges that stay open, so that the cost of each range does not depend on them. */
         size_t kept = 0;
@@ -206,9 +196,10 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
 
 struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread, int64_t time)
 {
-    if (!is_of(walk, thread))
+    if (walk->open.count == 0 || walk->open.items[0].range.thread != thread)
         return NULL;
-    close_ended(walk, time);
+    while (walk->open.count > 0 && walk->open.items[walk->open.count - 1].range.end < time)
+        walk->open.count--;
     return walk->open.count > 0 ? &walk->open.items[walk->open.count - 1] : NULL;
 }
 
@@ -287,21 +278,18 @@ static int add_name(struct captured *captured, struct captured_path *path, struc
     return ADD(array_push, &captured->names, name) ? 0 : -1;
 }
 
-static int split_path(struct captured *captured, struct captured_path *path, struct interner *strings)
-{
-    const char *at = interned(strings, path->text), *next;
-    path->first = (uint32_t)captured->names.count;
-    path->count = 0;
-    for (; (next = strstr(at, SEPARATOR)); at = next + strlen(SEPARATOR))
-        if (add_name(captured, path, strings, at, (size_t)(next - at)) < 0)
-            return -1;
-    return add_name(captured, path, strings, at, strlen(at));
-}
-
 int captured_split(struct captured *captured, struct interner *strings)
 {
-    for (size_t i = 0; i < captured->paths.count; i++)
-        if (split_path(captured, &captured->paths.items[i], strings) < 0)
+    for (size_t i = 0; i < captured->paths.count; i++) {
+        struct captured_path *path = &captured->paths.items[i];
+        const char *at = interned(strings, path->text), *next;
+        path->first = (uint32_t)captured->names.count;
+        path->count = 0;
+        for (; (next = strstr(at, SEPARATOR)); at = next + strlen(SEPARATOR))
+            if (add_name(captured, path, strings, at, (size_t)(next - at)) < 0)
+                return -1;
+        if (add_name(captured, path, strings, at, strlen(at)) < 0)
             return -1;
+    }
     return 0;
 }

@@ -315,18 +315,6 @@ static int gather(void *context)
     return status;
 }
 
-/* Makes the pretty names of kernels for --names=pretty. */
-static int make_names(struct trace *trace)
-{
-    const struct pretty_names *more = &trace->names_in_flight;
-    if (trace->options->names != REPORT_NAMES_PRETTY)
-        return 0;
-    for (uint32_t i = 0; i < more->is_kernel.count; i++)
-        if (more->is_kernel.items[i] && pretty_names_add(&trace->pretty_names, i) < 0)
-            return -1;
-    return pretty_names_make(&trace->pretty_names, &trace->strings);
-}
-
 int sections_finish(struct sections *sections)
 {
     struct trace *trace = &sections->trace;
@@ -351,7 +339,12 @@ int sections_finish(struct sections *sections)
         }
         status = tasks_run(tasks, count, workers);
     }
-    status = status ?: make_names(trace);
+    const struct pretty_names *more = &trace->names_in_flight;
+    bool pretty = trace->options->names == REPORT_NAMES_PRETTY;
+    for (uint32_t i = 0; pretty && status == 0 && i < more->is_kernel.count; i++)
+        status = more->is_kernel.items[i] ? pretty_names_add(&trace->pretty_names, i) : 0;
+    if (status == 0 && pretty)
+        status = pretty_names_make(&trace->pretty_names, &trace->strings);
     verbose_step(&since, "sections and names made");
     return status < 0 ? error_no_memory("a report") : 0;
 }

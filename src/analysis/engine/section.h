@@ -182,9 +182,7 @@ struct cell row_phrase(const struct report_row *row, const char *text);
 
 /* --- sections --- */
 
-/*
- * How `gputrace diff` compares the rows of a section between traces. Columns are named by their words.
- */
+/* How `gputrace diff` compares the rows of a section between traces. Columns are named by their words. */
 struct comparable {
     const char *noun;    /* "kernel": for sentences and --fail-on; NULL: the section is not compared */
     const char *keys[4]; /* rows of two traces are the same if these columns are equal */

@@ -1,6 +1,4 @@
-/*
- * Looks things up in the maps of struct trace. trace_phrase() replaces words for traces of other profilers.
- */
+/* Looks things up in the maps of struct trace. trace_phrase() replaces words for traces of other profilers. */
 #include "analysis/engine/trace_known.h"
 
 #include <inttypes.h>
@@ -107,28 +105,27 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
     return index == DENSE_MAP_NONE ? FIELD_ABSENT : (int64_t)index;
 }
 
-static int add_state(struct trace *trace, const struct event_fields *event)
-{
-    event_id id = event->of_thread == FIELD_ABSENT ? event->thread : event_id_number(event->of_thread);
-    const struct trace_thread *thread = trace_thread(trace, event->process, id);
-    const struct host_site site = {event->stack, EVENT_NO_TEXT};
-    struct host_state state = {
-        .start = event->start, .end = event->start + event->duration, .waker = event_state(event)->waker};
-    /* The names of states are the same in gputrace and perf. */
-    const char *name = trace_text(trace, event->name);
-    state.kind = strcmp(name, "Runnable") == 0    ? HOST_RUNNABLE
-                 : strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT
-                                                  : HOST_SLEEPING;
-    return thread ? host_samples_add_state(&trace->samples, (uint32_t)(thread - trace->threads.items), &state, &site)
-                  : -1;
-}
-
 int trace_sample(struct trace *trace, const struct event_fields *event)
 {
     if (!trace->wanted.samples)
         return 0;
-    if (event->category == CATEGORY_THREAD_STATE)
-        return event->duration > 0 ? add_state(trace, event) : 0;
+    if (event->category == CATEGORY_THREAD_STATE) {
+        if (event->duration <= 0)
+            return 0;
+        event_id id = event->of_thread == FIELD_ABSENT ? event->thread : event_id_number(event->of_thread);
+        const struct trace_thread *thread = trace_thread(trace, event->process, id);
+        const struct host_site site = {event->stack, EVENT_NO_TEXT};
+        struct host_state state = {
+            .start = event->start, .end = event->start + event->duration, .waker = event_state(event)->waker};
+        /* The names of states are the same in gputrace and perf. */
+        const char *name = trace_text(trace, event->name);
+        state.kind = strcmp(name, "Runnable") == 0    ? HOST_RUNNABLE
+                     : strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT
+                                                      : HOST_SLEEPING;
+        return thread
+                   ? host_samples_add_state(&trace->samples, (uint32_t)(thread - trace->threads.items), &state, &site)
+                   : -1;
+    }
     const struct trace_thread *thread = trace_thread(trace, event->process, event->thread);
     const struct host_site site = {event->stack, event->name};
     return thread ? host_samples_add(&trace->samples, (uint32_t)(thread - trace->threads.items), event->start, &site)

@@ -159,16 +159,6 @@ static int api_call(struct trace *trace, const struct event_fields *event)
     return sorter_add(&trace->calls, &call);
 }
 
-static int record_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
-{
-    uint32_t captured = 0, captured_in = event_launch(event)->captured_in;
-    if (captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
-        captured = captured_add(&trace->captured, captured_in);
-    if (trace_add_stack_operator(trace, event) < 0)
-        return -1;
-    return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
-}
-
 static int add_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
@@ -191,7 +181,14 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
         pretty_names_add(&trace->pretty_names, event->name) < 0)
         return -1;
-    return trace->wanted.gpu_ops ? record_gpu_op(trace, event, number, stream->device) : 0;
+    if (!trace->wanted.gpu_ops)
+        return 0;
+    uint32_t captured = 0, captured_in = event_launch(event)->captured_in;
+    if (captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
+        captured = captured_add(&trace->captured, captured_in);
+    if (trace_add_stack_operator(trace, event) < 0)
+        return -1;
+    return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, number, stream->device, captured);
 }
 
 static bool is_gpu_op(const struct event_fields *event)

@@ -1,6 +1,4 @@
-/*
- * Reads the events and the metadata of a trace, and makes calls, operations and ranges ready.
- */
+/* Reads the events and the metadata of a trace, and makes calls, operations and ranges ready. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
 #define GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
 

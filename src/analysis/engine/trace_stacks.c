@@ -35,24 +35,6 @@ static struct stack_frame frame_of(const cJSON *object)
     };
 }
 
-/* A frame of "stackFrames", which has a name even if the function is not known. */
-static struct stack_frame frame_of_tree(const cJSON *object)
-{
-    struct stack_frame frame = frame_of(object), unnamed;
-    frame.function = NULL;
-    frame.module = text_of(object, "category");
-    unnamed = frame;
-    struct buffer name;
-    buffer_init_memory(&name);
-    frame_put_name(&name, &unnamed);
-    buffer_char(&name, '\0');
-    const char *function = text_of(object, "name");
-    if (function && (name.failure || strcmp(function, name.data) != 0))
-        frame.function = function;
-    buffer_release(&name);
-    return frame;
-}
-
 /* Writes "main (/src/leak.cu:42)", or as frame_put_place() if the file is not known. */
 static void write_words(struct buffer *out, const struct stack_frame *frame)
 {
@@ -163,7 +145,19 @@ int trace_read_frames(struct trace *trace, const cJSON *frames)
     if (!trace->wanted.stacks || !cJSON_IsObject(frames))
         return 0;
     for (const cJSON *member = frames->child; member; member = member->next) {
-        struct stack_frame frame = frame_of_tree(member);
+        /* A frame of "stackFrames", which has a name even if the function is not known. */
+        struct stack_frame frame = frame_of(member), unnamed;
+        frame.function = NULL;
+        frame.module = text_of(member, "category");
+        unnamed = frame;
+        struct buffer name;
+        buffer_init_memory(&name);
+        frame_put_name(&name, &unnamed);
+        buffer_char(&name, '\0');
+        const char *function = text_of(member, "name");
+        if (function && (name.failure || strcmp(function, name.data) != 0))
+            frame.function = function;
+        buffer_release(&name);
         if (!is_number(member->string, &number))
             continue;
         uint64_t *index = map_put(&trace->stack_of_number, number, NULL);
@@ -331,24 +325,19 @@ size_t trace_program_frames(const struct trace *trace, int64_t number, const str
 
 #define LIBRARY_CALLERS 3 /* frames that are shown if no function is the program's */
 
-static bool is_of_program(const struct trace_frame *frame)
-{
-    return frame->owner > FRAME_PYTHON_LIBRARY;
-}
-
 struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
 {
     const struct trace_frame *frames[TRACE_STACK_FRAMES], *shown[TRACE_STACK_FRAMES];
     size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES), kept = 0, end = 0;
     size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
     for (size_t i = first; i < count; i++)
-        if (is_of_program(frames[i]))
+        if (frames[i]->owner > FRAME_PYTHON_LIBRARY)
             end = i + 1;
     if (end == 0)
         return words_of(trace, table, frames + first,
                         count - first < LIBRARY_CALLERS ? count - first : LIBRARY_CALLERS);
     for (size_t i = first; i < end; i++)
-        if (i == first || is_of_program(frames[i]))
+        if (i == first || frames[i]->owner > FRAME_PYTHON_LIBRARY)
             shown[kept++] = frames[i];
     return words_of(trace, table, shown, kept);
 }

@@ -1,6 +1,4 @@
-/*
- * The call stacks of a trace: a tree of frames, in which a stack is a frame and all its callers.
- */
+/* The call stacks of a trace: a tree of frames, in which a stack is a frame and all its callers. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_STACKS_H
 #define GPUTRACE_ANALYSIS_ENGINE_TRACE_STACKS_H
 

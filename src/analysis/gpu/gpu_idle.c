@@ -51,19 +51,6 @@ int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace)
 
 /* --- walks --- */
 
-static int add_device(struct gpu_idle_walk *walk, const struct gpu_busy_list *device)
-{
-    const struct gpu_busy_time *busy = walk->idle->busy.items + device->first;
-    if (device->count == 0)
-        return 0;
-    if (!ADD(array_push, &walk->devices, (struct gpu_busy_list){device->first, device->count, device->first}))
-        return -1;
-    bool first = walk->devices.count == 1;
-    walk->from = first || busy[0].start < walk->from ? busy[0].start : walk->from;
-    walk->to = first || busy[device->count - 1].end > walk->to ? busy[device->count - 1].end : walk->to;
-    return 0;
-}
-
 int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle, uint32_t process)
 {
     const bool *used = idle->used + process * idle->device_count;
@@ -72,9 +59,17 @@ int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle,
     walk->devices.count = 0;
     for (size_t i = 0; i < idle->devices.count; i++)
         any |= used[i];
-    for (size_t i = 0; i < idle->devices.count; i++)
-        if ((used[i] || !any) && add_device(walk, &idle->devices.items[i]) < 0)
+    for (size_t i = 0; i < idle->devices.count; i++) {
+        const struct gpu_busy_list *device = &idle->devices.items[i];
+        if ((!used[i] && any) || device->count == 0)
+            continue;
+        const struct gpu_busy_time *busy = walk->idle->busy.items + device->first;
+        if (!ADD(array_push, &walk->devices, (struct gpu_busy_list){device->first, device->count, device->first}))
             return -1;
+        bool first = walk->devices.count == 1;
+        walk->from = first || busy[0].start < walk->from ? busy[0].start : walk->from;
+        walk->to = first || busy[device->count - 1].end > walk->to ? busy[device->count - 1].end : walk->to;
+    }
     return 0;
 }
 

@@ -1,6 +1,4 @@
-/*
- * Rules about copies and sets.
- */
+/* Rules about copies and sets. */
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
 #include "analysis/names/name_facts.h"

@@ -1,6 +1,4 @@
-/*
- * Rules about work of one GPU that could run at the same time and does not.
- */
+/* Rules about work of one GPU that could run at the same time and does not. */
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
@@ -50,40 +48,6 @@ static void end_device(struct serial *serial)
         serial->worst = *sum;
 }
 
-/* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
-static void add_kernel(struct serial *serial, const struct timeline_op *op)
-{
-    bool first = serial->kernels_until == FIELD_ABSENT;
-    int64_t from = first ? op->start : most(op->start, serial->kernels_until);
-    if (!first && serial->pending.count > 0) {
-        sum_add(&serial->pending.overlap, most(0, least(serial->copies_until, op->end) - from));
-        sum_add(&serial->copies, serial->pending.copies);
-        sum_add(&serial->overlap, serial->pending.overlap);
-        serial->sum.bytes = sum_of(serial->sum.bytes, serial->pending.bytes);
-        serial->sum.turns++;
-        if (serial->pending.copies > serial->sum.worst_ns) {
-            serial->sum.worst_ns = serial->pending.copies;
-            serial->sum.worst = serial->pending.first;
-        }
-    }
-    memset(&serial->pending, 0, sizeof(serial->pending));
-    sum_add(&serial->kernels, most(0, op->end - from));
-    serial->kernels_until = first ? op->end : most(op->end, serial->kernels_until);
-}
-
-static void add_copy(struct serial *serial, const struct timeline_op *op)
-{
-    bool first = serial->copies_until == FIELD_ABSENT;
-    int64_t from = first ? op->start : most(op->start, serial->copies_until);
-    if (serial->pending.count++ == 0)
-        serial->pending.first = finding_at_op(op);
-    serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
-    sum_add(&serial->pending.copies, most(0, op->end - from));
-    if (serial->kernels_until != FIELD_ABSENT)
-        sum_add(&serial->pending.overlap, most(0, least(serial->kernels_until, op->end) - from));
-    serial->copies_until = first ? op->end : most(op->end, serial->copies_until);
-}
-
 static int serial_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct serial *serial = state;
@@ -97,13 +61,39 @@ static int serial_op(void *state, const struct trace *trace, const struct timeli
         memset(&serial->sum, 0, sizeof(serial->sum));
         memset(&serial->pending, 0, sizeof(serial->pending));
     }
-    if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH)
-        add_kernel(serial, op);
+    if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH) {
+        bool first = serial->kernels_until == FIELD_ABSENT;
+        int64_t from = first ? op->start : most(op->start, serial->kernels_until);
+        if (!first && serial->pending.count > 0) {
+            sum_add(&serial->pending.overlap, most(0, least(serial->copies_until, op->end) - from));
+            sum_add(&serial->copies, serial->pending.copies);
+            sum_add(&serial->overlap, serial->pending.overlap);
+            serial->sum.bytes = sum_of(serial->sum.bytes, serial->pending.bytes);
+            serial->sum.turns++;
+            if (serial->pending.copies > serial->sum.worst_ns) {
+                serial->sum.worst_ns = serial->pending.copies;
+                serial->sum.worst = serial->pending.first;
+            }
+        }
+        memset(&serial->pending, 0, sizeof(serial->pending));
+        sum_add(&serial->kernels, most(0, op->end - from));
+        serial->kernels_until = first ? op->end : most(op->end, serial->kernels_until);
+    }
     if (op->category != CATEGORY_GPU_MEMCPY || op->kind != CALL_COPY_ASYNC)
         return 0;
     unsigned facts = name_facts_find(&serial->names, &trace->strings, op->name);
-    if ((facts & (NAME_HTOD | NAME_DTOH)) && !(facts & NAME_PAGEABLE))
-        add_copy(serial, op);
+    /* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
+    if ((facts & (NAME_HTOD | NAME_DTOH)) && !(facts & NAME_PAGEABLE)) {
+        bool first = serial->copies_until == FIELD_ABSENT;
+        int64_t from = first ? op->start : most(op->start, serial->copies_until);
+        if (serial->pending.count++ == 0)
+            serial->pending.first = finding_at_op(op);
+        serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
+        sum_add(&serial->pending.copies, most(0, op->end - from));
+        if (serial->kernels_until != FIELD_ABSENT)
+            sum_add(&serial->pending.overlap, most(0, least(serial->kernels_until, op->end) - from));
+        serial->copies_until = first ? op->end : most(op->end, serial->copies_until);
+    }
     return 0;
 }
 
@@ -161,21 +151,6 @@ static int defaults_call(void *state, const struct trace *trace, const struct ho
     return 0;
 }
 
-/* The work changes from the side OTHER to the stream of OP, which did nothing after OWN_END - 1. */
-static void add_turn(struct defaults *defaults, const struct timeline_op *op, const struct side *other, int64_t own_end)
-{
-    defaults->turns++;
-    if (op->start < other->end) {
-        defaults->overlapped++;
-        return;
-    }
-    int64_t ready = op->returned == FIELD_ABSENT ? op->start : op->returned;
-    ready = most(ready, own_end ? own_end - 1 : ready);
-    int64_t ns = other->end - most(ready, other->start);
-    if (ns > 0)
-        offences_add_op(&defaults->held, op, ns);
-}
-
 static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct defaults *defaults = state;
@@ -193,8 +168,16 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     struct side *own = &defaults->sides[legacy], *other = &defaults->sides[!legacy];
     const struct trace_stream_id *beside = trace_stream_id(trace, other->stream);
     if (defaults->legacy != legacy && other->end != FIELD_ABSENT && id->process == beside->process &&
-        id->context == beside->context)
-        add_turn(defaults, op, other, *own_end);
+        id->context == beside->context) {
+        /* The work changes from the other side to this stream, which did nothing after its last end. */
+        int64_t ready = op->returned == FIELD_ABSENT ? op->start : op->returned;
+        ready = most(ready, *own_end ? *own_end - 1 : ready);
+        int64_t ns = op->start < other->end ? 0 : other->end - most(ready, other->start);
+        defaults->turns++;
+        defaults->overlapped += op->start < other->end;
+        if (ns > 0)
+            offences_add_op(&defaults->held, op, ns);
+    }
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
     /* Other work would only wait inside the GPU while a kernel has a block for each multiprocessor. */

@@ -138,24 +138,6 @@ static void add_overlap(struct report_row *row, uint32_t device, int64_t both, i
         section_row(row, NULL, &line);
 }
 
-static void add_pair(struct report_row *row, const struct pair_key *key, int64_t both)
-{
-    const struct trace_stream *first = &row->trace->streams.items[key->first];
-    const struct trace_stream *second = &row->trace->streams.items[key->second];
-    int64_t less = first->busy.total < second->busy.total ? first->busy.total : second->busy.total;
-    const struct line line = {"streams",
-                              "two streams, of the less busy one",
-                              less,
-                              less,
-                              both,
-                              both,
-                              FIELD_ABSENT,
-                              (int64_t)key->first,
-                              (int64_t)key->second,
-                              (uint32_t)first->device};
-    section_row(row, NULL, &line);
-}
-
 static void finish(struct report_row *row)
 {
     const struct temporal *temporal = section_state(row->trace, REPORT_TEMPORAL);
@@ -170,8 +152,24 @@ static void finish(struct report_row *row)
         add_overlap(row, i, temporal_both(device, TEMPORAL_COPY, TEMPORAL_COMPUTE | TEMPORAL_COMMUNICATION),
                     temporal_any(device, TEMPORAL_COPY), "copies", "copies while kernels ran");
     }
-    for (size_t i = 0; i < pairs->count; i++)
-        add_pair(row, dense_map_row(&pairs->keys, i), ((const struct pair *)pairs->items)[i].both);
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct pair_key *key = dense_map_row(&pairs->keys, i);
+        int64_t both = ((const struct pair *)pairs->items)[i].both;
+        const struct trace_stream *first = &row->trace->streams.items[key->first];
+        const struct trace_stream *second = &row->trace->streams.items[key->second];
+        int64_t less = first->busy.total < second->busy.total ? first->busy.total : second->busy.total;
+        const struct line line = {"streams",
+                                  "two streams, of the less busy one",
+                                  less,
+                                  less,
+                                  both,
+                                  both,
+                                  FIELD_ABSENT,
+                                  (int64_t)key->first,
+                                  (int64_t)key->second,
+                                  (uint32_t)first->device};
+        section_row(row, NULL, &line);
+    }
 }
 
 const struct section section_overlap = {

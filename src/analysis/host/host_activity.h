@@ -1,8 +1,7 @@
 /*
  * What a thread did at a time, in words, with what it waited for: "pthread_mutex_lock() in step (a.c:9), held by thread
- * saver, which ran update (a.c:30)". If the thread was off the processor, the thread that woke it is named; if
- * that one waited for a third one, the third one. If the waker is not known, the thread that ran most meanwhile is
- * named.
+ * saver, which ran update (a.c:30)". If the thread was off the processor, the thread that woke it is named; if that one
+ * waited for a third one, the third one. If the waker is not known, the thread that ran most meanwhile is named.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H

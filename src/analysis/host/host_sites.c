@@ -137,37 +137,11 @@ struct host_frame_facts {
     bool is_system;
 };
 
-static void find_facts(struct host_frame_facts *facts, const struct trace *trace, const struct trace_frame *frame)
-{
-    const char *function = trace_text(trace, frame->function), *file = trace_text(trace, frame->file);
-    const char *module = trace_text(trace, frame->module);
-    facts->of_python = strcmp(module, FRAME_PYTHON) == 0;
-    facts->pattern = *function ? host_pattern_find(function) : NULL;
-    facts->name = frame->function;
-    if (facts->of_python) {
-        bool imports = facts->pattern && facts->pattern->kind == HOST_IMPORT && strstr(file, "importlib");
-        facts->pattern = imports ? facts->pattern : NULL;
-        facts->of_program = frame->owner == FRAME_SCRIPT;
-        return;
-    }
-    facts->is_system = frame->owner == FRAME_CUDA || host_module_is_system(module);
-    bool linked_in =
-        facts->pattern && strncmp(file, "../", 3) == 0; /* a function of the C library in a static program */
-    facts->of_program = *file && *function && !facts->is_system && !linked_in && frame->owner == FRAME_PROGRAM;
-    if (facts->of_program) /* the program may have its own read() */
-        facts->pattern = NULL;
-}
-
 /* The frames of a stack. */
 struct site_stack {
     const struct trace_frame *frames[TRACE_STACK_FRAMES];
     size_t count;
 };
-
-static uint32_t frame_number(const struct trace *trace, const struct site_stack *stack, size_t i)
-{
-    return (uint32_t)(stack->frames[i] - trace->frames.items);
-}
 
 /* Returns the index of the innermost frame of the program: its own code, else a line of Python, else a named function
  * of a library. Returns the stack's count if there is none. */
@@ -175,7 +149,7 @@ static size_t find_program(const struct host_sites *sites, const struct trace *t
 {
     size_t python = stack->count, named = stack->count;
     for (size_t i = 0; i < stack->count; i++) {
-        uint32_t number = frame_number(trace, stack, i);
+        uint32_t number = (uint32_t)(stack->frames[i] - trace->frames.items);
         const struct host_frame_facts *facts = &sites->frames[number];
         bool has_name = trace->frames.items[number].function != EVENT_NO_TEXT;
         if (facts->of_program)
@@ -242,7 +216,7 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
     /* Of the functions that the program called, the one whose pattern has the highest rank. */
     const struct host_frame_facts *called = NULL;
     for (size_t i = 0; i < program; i++) {
-        const struct host_frame_facts *facts = &sites->frames[frame_number(trace, &stack, i)];
+        const struct host_frame_facts *facts = &sites->frames[stack.frames[i] - trace->frames.items];
         if (facts->pattern && (!called || facts->pattern->rank > called->pattern->rank))
             called = facts;
     }
@@ -251,7 +225,7 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
         doing.words = words_of(sites, called->pattern, trace_text(trace, called->name));
     }
     if (program < stack.count) {
-        site->frame = frame_number(trace, &stack, program);
+        site->frame = (uint32_t)(stack.frames[program] - trace->frames.items);
         doing.function = trace->frames.items[site->frame].function;
         doing.file = trace->frames.items[site->frame].file;
     }
@@ -274,8 +248,27 @@ int host_sites_make(struct host_sites *sites, const struct trace *trace)
     sites->frames = calloc(trace->frames.count + 1, sizeof(*sites->frames));
     if (!sites->frames)
         return -1;
-    for (size_t i = 0; keys->count > 0 && i < trace->frames.count; i++)
-        find_facts(&sites->frames[i], trace, &trace->frames.items[i]);
+    for (size_t i = 0; keys->count > 0 && i < trace->frames.count; i++) {
+        struct host_frame_facts *facts = &sites->frames[i];
+        const struct trace_frame *frame = &trace->frames.items[i];
+        const char *function = trace_text(trace, frame->function), *file = trace_text(trace, frame->file);
+        const char *module = trace_text(trace, frame->module);
+        facts->of_python = strcmp(module, FRAME_PYTHON) == 0;
+        facts->pattern = *function ? host_pattern_find(function) : NULL;
+        facts->name = frame->function;
+        if (facts->of_python) {
+            bool imports = facts->pattern && facts->pattern->kind == HOST_IMPORT && strstr(file, "importlib");
+            facts->pattern = imports ? facts->pattern : NULL;
+            facts->of_program = frame->owner == FRAME_SCRIPT;
+            continue;
+        }
+        facts->is_system = frame->owner == FRAME_CUDA || host_module_is_system(module);
+        bool linked_in =
+            facts->pattern && strncmp(file, "../", 3) == 0; /* a function of the C library in a static program */
+        facts->of_program = *file && *function && !facts->is_system && !linked_in && frame->owner == FRAME_PROGRAM;
+        if (facts->of_program) /* the program may have its own read() */
+            facts->pattern = NULL;
+    }
     for (size_t i = 0; i < keys->count; i++) {
         struct host_site_doing *site = array_push(&sites->sites);
         if (!site || read_site(sites, trace, dense_map_row(keys, i), site) < 0)

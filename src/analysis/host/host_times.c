@@ -1,6 +1,4 @@
-/*
- * Sums by activity, the doing that took most, and its phrase for a finding.
- */
+/* Sums by activity, the doing that took most, and its phrase for a finding. */
 #include "analysis/host/host_times.h"
 
 #include <stdlib.h>

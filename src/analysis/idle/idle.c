@@ -1,6 +1,4 @@
-/*
- * Sums of idle time by row and device, the largest gaps, and words for them.
- */
+/* Sums of idle time by row and device, the largest gaps, and words for them. */
 #include "analysis/idle/idle.h"
 
 #include <stdio.h>

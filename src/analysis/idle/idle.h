@@ -1,8 +1,7 @@
 /*
- * Why GPUs were idle: every nanosecond of the run in which nothing ran on a GPU has one cause. The time
- * between two operations is a gap, and the operation that ends it decides. A gap may have several causes, one after
- * another.
- * The causes of a GPU add up to the run without the GPU's busy time.
+ * Why GPUs were idle: every nanosecond of the run in which nothing ran on a GPU has one cause. The time between two
+ * operations is a gap, and the operation that ends it decides. A gap may have several causes, one after another. The
+ * causes of a GPU add up to the run without the GPU's busy time.
  *
  * idle_gaps.h finds the gaps, idle_host.h what the launching thread did in them. The state of section_idle begins with
  * a struct idle.

@@ -28,18 +28,6 @@ static int stream_order(const struct trace_stream_id *a, const struct trace_stre
 
 ORDER_WITH(by_stream_and_time, struct record, stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on))
 
-/* Adds a record of CUDA_SYNC. Returns 0, or -1: no memory. */
-static int add_record(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event)
-{
-    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
-        return 0;
-    const struct record record = {
-        {event->process, trace_event_device(event), event_gpu(event)->context, event_gpu(event)->stream},
-        event->start,
-        event_wait(event)->stream};
-    return sorter_add(&waits->records, &record);
-}
-
 /* --- the streams, in the order of the records --- */
 
 static int by_stream_id(const void *left, const void *right, void *context)
@@ -191,24 +179,28 @@ static void release_found(struct idle_gaps *gaps)
     idle_host_release(&gaps->host);
 }
 
-void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
+void idle_gaps_init(void *causes, const struct trace *trace)
 {
+    struct idle_gaps *gaps = &((struct idle_causes *)causes)->gaps;
     gaps->waits = (struct idle_waits){.time = FIELD_ABSENT};
-    sorter_init(&gaps->waits.records, space, sizeof(struct record), by_stream_and_time);
-    sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
-    init_found(gaps, space);
+    sorter_init(&gaps->waits.records, trace->space, sizeof(struct record), by_stream_and_time);
+    sorter_init(&gaps->phases, trace->space, sizeof(struct thread_phase), by_thread);
+    init_found(gaps, trace->space);
 }
 
-void idle_gaps_release(struct idle_gaps *gaps)
+void idle_gaps_release(void *causes)
 {
+    struct idle_gaps *gaps = &((struct idle_causes *)causes)->gaps;
+    idle_release(causes);
     sorter_release(&gaps->waits.records);
     free(gaps->waits.ranks);
     sorter_release(&gaps->phases);
     release_found(gaps);
 }
 
-int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event)
+int idle_gaps_event(void *causes, const struct trace *trace, const struct event_fields *event)
 {
+    struct idle_gaps *gaps = &((struct idle_causes *)causes)->gaps;
     if (event->phase != 'X')
         return 0;
     if (event->category == CATEGORY_COMPILATION) {
@@ -216,7 +208,14 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
                                            event->start + event->duration, event->name};
         return event->of_thread == FIELD_ABSENT ? 0 : sorter_add(&gaps->phases, &phase);
     }
-    return add_record(&gaps->waits, trace, event);
+    /* A record of CUDA_SYNC. */
+    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
+        return 0;
+    const struct record record = {
+        {event->process, trace_event_device(event), event_gpu(event)->context, event_gpu(event)->stream},
+        event->start,
+        event_wait(event)->stream};
+    return sorter_add(&gaps->waits.records, &record);
 }
 
 /* --- causes of gaps --- */
@@ -253,28 +252,6 @@ static uint32_t stream_number(int64_t stream)
     return stream >= 0 && stream < EVENT_NO_TEXT ? (uint32_t)stream : EVENT_NO_TEXT;
 }
 
-/* Adds a gap whose operation was launched in it, or whose launch had not returned when it began. */
-static int add_launched(struct gap_walk *walk, const struct gap *gap, const struct idle_wait *wait)
-{
-    struct idle_host_gap host = {.start = gap->start,
-                                 .called = gap->called > gap->start ? gap->called : gap->start,
-                                 .held = gap->end,
-                                 .end = gap->end,
-                                 .thread = gap->thread,
-                                 .launch = gap->copied ? IDLE_COPY : IDLE_LAUNCH,
-                                 .what = IDLE_WHAT(gap->device, IDLE_LAUNCH)};
-    host.called = host.called < gap->end ? host.called : gap->end;
-    host.what.call = gap->call;
-    int64_t waited = gap->end - gap->returned;
-    bool held = wait ? waited > 0 && gap->end - gap->called > IDLE_LATENCY : waited > IDLE_HELD_AFTER;
-    if (held) {
-        host.held = gap->returned > host.called ? gap->returned : host.called;
-        host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
-        host.what.stream = wait ? stream_number(wait->stream) : EVENT_NO_TEXT;
-    }
-    return sorter_add(&walk->gaps->host.gaps, &host);
-}
-
 /* Decides the causes of a gap. WAIT: the wait of the stream between the launches of the operation and of the one before
  * it; NULL: none. */
 static int decide(struct gap_walk *walk, const struct gap *gap, const struct idle_wait *wait)
@@ -283,8 +260,26 @@ static int decide(struct gap_walk *walk, const struct gap *gap, const struct idl
         return add_whole(walk, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
     bool empty = gap->ended_before == FIELD_ABSENT ||
                  gap->ended_before <= gap->called; /* nothing ran in the stream at the launch */
-    if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY))
-        return add_launched(walk, gap, wait);
+    if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY)) {
+        /* It was launched in the gap, or the launch had not returned when the gap began. */
+        struct idle_host_gap host = {.start = gap->start,
+                                     .called = gap->called > gap->start ? gap->called : gap->start,
+                                     .held = gap->end,
+                                     .end = gap->end,
+                                     .thread = gap->thread,
+                                     .launch = gap->copied ? IDLE_COPY : IDLE_LAUNCH,
+                                     .what = IDLE_WHAT(gap->device, IDLE_LAUNCH)};
+        host.called = host.called < gap->end ? host.called : gap->end;
+        host.what.call = gap->call;
+        int64_t waited = gap->end - gap->returned;
+        bool held = wait ? waited > 0 && gap->end - gap->called > IDLE_LATENCY : waited > IDLE_HELD_AFTER;
+        if (held) {
+            host.held = gap->returned > host.called ? gap->returned : host.called;
+            host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
+            host.what.stream = wait ? stream_number(wait->stream) : EVENT_NO_TEXT;
+        }
+        return sorter_add(&walk->gaps->host.gaps, &host);
+    }
     struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
     if (wait) {
         what.cause = IDLE_EVENT;
@@ -372,21 +367,19 @@ static int end_device(struct gap_walk *walk)
     return walk->any ? add_edge(walk, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT}) : 0;
 }
 
-static int begin_device(struct gap_walk *walk, const struct timeline_op *op)
-{
-    struct gap gap = {.start = walk->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
-    int status = end_device(walk);
-    walk->any = true;
-    walk->device = op->device;
-    walk->until = op->start;
-    walk->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
-    return status ? status : add_edge(walk, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream});
-}
-
 static int add_op(struct gap_walk *walk, const struct timeline_op *op)
 {
-    if ((!walk->any || op->device != walk->device) && begin_device(walk, op) < 0)
-        return -1;
+    if (!walk->any || op->device != walk->device) {
+        struct gap gap = {.start = walk->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
+        if (end_device(walk) < 0)
+            return -1;
+        walk->any = true;
+        walk->device = op->device;
+        walk->until = op->start;
+        walk->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
+        if (add_edge(walk, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream}) < 0)
+            return -1;
+    }
     if (op->thread != LAUNCHED_NO_THREAD && op->start >= walk->from && op->start < walk->to &&
         idle_add_launched(walk->idle, op->device, op->end - op->start) < 0)
         return -1;
@@ -456,11 +449,12 @@ static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct tra
     return status ? status : idle_host_finish(&gaps->host, idle, trace);
 }
 
-int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
+int idle_gaps_gather(void *causes, const struct trace *trace)
 {
+    struct idle *idle = causes;
     if (trace->ranks.count > 0)
         idle_record_intervals(idle, trace->space);
-    int status = find_gaps(gaps, idle, trace, INT64_MIN, INT64_MAX);
+    int status = find_gaps(&((struct idle_causes *)causes)->gaps, idle, trace, INT64_MIN, INT64_MAX);
     return status == 0 && idle->has_intervals ? sorter_ready(&idle->intervals) : status;
 }
 

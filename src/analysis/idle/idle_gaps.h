@@ -59,15 +59,18 @@ struct idle_gaps {
     struct idle_host host;
 };
 
-void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space);
-void idle_gaps_release(struct idle_gaps *gaps);
+/* The state of section_idle. */
+struct idle_causes {
+    struct idle idle; /* first: section_state() is one */
+    struct idle_gaps gaps;
+};
 
-/* Records slices of the categories CUDA_SYNC and COMPILATION. Returns 0, or -1: no memory. */
-int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event);
-
-/* Fills IDLE by trace.timeline, host_calls, ranges and operators, after trace_finish(). Returns 0, or -1: no memory, or
- * after error(). */
-int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace);
+/* The functions of section_idle: they record slices of the categories CUDA_SYNC and COMPILATION, and fill `idle` by
+ * trace.timeline, host_calls, ranges and operators. */
+void idle_gaps_init(void *causes, const struct trace *trace);
+void idle_gaps_release(void *causes);
+int idle_gaps_event(void *causes, const struct trace *trace, const struct event_fields *event);
+int idle_gaps_gather(void *causes, const struct trace *trace);
 /* Fills another IDLE with the gaps from FROM to TO only, without intervals. */
 int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from, int64_t to);
 

@@ -203,31 +203,25 @@ struct gaps {
     const struct idle_gap *largest;
 };
 
-/* Sums up the large gaps of a GPU, without those in which the host worked outside CUDA if another finding has them. */
-static struct gaps large_gaps(const struct findings *findings, const struct idle *idle, size_t device)
-{
-    struct gaps gaps = {0};
-    bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
-    for (size_t i = 0; i < idle->largest_count; i++) {
-        const struct idle_gap *gap = &idle->largest[i];
-        bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
-        bool known = outside_known && idle_main_cause(gap)->what.cause == IDLE_OUTSIDE;
-        if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
-            continue;
-        gaps.total = sum_of(gaps.total, gap->end - gap->start);
-        gaps.count++;
-        if (!gaps.largest || gap->end - gap->start > gaps.largest->end - gaps.largest->start)
-            gaps.largest = gap;
-    }
-    return gaps;
-}
-
 static int gaps_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
     struct gaps most = {0};
-    for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        struct gaps gaps = large_gaps(findings, idle, i);
+    /* Gaps in which the host worked outside CUDA are left out if another finding has them. */
+    bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
+    for (size_t device = 0; idle && device < idle->devices.count; device++) {
+        struct gaps gaps = {0};
+        for (size_t i = 0; i < idle->largest_count; i++) {
+            const struct idle_gap *gap = &idle->largest[i];
+            bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
+            bool known = outside_known && idle_main_cause(gap)->what.cause == IDLE_OUTSIDE;
+            if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
+                continue;
+            gaps.total = sum_of(gaps.total, gap->end - gap->start);
+            gaps.count++;
+            if (!gaps.largest || gap->end - gap->start > gaps.largest->end - gaps.largest->start)
+                gaps.largest = gap;
+        }
         most = gaps.total > most.total ? gaps : most;
     }
     if (!most.largest)
@@ -260,28 +254,23 @@ struct use {
     ARRAY(struct use_of_device) devices;
 };
 
-static void add_busy(struct use_of_device *use, const struct trace *trace, int64_t start, int64_t end)
-{
-    int64_t span = trace_span(trace), chunk = span / FINDING_CHUNKS + 1;
-    start = start < use->until ? use->until : start;
-    use->until = end > use->until ? end : use->until;
-    while (start < end) {
-        int64_t index = (start - trace->start) / chunk, next = trace->start + (index + 1) * chunk;
-        int64_t stop = end < next ? end : next;
-        if (index < 0 || index >= FINDING_CHUNKS)
-            return;
-        sum_add(&use->busy[index], stop - start);
-        start = stop;
-    }
-}
-
 static int use_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct use *use = state;
     while (use->devices.count <= op->device)
         if (!ADD(array_push, &use->devices, (struct use_of_device){.until = trace->start}))
             return -1;
-    add_busy(&use->devices.items[op->device], trace, op->start, op->end);
+    struct use_of_device *device = &use->devices.items[op->device];
+    int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1,
+            start = op->start < device->until ? device->until : op->start;
+    device->until = op->end > device->until ? op->end : device->until;
+    for (int64_t stop; start < op->end; start = stop) {
+        int64_t index = (start - trace->start) / chunk, next = trace->start + (index + 1) * chunk;
+        stop = op->end < next ? op->end : next;
+        if (index < 0 || index >= FINDING_CHUNKS)
+            break;
+        sum_add(&device->busy[index], stop - start);
+    }
     return 0;
 }
 

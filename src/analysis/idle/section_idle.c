@@ -1,7 +1,4 @@
-/*
- * Why GPUs were idle (idle.h): the causes of each GPU, the same by call, range and operator, and the
- * largest gaps.
- */
+/* Why GPUs were idle (idle.h): the causes of each GPU, the same by call, range and operator, and the largest gaps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,38 +8,6 @@
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/engine/section.h"
-
-struct idle_causes {
-    struct idle idle; /* first: section_state() is one */
-    struct idle_gaps gaps;
-};
-
-static void init(void *context, const struct trace *trace)
-{
-    struct idle_causes *causes = context;
-    idle_gaps_init(&causes->gaps, trace->space);
-}
-
-static void release(void *context)
-{
-    struct idle_causes *causes = context;
-    idle_release(&causes->idle);
-    idle_gaps_release(&causes->gaps);
-}
-
-static int event(void *context, const struct trace *trace, const struct event_fields *event)
-{
-    struct idle_causes *causes = context;
-    return idle_gaps_event(&causes->gaps, trace, event);
-}
-
-static int gather(void *context, const struct trace *trace)
-{
-    struct idle_causes *causes = context;
-    return idle_gaps_finish(&causes->gaps, &causes->idle, trace);
-}
-
-/* --- the tables --- */
 
 /* A row of any of them. */
 struct line {
@@ -109,12 +74,6 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, mostly)},
 };
 
-/* The rows that the section shows: with what the host did, if the trace has that. */
-static const struct idle_rows *rows_of(const struct idle *idle)
-{
-    return idle->host.trace ? &idle->active : &idle->rows;
-}
-
 /* The rows of one cause of one GPU whose `mostly` reads alike and that take more time together than any other such
  * rows. */
 struct most {
@@ -125,7 +84,7 @@ struct most {
 /* MOST has an item for each cause of each GPU, by GPU. Returns 0, or -1: no memory. */
 static int find_most(const struct idle *idle, struct most *most)
 {
-    const struct idle_rows *rows = rows_of(idle);
+    const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
     struct dense_map alike = {0};
     ARRAY(int64_t) totals = {0};
     int status = 0;
@@ -172,11 +131,11 @@ const struct section section_idle = {
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC) | CATEGORY_BIT(CATEGORY_COMPILATION),
     .indexes = {.ranges = true, .operators = true, .timeline = true, .host_calls = true, .samples = true},
-    .init = init,
-    .event = event,
-    .gather = gather,
+    .init = idle_gaps_init,
+    .event = idle_gaps_event,
+    .gather = idle_gaps_gather,
     .finish = finish,
-    .release = release,
+    .release = idle_gaps_release,
 };
 
 static const struct column where_columns[] = {
@@ -191,7 +150,7 @@ static const struct column where_columns[] = {
 static void finish_where(struct report_row *row)
 {
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
-    const struct idle_rows *rows = rows_of(idle);
+    const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
     for (size_t i = 0; i < rows->count; i++) {
         const struct line line = line_of(row, idle, &rows->items[i].what, &rows->items[i].sum);
         section_row(row, NULL, &line);

@@ -1,6 +1,4 @@
-/*
- * Walks over the rule's calls by start beside the operations of each GPU, and remembers the last few of each thread.
- */
+/* Walks over the rule's calls by start beside the operations of each GPU, and remembers the last few of each thread. */
 #include "analysis/idle/stalls.h"
 
 ORDER_BY(by_start, struct stall_call, start, thread)
@@ -40,22 +38,6 @@ static int make_ready(struct stalls *stalls)
 
 /* --- the calls of each thread before an operation --- */
 
-static int begin_device(struct stalls *stalls, uint32_t device)
-{
-    stalls->device = device;
-    stalls->any = false;
-    stalls->threads.count = 0;
-    end_walk(stalls);
-    if (stalls->count == 0)
-        return 0;
-    if (make_ready(stalls) < 0)
-        return -1;
-    sorter_walk_begin(&stalls->walk, &stalls->calls);
-    stalls->walking = true;
-    stalls->next = sorter_next(&stalls->walk);
-    return 0;
-}
-
 static int remember(struct stalls *stalls, const struct stall_call *call)
 {
     struct stall_thread *thread = array_at(&stalls->threads, call->thread);
@@ -85,8 +67,19 @@ static const struct stall_call *find_call(const struct stalls *stalls, const str
 int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_kind kind, struct stall *stall)
 {
     bool begins = !stalls->any || op->device != stalls->device;
-    if (begins && begin_device(stalls, op->device) < 0)
-        return -1;
+    if (begins) {
+        stalls->device = op->device;
+        stalls->any = false;
+        stalls->threads.count = 0;
+        end_walk(stalls);
+        if (stalls->count > 0) {
+            if (make_ready(stalls) < 0)
+                return -1;
+            sorter_walk_begin(&stalls->walk, &stalls->calls);
+            stalls->walking = true;
+            stalls->next = sorter_next(&stalls->walk);
+        }
+    }
     if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH) {
         struct kernels_time *kernels = &stalls->kernels;
         int64_t launched = op->called == FIELD_ABSENT ? op->start : op->called;

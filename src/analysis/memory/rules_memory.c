@@ -1,6 +1,4 @@
-/*
- * Rules about memory that is allocated, pinned or migrated while kernels run.
- */
+/* Rules about memory that is allocated, pinned or migrated while kernels run. */
 #include <string.h>
 
 #include "analysis/base/busy.h"

@@ -194,17 +194,6 @@ static int add_levels(struct tally *uses, const struct trace *trace, const struc
                ?: add_level(uses, trace, event, MEMORY_PYTORCH_RESERVED, reserved);
 }
 
-static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
-{
-    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event_memory(event)->device_type, event->device, event->process};
-    struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (!use)
-        return -1;
-    bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
-    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
-    return add_levels(uses, trace, event);
-}
-
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct tally *uses = state;
@@ -228,7 +217,15 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         return 0;
     if (event->category == CATEGORY_MEMORY)
         return add_instant(uses, trace, event);
-    return pytorch ? add_pytorch(uses, trace, event) : 0;
+    if (!pytorch)
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event_memory(event)->device_type, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
+    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
+    return add_levels(uses, trace, event);
 }
 
 /* --- the table --- */

@@ -1,6 +1,4 @@
-/*
- * How much memory was in use over time, for the charts of a page. It is recorded for REPORT_HTML alone.
- */
+/* How much memory was in use over time, for the charts of a page. It is recorded for REPORT_HTML alone. */
 #ifndef GPUTRACE_ANALYSIS_MEMORY_SECTION_MEMORY_H
 #define GPUTRACE_ANALYSIS_MEMORY_SECTION_MEMORY_H
 

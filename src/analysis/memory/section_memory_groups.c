@@ -100,24 +100,6 @@ static const struct column live_columns[] = {
 
 ORDER_BY(by_group, struct heap_live, group, time, address)
 
-/* Sorts LIVES, and adds a row for each of their groups. */
-static void write_groups(struct report_row *row, struct heap_live *lives, size_t count)
-{
-    if (count > 1)
-        qsort(lives, count, sizeof(*lives), by_group);
-    for (size_t first = 0, next = 0; first < count; first = next) {
-        while (next < count && lives[next].group == lives[first].group)
-            next++;
-        const struct heap_group_id *id = heap_group_id(row->trace->heap, lives[first].group);
-        struct live_row group = {.count = (int64_t)(next - first),
-                                 .first = lives[first].time,
-                                 .last = lives[next - 1].time,
-                                 .lives = lives + first};
-        group.bytes = heap_group_bytes(id, group.count);
-        section_row(row, id, &group);
-    }
-}
-
 /* Writes the rows of what is allocated at one time. Of allocations from before the trace the bytes alone are known. */
 static void write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
 {
@@ -135,7 +117,19 @@ static void write_live(struct report_row *row, bool at_end, const struct heap_li
     for (size_t i = 0; copy && i < count; i++)
         if (lives[i].used)
             copy[used++] = lives[i];
-    write_groups(row, copy, used);
+    if (used > 1)
+        qsort(copy, used, sizeof(*copy), by_group);
+    for (size_t first = 0, next = 0; first < used; first = next) {
+        while (next < used && copy[next].group == copy[first].group)
+            next++;
+        const struct heap_group_id *id = heap_group_id(row->trace->heap, copy[first].group);
+        struct live_row group = {.count = (int64_t)(next - first),
+                                 .first = copy[first].time,
+                                 .last = copy[next - 1].time,
+                                 .lives = copy + first};
+        group.bytes = heap_group_bytes(id, group.count);
+        section_row(row, id, &group);
+    }
     free(copy);
 }
 

@@ -42,21 +42,19 @@ static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint
     return 0;
 }
 
-static int end_range(struct nvtx *nvtx, const struct event_fields *event)
-{
-    struct range open;
-    if (!range_starts_pop(&nvtx->open, range_key(event), event->name, &open))
-        return 0;
-    struct range_group *range = range_of(nvtx, open.number);
-    range->open--;
-    return series_add(&range->async, event->start > open.start ? event->start - open.start : 0);
-}
-
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct nvtx *nvtx = state;
-    if (event->phase == 'e')
-        return event->id != EVENT_NO_ID ? end_range(nvtx, event) : 0;
+    if (event->phase == 'e') {
+        if (event->id == EVENT_NO_ID)
+            return 0;
+        struct range open;
+        if (!range_starts_pop(&nvtx->open, range_key(event), event->name, &open))
+            return 0;
+        struct range_group *range = range_of(nvtx, open.number);
+        range->open--;
+        return series_add(&range->async, event->start > open.start ? event->start - open.start : 0);
+    }
     if (event->name == EVENT_NO_TEXT || (category_in(event->category, CATEGORIES_OTHER) && event->phase != 'b'))
         return 0;
     struct range_key key = {event->name, event_range(event)->domain};
@@ -141,33 +139,30 @@ static struct range_row timed_row(const struct series *times, int64_t open, stru
                               .busy = busy};
 }
 
-/* Adds a row for each kind of range of a name. */
-static void write_rows(struct report_row *row, const struct range_key *key, const struct range_group *range)
-{
-    struct nvtx *nvtx = row->state;
-    const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
-                                       {key->name, key->domain, RANGE_STARTED},
-                                       {key->name, key->domain, RANGE_MARK},
-                                       {key->name, key->domain, RANGE_NESTED}};
-    struct cell busy = busy_cell(nvtx, &kinds[0]), async_busy = busy_cell(nvtx, &kinds[1]);
-    const struct range_row rows[] = {
-        timed_row(&range->nested, range->nested_open, busy),
-        timed_row(&range->async, range->open, range->other ? (struct cell){0} : async_busy),
-        {.count = cell_integer(range->marks)},
-        {.count = cell_integer(0), .span = cell_integer(range->gpu.total), .spans = cell_integer(range->gpu.count)},
-    };
-    bool async = range->async.count || range->open, on_host = range->nested.count || async;
-    const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (wanted[i])
-            section_row(row, &kinds[i], &rows[i]);
-}
-
 static void finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
-    for (uint32_t i = 0; i < nvtx->ranges.count; i++)
-        write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i));
+    for (uint32_t i = 0; i < nvtx->ranges.count; i++) {
+        /* A row for each kind of range of a name. */
+        const struct range_key *key = dense_map_row(&nvtx->ranges.keys, i);
+        const struct range_group *range = range_of(nvtx, i);
+        const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
+                                           {key->name, key->domain, RANGE_STARTED},
+                                           {key->name, key->domain, RANGE_MARK},
+                                           {key->name, key->domain, RANGE_NESTED}};
+        struct cell busy = busy_cell(nvtx, &kinds[0]), async_busy = busy_cell(nvtx, &kinds[1]);
+        const struct range_row rows[] = {
+            timed_row(&range->nested, range->nested_open, busy),
+            timed_row(&range->async, range->open, range->other ? (struct cell){0} : async_busy),
+            {.count = cell_integer(range->marks)},
+            {.count = cell_integer(0), .span = cell_integer(range->gpu.total), .spans = cell_integer(range->gpu.count)},
+        };
+        bool async = range->async.count || range->open, on_host = range->nested.count || async;
+        const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
+        for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
+            if (wanted[k])
+                section_row(row, &kinds[k], &rows[k]);
+    }
     /* Operations that were captured in ranges of one name. */
     for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
         const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);

@@ -103,13 +103,14 @@ static uint32_t captured_row(void *state, uint32_t name)
     return dense_map_number(&gpu->kinds, &kind, sizeof(kind));
 }
 
-/* Counts an operation in the rows of the ranges that it was captured in. These rows have no spans: a range was captured
- * once, but its operations run at each launch. */
-static int add_captured(struct gpu *gpu, const struct launched_op *op)
+static int add_operation(void *state, const struct launched_op *op, bool outside)
 {
+    struct gpu *gpu = state;
+    /* In the rows of the ranges that it was captured in. These have no spans: a range was captured once, but its
+     * operations run at each launch. */
     const struct captured *captured = &gpu->trace->captured;
-    const struct captured_path *path = captured_path(captured, op->captured);
-    for (uint32_t i = 0; i < path->count; i++) {
+    const struct captured_path *path = op->captured ? captured_path(captured, op->captured) : NULL;
+    for (uint32_t i = 0; path && i < path->count; i++) {
         uint32_t name = captured->names.items[path->first + i];
         struct gpu_key key = {.kind = RANGE_KIND_CAPTURED(name), .place = place_of(gpu->trace, op->stream)};
         struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
@@ -120,14 +121,6 @@ static int add_captured(struct gpu *gpu, const struct launched_op *op)
         group->operations++;
         group->kernels += op->kernel;
     }
-    return 0;
-}
-
-static int add_operation(void *state, const struct launched_op *op, bool outside)
-{
-    struct gpu *gpu = state;
-    if (op->captured != 0 && add_captured(gpu, op) < 0)
-        return -1;
     const struct extent extent = {op->start, op->start + op->duration, 1, op->kernel};
     const struct extents_point point = {.at = op->called, .line = op->thread, .track = op->stream, .extent = extent};
     const struct stream_span one = {.start = extent.start,
@@ -174,50 +167,31 @@ static int end_span(struct gpu *gpu, const struct span *span)
     return series_add(&group_of(gpu, span->row)->spans, span->end - span->start);
 }
 
-static int begin_span(struct gpu *gpu, const struct trace *trace, const struct stream_span *one, struct span *span)
-{
-    struct gpu_key key = {.kind = *(const struct range_kind *)dense_map_row(&gpu->kinds, one->kind),
-                          .place = place_of(trace, one->stream)};
-    struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
-    if (!group)
-        return -1;
-    group->kind = one->kind;
-    group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
-    *span = (struct span){.range = one->range,
-                          .stream = one->stream,
-                          .row = (uint32_t)(group - group_of(gpu, 0)),
-                          .start = one->start,
-                          .end = one->start,
-                          .any = true};
-    return 0;
-}
-
 static int join_span(struct gpu *gpu, const struct trace *trace, const struct stream_span *one, struct span *span)
 {
     bool another = !span->any || one->range != span->range || one->stream != span->stream;
-    if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, one, span) < 0))
-        return -1;
+    if (another) {
+        if (end_span(gpu, span) < 0)
+            return -1;
+        struct gpu_key key = {.kind = *(const struct range_kind *)dense_map_row(&gpu->kinds, one->kind),
+                              .place = place_of(trace, one->stream)};
+        struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
+        if (!group)
+            return -1;
+        group->kind = one->kind;
+        group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
+        *span = (struct span){.range = one->range,
+                              .stream = one->stream,
+                              .row = (uint32_t)(group - group_of(gpu, 0)),
+                              .start = one->start,
+                              .end = one->start,
+                              .any = true};
+    }
     struct gpu_group *group = group_of(gpu, span->row);
     span->end = one->end > span->end ? one->end : span->end;
     group->operations += one->operations;
     group->kernels += one->kernels;
     return 0;
-}
-
-static int gather_spans(struct gpu *gpu, const struct trace *trace)
-{
-    const struct range_kind outside = RANGE_KIND_OUTSIDE;
-    const struct range_rows rows = {.trace = trace,
-                                    .limit = RANGE_ROWS_LIMIT,
-                                    .context = gpu,
-                                    .row = row_of,
-                                    .gpu = gpu_of,
-                                    .captured = captured_row,
-                                    .operation = add_operation};
-    if (dense_map_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
-        return -1;
-    int status = range_rows_gather(&rows, &gpu->busy);
-    return status ?: extents_each(&gpu->extents, add_stream_span, gpu);
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -230,7 +204,17 @@ static int gather(void *state, const struct trace *trace)
     sorter_init(&gpu->spans, trace->space, sizeof(struct stream_span), by_range_and_stream);
     extents_init(&gpu->extents, temporary_directory());
     gpu->kinds_of_ranges.memory.directory = temporary_directory();
-    int status = gather_spans(gpu, trace);
+    const struct range_kind outside = RANGE_KIND_OUTSIDE;
+    const struct range_rows rows = {.trace = trace,
+                                    .limit = RANGE_ROWS_LIMIT,
+                                    .context = gpu,
+                                    .row = row_of,
+                                    .gpu = gpu_of,
+                                    .captured = captured_row,
+                                    .operation = add_operation};
+    bool known = dense_map_number(&gpu->kinds, &outside, sizeof(outside)) == RANGE_ROW_OUTSIDE;
+    int status =
+        (known ? range_rows_gather(&rows, &gpu->busy) : -1) ?: extents_each(&gpu->extents, add_stream_span, gpu);
     extents_release(&gpu->extents);
     file_vector_release(&gpu->kinds_of_ranges);
     status = status ?: sorter_ready(&gpu->spans);

@@ -145,25 +145,23 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
 
 /* --- ranges that are begun and ended apart --- */
 
-static int hold_early(struct filter *filter, const struct event_fields *event)
-{
-    uint64_t *place = map_put(&filter->early, range_key(event), NULL);
-    struct event_fields *kept = place ? malloc(sizeof(*kept)) : NULL;
-    if (!kept)
-        return error_no_memory("ranges");
-    event_copy(kept, event);
-    free((void *)(uintptr_t)*place);
-    *place = (uint64_t)(uintptr_t)kept;
-    return 0;
-}
-
 static int begin_range(struct filter *filter, const struct event_fields *event)
 {
     enum selection_verdict verdict = judge(filter, event, event->name);
     if (verdict != SELECTION_COUNTS || event->start > filter->to)
         return 0;
-    if (event->start < filter->from)
-        return event->id != EVENT_NO_ID ? hold_early(filter, event) : 0;
+    if (event->start < filter->from) {
+        if (event->id == EVENT_NO_ID)
+            return 0;
+        uint64_t *place = map_put(&filter->early, range_key(event), NULL);
+        struct event_fields *kept = place ? malloc(sizeof(*kept)) : NULL;
+        if (!kept)
+            return error_no_memory("ranges");
+        event_copy(kept, event);
+        free((void *)(uintptr_t)*place);
+        *place = (uint64_t)(uintptr_t)kept;
+        return 0;
+    }
     uint64_t *count = map_put(&filter->open, range_key(event), NULL);
     if (!count)
         return error_no_memory("ranges");
@@ -310,8 +308,7 @@ static int add_window(struct gathering *gathering, int64_t number, int64_t start
 }
 
 /* Adds the ranges called NAME (LENGTH bytes) of any domain, inner ones included. They are counted from 1 on each
- * thread.
- */
+ * thread. */
 static int add_named(struct gathering *gathering, const char *name, size_t length)
 {
     const struct trace *first = gathering->first;
@@ -430,21 +427,6 @@ static int find_times(struct filter *filter, const char *path)
     return status < 0 ? error_no_memory("ranges") : 0;
 }
 
-/* Sets the begin and end of the report's trace to those of the windows. */
-static void set_window(struct filter *filter)
-{
-    struct trace *trace = filter->trace;
-    const struct windows *times = &filter->times;
-    if (times->items.count == 0)
-        return;
-    trace->window = (struct trace_times){
-        .first = times->items.items[0].start, .last = times->items.items[times->items.count - 1].end, .any = true};
-    if (trace->window.last > filter->to)
-        trace->window.last = filter->to;
-    if (trace->heap)
-        trace->heap->windows = times;
-}
-
 /* --- calls --- */
 
 static int find_calls(struct selection *selection, const struct trace *first)
@@ -488,8 +470,16 @@ int filter_scan_apply(struct filter *filter, const struct trace *first, const ch
     status = status ?: filter_scan_windows(options, first, path, missed, &filter->windows) ?: find_times(filter, path);
     if (status == 0 && first->wanted.calls)
         status = find_calls(selection, first);
-    if (status == 0)
-        set_window(filter);
+    /* The report's trace begins and ends with the windows. */
+    const struct windows *parts = &filter->times;
+    struct trace *trace = filter->trace;
+    if (status == 0 && parts->items.count > 0) {
+        int64_t last = parts->items.items[parts->items.count - 1].end;
+        trace->window = (struct trace_times){
+            .first = parts->items.items[0].start, .last = last < filter->to ? last : filter->to, .any = true};
+        if (trace->heap)
+            trace->heap->windows = parts;
+    }
     filter->nothing = status > 0;
     return status < 0 ? -1 : 0;
 }

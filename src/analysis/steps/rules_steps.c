@@ -17,43 +17,6 @@
 #include "analysis/engine/trace_known.h"
 #include "analysis/host/host_times.h"
 
-static struct warm_up warm_up_in(struct findings *findings, const struct steps_process *process)
-{
-    const struct step *items = process->items.items;
-    struct series periods = {0}; /* from the begin of a step to that of the next; ns */
-    size_t last = process->items.count - 1;
-    for (size_t i = 0; i < last && !findings->no_memory; i++)
-        findings->no_memory = series_add(&periods, items[i + 1].from - items[i].from) < 0;
-    struct warm_up warm_up = {.process = process, .usual = whole_of(series_summary(&periods).median)};
-    series_release(&periods);
-    int64_t slow = warm_up.usual / 100 * FINDING_WARM_UP_PERCENT;
-    while (warm_up.steps < last && items[warm_up.steps + 1].from - items[warm_up.steps].from >= slow)
-        warm_up.steps++;
-    warm_up.until = process->items.items[warm_up.steps].from;
-    warm_up.time = warm_up.until - findings->from - (int64_t)warm_up.steps * warm_up.usual;
-    bool long_enough = warm_up.usual >= FINDING_STEPS * FINDING_STEP_NS / (int64_t)process->items.count;
-    bool matters = long_enough && warm_up.time >= FINDING_WARM_UP_NS &&
-                   warm_up.time >= findings->run / 100 * FINDING_WARM_UP_RUN_PERCENT && warm_up.time <= findings->run;
-    return matters ? warm_up : (struct warm_up){0};
-}
-
-/* Makes the usual steps of PROCESS the window if they are most of the run and longer than those of the processes
- * before: the host of a rank may be ahead of its GPU, which waits for another rank. */
-static void use_steps(struct findings *findings, const struct steps_process *process)
-{
-    const struct step *items = process->items.items;
-    size_t first = 0;
-    while (first < process->items.count && findings_in_warm_up(findings, items[first].from))
-        first++;
-    if (process->items.count < STEPS_LEAST || first == process->items.count)
-        return;
-    struct findings_window window = {items[first].from, items[process->items.count - 1].to,
-                                     (int64_t)(process->items.count - first)};
-    bool most = window.to - window.from > (findings->run - findings->warm_up.time) / 2;
-    if (most && window.to - window.from > findings->window.to - findings->window.from)
-        findings->window = window;
-}
-
 void warm_up_find_time(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
@@ -61,8 +24,23 @@ void warm_up_find_time(struct findings *findings)
         const struct steps_process *process = &steps->processes.items[i];
         if (process->items.count < FINDING_STEPS || findings->from == FIELD_ABSENT)
             continue;
-        struct warm_up one = warm_up_in(findings, process);
-        findings->warm_up = one.time > findings->warm_up.time ? one : findings->warm_up;
+        const struct step *items = process->items.items;
+        struct series periods = {0}; /* from the begin of a step to that of the next; ns */
+        size_t last = process->items.count - 1;
+        for (size_t k = 0; k < last && !findings->no_memory; k++)
+            findings->no_memory = series_add(&periods, items[k + 1].from - items[k].from) < 0;
+        struct warm_up warm_up = {.process = process, .usual = whole_of(series_summary(&periods).median)};
+        series_release(&periods);
+        int64_t slow = warm_up.usual / 100 * FINDING_WARM_UP_PERCENT;
+        while (warm_up.steps < last && items[warm_up.steps + 1].from - items[warm_up.steps].from >= slow)
+            warm_up.steps++;
+        warm_up.until = items[warm_up.steps].from;
+        warm_up.time = warm_up.until - findings->from - (int64_t)warm_up.steps * warm_up.usual;
+        bool long_enough = warm_up.usual >= FINDING_STEPS * FINDING_STEP_NS / (int64_t)process->items.count;
+        bool matters = long_enough && warm_up.time >= FINDING_WARM_UP_NS &&
+                       warm_up.time >= findings->run / 100 * FINDING_WARM_UP_RUN_PERCENT &&
+                       warm_up.time <= findings->run;
+        findings->warm_up = matters && warm_up.time > findings->warm_up.time ? warm_up : findings->warm_up;
     }
     findings->steady = findings->run - findings->warm_up.time;
 }
@@ -71,8 +49,22 @@ void warm_up_find_window(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     findings->window = (struct findings_window){0};
-    for (size_t i = 0; steps && i < steps->processes.count && findings->from != FIELD_ABSENT; i++)
-        use_steps(findings, &steps->processes.items[i]);
+    for (size_t i = 0; steps && i < steps->processes.count && findings->from != FIELD_ABSENT; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        /* The usual steps are the window if they are most of the run and longer than those of the processes before: the
+         * host of a rank may be ahead of its GPU, which waits for another rank. */
+        const struct step *items = process->items.items;
+        size_t first = 0;
+        while (first < process->items.count && findings_in_warm_up(findings, items[first].from))
+            first++;
+        if (process->items.count < STEPS_LEAST || first == process->items.count)
+            continue;
+        struct findings_window window = {items[first].from, items[process->items.count - 1].to,
+                                         (int64_t)(process->items.count - first)};
+        bool most = window.to - window.from > (findings->run - findings->warm_up.time) / 2;
+        if (most && window.to - window.from > findings->window.to - findings->window.from)
+            findings->window = window;
+    }
     if (findings->window.steps == 0)
         findings->window =
             (struct findings_window){findings->warm_up.process ? findings->warm_up.until : INT64_MIN, INT64_MAX, 0};
@@ -172,42 +164,11 @@ static int add_host(struct host_times *times, const struct trace *trace, const s
 
 /* --- the finding --- */
 
-static void write_grown(const struct findings *findings, const struct step_work_key *key, int64_t difference,
-                        char *text, size_t size)
-{
-    static const char *const words[] = {
-        [STEP_KERNEL] = "kernel ", [STEP_COPY] = "", [STEP_CALL] = "call ", [STEP_OUTSIDE] = "the host outside CUDA"};
-    *text = '\0';
-    if (key)
-        snprintf(text, size, "; most of the difference: %.64s%s, %s more",
-                 trace_phrase(findings->trace, words[key->kind]).text,
-                 key->kind == STEP_OUTSIDE ? "" : finding_name(findings->trace, (uint32_t)key->name).text,
-                 amount_time(difference).text);
-}
-
 /* The steps that are slow. */
 struct slow_steps {
     int64_t median, excess, count, longest; /* ns beyond the median; steps; ns */
     size_t worst;                           /* the longest */
 };
-
-/* Finds the slow steps without the first, which loads code and allocates, and others of the warm-up. */
-static struct slow_steps slow_of(const struct findings *findings, const struct steps_process *process)
-{
-    size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
-    struct series copy = process->times;
-    struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};
-    for (size_t i = warm_up > 1 ? warm_up : 1; i < process->items.count; i++) {
-        int64_t time = process->items.items[i].end - process->items.items[i].start;
-        if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)
-            continue;
-        slow.excess = sum_of(slow.excess, time - slow.median);
-        slow.count++;
-        slow.worst = time > slow.longest ? i : slow.worst;
-        slow.longest = time > slow.longest ? time : slow.longest;
-    }
-    return slow;
-}
 
 static int format_slow(struct findings *findings, const struct steps *steps, size_t number,
                        const struct slow_steps *slow, struct host_times *host)
@@ -232,7 +193,14 @@ static int format_slow(struct findings *findings, const struct steps *steps, siz
         finding->place.stack = host_activity_stack(&host->host, activity);
         finding_advise(finding, "%s", host_advice(&host->host, activity));
     }
-    write_grown(findings, key, difference, grown, sizeof(grown));
+    static const char *const words[] = {
+        [STEP_KERNEL] = "kernel ", [STEP_COPY] = "", [STEP_CALL] = "call ", [STEP_OUTSIDE] = "the host outside CUDA"};
+    *grown = '\0';
+    if (key)
+        snprintf(grown, sizeof(grown), "; most of the difference: %.64s%s, %s more",
+                 trace_phrase(findings->trace, words[key->kind]).text,
+                 key->kind == STEP_OUTSIDE ? "" : finding_name(findings->trace, (uint32_t)key->name).text,
+                 amount_time(difference).text);
     return finding_format(finding, "%s of %s steps %s slower than the others: step %s takes %s, the median %s%s%s%s",
                           amount_count(slow->count).text, amount_count((int64_t)process->items.count).text,
                           slow->count == 1 ? "is" : "are", amount_count(slowest->number).text,
@@ -243,7 +211,19 @@ static int format_slow(struct findings *findings, const struct steps *steps, siz
 static int slow_in(struct findings *findings, const struct steps *steps, size_t number)
 {
     const struct steps_process *process = &steps->processes.items[number];
-    struct slow_steps slow = slow_of(findings, process);
+    /* The slow steps without the first, which loads code and allocates, and others of the warm-up. */
+    size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
+    struct series copy = process->times;
+    struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};
+    for (size_t i = warm_up > 1 ? warm_up : 1; i < process->items.count; i++) {
+        int64_t time = process->items.items[i].end - process->items.items[i].start;
+        if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)
+            continue;
+        slow.excess = sum_of(slow.excess, time - slow.median);
+        slow.count++;
+        slow.worst = time > slow.longest ? i : slow.worst;
+        slow.longest = time > slow.longest ? time : slow.longest;
+    }
     struct host_times host = {0};
     int64_t others = (int64_t)process->items.count - 1;
     if (process->items.count < FINDING_STEPS || slow.median < FINDING_STEP_NS || slow.count == 0 ||

@@ -1,6 +1,4 @@
-/*
- * The warm-up of a program, and the window of usual steps after it, which other rules are about.
- */
+/* The warm-up of a program, and the window of usual steps after it, which other rules are about. */
 #ifndef GPUTRACE_ANALYSIS_STEPS_RULES_STEPS_H
 #define GPUTRACE_ANALYSIS_STEPS_RULES_STEPS_H
 

@@ -1,6 +1,4 @@
-/*
- * The steps of the program, one row for each process that has some; and what differs in the slowest of them.
- */
+/* The steps of the program, one row for each process that has some; and what differs in the slowest of them. */
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"

@@ -313,18 +313,6 @@ static int find_in_ranges(struct finder *finder)
     return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, add_step) : 0;
 }
 
-/* Adds the processes that have such steps. Returns 0, or -1: no memory, or after error(). */
-static int find_ranges(struct steps *steps, const struct trace *trace)
-{
-    struct finder finder = {.steps = steps, .trace = trace};
-    int status = find_in_ranges(&finder);
-    dense_map_release(&finder.keys);
-    array_release(&finder.items);
-    array_release(&finder.name_of);
-    array_release(&finder.best);
-    return status;
-}
-
 /* --- what is in the steps --- */
 
 /* The index of the step of PROCESS that TIME of the host is in, or -1. */
@@ -425,7 +413,12 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
 int steps_gather(void *state, const struct trace *trace)
 {
     struct steps *steps = state;
-    int status = find_ranges(steps, trace);
+    struct finder finder = {.steps = steps, .trace = trace};
+    int status = find_in_ranges(&finder);
+    dense_map_release(&finder.keys);
+    array_release(&finder.items);
+    array_release(&finder.name_of);
+    array_release(&finder.best);
     if (status < 0 || trace->ranges.count > 0)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
     struct sorter launched; /* the trace has launched_ops only if it has ranges */

@@ -266,21 +266,6 @@ static void write_longest(struct buffer *out, const struct trace *trace, const s
         buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
 }
 
-/* Appends how long threads were in calls, and in which one most. */
-static void write_called(struct buffer *text, const struct trace *trace, const struct called *called)
-{
-    int64_t total = 0;
-    size_t most = 0;
-    for (size_t i = 0; i < called->by_name.count; i++) {
-        sum_add(&total, called->by_name.items[i]);
-        most = called->by_name.items[i] > called->by_name.items[most] ? i : most;
-    }
-    buffer_format(text, "; threads were in %s for %s", trace_phrase(trace, "CUDA calls").text, amount_time(total).text);
-    if (total > 0)
-        buffer_format(text, ", %s of it in %s()", amount_time(called->by_name.items[most]).text,
-                      interned(&trace->strings, (uint32_t)most));
-}
-
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called)
 {
     const struct trace *trace = row->trace;
@@ -293,7 +278,18 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
     buffer_init_memory(&text);
     if (device == SIZE_MAX) {
         buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU in %s", amount_time(trace_span(trace)).text);
-        write_called(&text, trace, called);
+        /* How long threads were in calls, and in which one most. */
+        int64_t total = 0;
+        size_t most = 0;
+        for (size_t i = 0; i < called->by_name.count; i++) {
+            sum_add(&total, called->by_name.items[i]);
+            most = called->by_name.items[i] > called->by_name.items[most] ? i : most;
+        }
+        buffer_format(&text, "; threads were in %s for %s", trace_phrase(trace, "CUDA calls").text,
+                      amount_time(total).text);
+        if (total > 0)
+            buffer_format(&text, ", %s of it in %s()", amount_time(called->by_name.items[most]).text,
+                          interned(&trace->strings, (uint32_t)most));
     } else
         buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
                       amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);

@@ -1,6 +1,4 @@
-/*
- * The table of findings: section_findings.c finds them and puts them in order, this writes their rows.
- */
+/* The table of findings: section_findings.c finds them and puts them in order, this writes their rows. */
 #ifndef GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
 #define GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
 

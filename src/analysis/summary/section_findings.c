@@ -1,6 +1,4 @@
-/*
- * Runs all rules over the trace, orders their findings, and adds the range, operator and call stack of each.
- */
+/* Runs all rules over the trace, orders their findings, and adds the range, operator and call stack of each. */
 #include "analysis/summary/section_findings.h"
 
 #include <stdlib.h>

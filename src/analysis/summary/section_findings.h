@@ -1,6 +1,4 @@
-/*
- * The findings of a trace, for sections that need section_findings.
- */
+/* The findings of a trace, for sections that need section_findings. */
 #ifndef GPUTRACE_ANALYSIS_SUMMARY_SECTION_FINDINGS_H
 #define GPUTRACE_ANALYSIS_SUMMARY_SECTION_FINDINGS_H
 

@@ -87,17 +87,6 @@ static void write_devices(struct table *table, const struct trace *trace)
         write_count(table, trace, TRACE_GPU_WORK, "GPU busy", 0, none);
 }
 
-static void write_compilation(struct table *table, const struct trace *trace)
-{
-    struct cell share = cell_share(trace->compiled.total, trace_span(trace));
-    if (!(TRACE_COMPILE & ~trace->unrecorded))
-        write_count(table, trace, TRACE_COMPILE, "Compiling", 0, none);
-    if (trace->counts[CATEGORY_COMPILATION] == 0)
-        return;
-    put(table, table_text(table, "Compiling"), share, TYPE_PERCENT, none);
-    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS, none);
-}
-
 static void write_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
@@ -143,24 +132,6 @@ static struct cell process_names(const struct trace *trace, struct table *table)
     return length ? table_text(table, names) : (struct cell){0};
 }
 
-/* The words for a loss are its key's. */
-static void write_losses(struct table *table, const struct trace *trace)
-{
-    if (trace->losses_known && trace->losses.count == 0)
-        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT, none);
-    for (size_t i = 0; i < trace->losses.count; i++) {
-        char words[64];
-        snprintf(words, sizeof(words), "%s", trace_text(trace, trace->losses.items[i].name));
-        for (char *at = words; *at; at++)
-            *at = *at == '_' ? ' ' : *at;
-        put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
-            TYPE_COUNT, none);
-        mark_bad(table);
-    }
-    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
-        write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
-}
-
 static void finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
@@ -187,7 +158,13 @@ static void finish(struct report_row *row)
     }
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
     write_devices(table, trace);
-    write_compilation(table, trace);
+    struct cell share = cell_share(trace->compiled.total, trace_span(trace));
+    if (!(TRACE_COMPILE & ~trace->unrecorded))
+        write_count(table, trace, TRACE_COMPILE, "Compiling", 0, none);
+    if (trace->counts[CATEGORY_COMPILATION] > 0) {
+        put(table, table_text(table, "Compiling"), share, TYPE_PERCENT, none);
+        put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS, none);
+    }
     write_counts(table, trace);
     uint64_t processes = 0, threads = 0;
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -196,7 +173,19 @@ static void finish(struct report_row *row)
         threads += trace->threads.items[i].host;
     write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
     write_count(table, trace, 0, "Threads", threads, none);
-    write_losses(table, trace);
+    if (trace->losses_known && trace->losses.count == 0)
+        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT, none);
+    for (size_t i = 0; i < trace->losses.count; i++) {
+        char words[64];
+        snprintf(words, sizeof(words), "%s", trace_text(trace, trace->losses.items[i].name));
+        for (char *at = words; *at; at++)
+            *at = *at == '_' ? ' ' : *at;
+        put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
+            TYPE_COUNT, none);
+        mark_bad(table);
+    }
+    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
+        write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
 const struct section section_overview = {
@@ -222,29 +211,26 @@ static const struct column plugin_columns[] = {
     {"stack", "Stack", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(plugin_row, stack)},
 };
 
-/* FIRST is the number of its first line. */
-static void write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
-{
-    struct plugin_row item = {
-        .name = plugin->name, .calls = plugin->calls, .ns = plugin->ns, .text = EVENT_NO_TEXT, .stack = EVENT_NO_TEXT};
-    if (plugin->pid != FIELD_ABSENT && row->trace->host_processes > 1)
-        item.process = trace_process_cell(row->trace, row->table, event_id_number(plugin->pid));
-    for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
-        if (i < plugin->lines) {
-            item.text = row->trace->plugin_lines.items[first + i].text;
-            item.stack = row->trace->plugin_lines.items[first + i].stack;
-        }
-        section_row(row, NULL, &item);
-        item.calls = item.ns = FIELD_ABSENT;
-    }
-}
-
 static void finish_plugins(struct report_row *row)
 {
     size_t line = 0;
     for (size_t i = 0; i < row->trace->plugins.count; i++) {
         const struct trace_plugin *plugin = &row->trace->plugins.items[i];
-        write_plugin(row, plugin, line);
+        struct plugin_row item = {.name = plugin->name,
+                                  .calls = plugin->calls,
+                                  .ns = plugin->ns,
+                                  .text = EVENT_NO_TEXT,
+                                  .stack = EVENT_NO_TEXT};
+        if (plugin->pid != FIELD_ABSENT && row->trace->host_processes > 1)
+            item.process = trace_process_cell(row->trace, row->table, event_id_number(plugin->pid));
+        for (size_t k = 0; k == 0 || k < plugin->lines; k++) {
+            if (k < plugin->lines) {
+                item.text = row->trace->plugin_lines.items[line + k].text;
+                item.stack = row->trace->plugin_lines.items[line + k].stack;
+            }
+            section_row(row, NULL, &item);
+            item.calls = item.ns = FIELD_ABSENT;
+        }
         line += plugin->lines;
     }
 }
@@ -273,21 +259,6 @@ static const struct column time_columns[] = {
     {"share", "Share", TYPE_PERCENT, COLUMN_SUM, fill_cell, FROM_ITEM(time_share, share)},
     {"part", "What", TYPE_TEXT, 0, fill_cell, FROM_ITEM(time_share, text)},
 };
-
-static void add_causes(struct time_share *parts, const struct trace *trace, const struct idle *idle, size_t device)
-{
-    if (!idle || device >= idle->devices.count)
-        return;
-    for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
-        parts[CAUSES + i].ns = idle->devices.items[device].causes[i].total;
-    for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
-        bool edge = row->what.cause == IDLE_BEFORE || row->what.cause == IDLE_AFTER;
-        if (!edge && idle_is_loading(trace, &row->what)) {
-            sum_add(&parts[LOADING].ns, row->sum.total);
-            sum_add(&parts[CAUSES + row->what.cause].ns, -row->sum.total);
-        }
-    }
-}
 
 static void add_time_rows(struct report_row *row, struct time_share *parts, int64_t steps)
 {
@@ -329,7 +300,18 @@ static void finish_time(struct report_row *row)
         parts[COMPUTING].ns = temporal_any(device, TEMPORAL_COMPUTE);
         parts[COMMUNICATION].ns = kernels - parts[COMPUTING].ns;
         parts[COPIES].ns = all - kernels;
-        add_causes(parts, trace, findings->idle, most);
+        const struct idle *idle = findings->idle;
+        bool known = idle && most < idle->devices.count;
+        for (unsigned i = 0; known && i < IDLE_CAUSE_COUNT; i++)
+            parts[CAUSES + i].ns = idle->devices.items[most].causes[i].total;
+        const struct idle_row *one = known ? idle_first_row(&idle->rows, most) : NULL;
+        for (; one; one = idle_next_row(&idle->rows, one)) {
+            bool edge = one->what.cause == IDLE_BEFORE || one->what.cause == IDLE_AFTER;
+            if (!edge && idle_is_loading(trace, &one->what)) {
+                sum_add(&parts[LOADING].ns, one->sum.total);
+                sum_add(&parts[CAUSES + one->what.cause].ns, -one->sum.total);
+            }
+        }
         if (findings->window.steps > 0)
             row->table->title = "Where a step goes";
         add_time_rows(row, parts, findings->window.steps);

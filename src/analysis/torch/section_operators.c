@@ -163,19 +163,6 @@ static int add_all(struct operators *operators, const struct trace *trace)
     return status ? status : walked_ranges ? walked_ranges : walked_ops ? walked_ops : walked_calls;
 }
 
-/* The row of the innermost operator of a path; NULL: none of the names is an operator. */
-static struct operator_row *row_of_path(struct operators *operators, const struct trace *trace, uint32_t number)
-{
-    const struct captured_path *path = captured_path(&trace->captured, number);
-    for (uint32_t i = path->count; i-- > 0;) {
-        const uint64_t name = trace->captured.names.items[path->first + i];
-        uint32_t row = dense_map_lookup(&operators->rows.keys, &name, sizeof(name));
-        if (row != DENSE_MAP_NONE)
-            return (struct operator_row *)operators->rows.items + row;
-    }
-    return NULL;
-}
-
 /* Shapes are not known of what was captured. */
 static int add_replayed(struct operators *operators, const struct trace *trace)
 {
@@ -185,9 +172,15 @@ static int add_replayed(struct operators *operators, const struct trace *trace)
         return 0;
     sorter_walk_begin(&walk, &operators->launched);
     while ((op = sorter_next(&walk))) {
-        struct operator_row *row = op->captured != 0 ? row_of_path(operators, trace, op->captured) : NULL;
-        if (row)
-            sum_add(&row->replayed, op->duration);
+        /* The innermost name of the path that is an operator. */
+        const struct captured_path *path = op->captured ? captured_path(&trace->captured, op->captured) : NULL;
+        uint32_t row = DENSE_MAP_NONE;
+        for (uint32_t i = path ? path->count : 0; i-- > 0 && row == DENSE_MAP_NONE;) {
+            const uint64_t name = trace->captured.names.items[path->first + i];
+            row = dense_map_lookup(&operators->rows.keys, &name, sizeof(name));
+        }
+        if (row != DENSE_MAP_NONE)
+            sum_add(&((struct operator_row *)operators->rows.items)[row].replayed, op->duration);
     }
     return sorter_walk_end(&walk);
 }
