@@ -1,7 +1,4 @@
-/*
- * Reads a trace, or twice if a filter or a snapshot needs it, passes its events to the sections, and writes the tables
- * of the wanted ones.
- */
+/* Reads a trace, twice for some filters, passes its events to the sections, and writes their tables. */
 #include "analysis/report.h"
 
 #include <stdio.h>
@@ -35,17 +32,6 @@ static const struct renderer *const renderers[] = {
 
 #define TIME_TEXT 32
 
-static int check_readable_twice(const struct report_options *options, const char *path)
-{
-    const char *what = options->has_snapshot ? "a snapshot" : "a part of a trace";
-    struct stat file;
-    if (strcmp(path, "-") == 0)
-        return error("%s needs a file: standard input cannot be read twice", what);
-    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
-        return error("%s needs a file: '%s' cannot be read twice", what, path);
-    return 0;
-}
-
 /* Reads the trace at PATH once, quietly, as warnings come with the second time. RECEIVE is called with FIRST and each
  * event. Returns 0, or -1 after error(). */
 static int read_first(const struct report_options *options, const char *path, struct trace *first,
@@ -53,8 +39,12 @@ static int read_first(const struct report_options *options, const char *path, st
 {
     const struct fields_receiver receiver = {.context = first, .event = receive, .metadata = trace_receive_metadata};
     const struct sources_options source = {.workers = options->workers, .namer = options->namer};
-    if (check_readable_twice(options, path) < 0)
-        return -1;
+    const char *what = options->has_snapshot ? "a snapshot" : "a part of a trace";
+    struct stat file;
+    if (strcmp(path, "-") == 0)
+        return error("%s needs a file: standard input cannot be read twice", what);
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return error("%s needs a file: '%s' cannot be read twice", what, path);
     bool quiet = messages_quiet(true);
     int status = sources_read_fields(path, &first->strings, &receiver, &source);
     messages_quiet(quiet);
@@ -236,22 +226,6 @@ void report_put_table(struct render *render, struct table *table)
     buffer_release(&text);
 }
 
-/* Returns 0, or -1 after error(): no row has a value in the columns that the user chose. */
-static int check_chosen(const struct table *table, const struct render *render)
-{
-    const struct report_options *options = render->options;
-    char list[1024] = "";
-    bool any = !table->chosen || table->shown == 0 || options->format == REPORT_CSV || options->format == REPORT_JSON;
-    for (size_t i = 0; i < table_view_count(table) && !any; i++)
-        any = !table_column_empty(table, table_view(table, i));
-    for (size_t i = 0; i < table->column_count && !any; i++)
-        if (!table_column_empty(table, i))
-            text_list_add(list, sizeof(list), table->columns[i].word);
-    return any ? 0
-               : error("'%s': section '%s' has nothing in columns '%s': it has %s", render->path, table->word,
-                       options->columns, list);
-}
-
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
 {
     const struct report_options *options = render->options;
@@ -263,8 +237,17 @@ int report_write_table(struct render *render, struct table *table, const char *s
     status = status ?: table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
-    if (check_chosen(table, render) < 0)
-        return -1;
+    /* No row may have a value in the columns that the user chose. */
+    char list[1024] = "";
+    bool any = !table->chosen || table->shown == 0 || options->format == REPORT_CSV || options->format == REPORT_JSON;
+    for (size_t i = 0; i < table_view_count(table) && !any; i++)
+        any = !table_column_empty(table, table_view(table, i));
+    for (size_t i = 0; i < table->column_count && !any; i++)
+        if (!table_column_empty(table, i))
+            text_list_add(list, sizeof(list), table->columns[i].word);
+    if (!any)
+        return error("'%s': section '%s' has nothing in columns '%s': it has %s", render->path, table->word,
+                     options->columns, list);
     report_put_table(render, table);
     return 0;
 }
@@ -404,36 +387,6 @@ static int report_file(const struct report_options *options, const char *path, s
     return status;
 }
 
-/* Prints an error. LIST: the columns that exist; WHAT: what the column was wanted for. */
-static int error_no_column(const char *given, const char *what, const char *list)
-{
-    char words[1024];
-    struct suggestion nearest = suggestion_for(given, strlen(given));
-    snprintf(words, sizeof(words), "%s", list);
-    for (char *rest = words, *word; (word = strsep(&rest, ","));)
-        suggestion_consider(&nearest, word + strspn(word, " "));
-    if (nearest.word)
-        return error("no column '%s' to %s: did you mean '%s'? These sections have %s", given, what, nearest.word,
-                     list);
-    return error("no column '%s' to %s: these sections have %s", given, what, list);
-}
-
-/* Checks that the ids of --fail-on exist. */
-static int check_rules(const char *ids)
-{
-    char words[1024];
-    if (ids && !*ids)
-        return error("no finding to fail on: --fail-on is empty");
-    for (size_t length; ids && *ids; ids += length + (ids[length] == ',')) {
-        length = strcspn(ids, ",");
-        if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))
-            continue;
-        finding_rule_words(words, sizeof(words));
-        return error("no finding '%.*s' to fail on: there are %s", (int)length, ids, words);
-    }
-    return 0;
-}
-
 void report_list_columns(const struct report_columns *tables, size_t count, char *text, size_t size)
 {
     *text = '\0';
@@ -456,7 +409,16 @@ static int check_column(const struct report_columns *tables, size_t count, const
         if (table_find_column(tables[i].columns, tables[i].count, word) >= 0)
             return 0;
     report_list_columns(tables, count, list, sizeof(list));
-    return *list ? error_no_column(word, what, list) : error("cannot %s '%s': these sections have none", what, word);
+    if (!*list)
+        return error("cannot %s '%s': these sections have none", what, word);
+    char words[1024];
+    struct suggestion nearest = suggestion_for(word, strlen(word));
+    snprintf(words, sizeof(words), "%s", list);
+    for (char *rest = words, *one; (one = strsep(&rest, ","));)
+        suggestion_consider(&nearest, one + strspn(one, " "));
+    if (nearest.word)
+        return error("no column '%s' to %s: did you mean '%s'? These sections have %s", word, what, nearest.word, list);
+    return error("no column '%s' to %s: these sections have %s", word, what, list);
 }
 
 int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count)
@@ -499,7 +461,18 @@ void report_column_words(char *text, size_t size)
 int report_check(const struct report_options *options, const struct report_columns *more, size_t count)
 {
     struct report_columns tables[REPORT_SECTION_COUNT + REPORT_MORE_TABLES];
-    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
+    const char *ids = options->fail_on;
+    char words[1024];
+    if (ids && !*ids)
+        return error("no finding to fail on: --fail-on is empty");
+    for (size_t length; ids && *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))
+            continue;
+        finding_rule_words(words, sizeof(words));
+        return error("no finding '%.*s' to fail on: there are %s", (int)length, ids, words);
+    }
+    if (filter_check(&options->filter) < 0)
         return -1;
     size_t known = section_tables(options, tables);
     for (size_t i = 0; i < count && i < REPORT_MORE_TABLES; i++)

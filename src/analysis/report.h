@@ -39,8 +39,7 @@ int report_check(const struct report_options *options, const struct report_colum
 #define REPORT_FAILED_ON 1
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
-/* Whether the trace PATH can be read up to its first event, as one that is cut off behind it can. If not, an error()
- * says why. */
+/* Whether the trace PATH can be read up to its first event. If not, an error() says why. */
 bool report_can_read(const char *path);
 
 /* Whether the trace PATH has the rank that is asked for. FOUND notes the ranks that it has. Returns 1, 0, or -1 after

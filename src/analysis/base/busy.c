@@ -1,7 +1,4 @@
-/*
- * Merges neighbouring intervals of each number while they come, so that few reach the sorter; then one walk by start
- * adds up the union of each row and GPU.
- */
+/* Merges neighbouring intervals while they come, so that few reach the sorter; a walk by start then adds up unions. */
 #include "analysis/base/busy.h"
 
 #include "analysis/base/cost_sum.h"

@@ -1,7 +1,4 @@
-/*
- * How long things were busy: the lengths of unions of intervals, so that what overlaps counts once. Memory does not
- * grow with the intervals.
- */
+/* How long things were busy: the lengths of unions of intervals, in memory that does not grow with them. */
 #ifndef GPUTRACE_ANALYSIS_BASE_BUSY_H
 #define GPUTRACE_ANALYSIS_BASE_BUSY_H
 
@@ -52,8 +49,8 @@ int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end);
 
 /* Sorts the intervals, after the last. Returns 0, or -1: no memory. */
 int busy_ready(struct busy *busy);
-/* Evaluates ADD with each interval in the order of their starts, and releases them. The value is 0, or -1: no memory, or
- * after error(). */
+/* Evaluates ADD with each interval in the order of their starts, and releases them. The value is 0, or -1: no memory,
+ * or after error(). */
 #define BUSY_EACH(busy, interval, add)                                                                \
     ({                                                                                                \
         int added_ = busy_ready(busy) ?: SORTER_EACH(&(busy)->intervals, interval, ((void)(add), 0)); \

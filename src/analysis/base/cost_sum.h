@@ -1,7 +1,4 @@
-/*
- * Sums that stay at the largest (or smallest) number instead of overflowing, as times and sizes of a trace may be
- * anything.
- */
+/* Sums that stay at the largest (or smallest) number, as times and sizes of a trace may be anything. */
 #ifndef GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 #define GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 

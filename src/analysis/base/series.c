@@ -211,8 +211,7 @@ struct summary series_summary(struct series *series)
 
 /* --- the trimmed mean --- */
 
-/* Sums over sorted values. The values of ranks FIRST to LAST count as they are, lower and higher ones as the nearest of
- * these. */
+/* Sums over sorted values. Those of ranks FIRST to LAST count as they are, others as the nearest of these. */
 struct trimming {
     int64_t first, last;
     int64_t passed;      /* values so far */

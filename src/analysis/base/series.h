@@ -21,8 +21,7 @@ struct histogram {
 
 void histogram_release(struct histogram *histogram);
 
-/* The buckets of power 0 are 1 wide, and there are twice as many. Those of power P are 2^P wide and begin at 2^P *
- * BUCKETS. */
+/* Buckets of power 0 are 1 wide, and twice as many; those of power P are 2^P wide and begin at 2^P * BUCKETS. */
 static inline unsigned histogram_power(uint64_t value)
 {
     return value < 2 * HISTOGRAM_BUCKETS ? 0 : 63 - 7 - (unsigned)__builtin_clzll(value);
@@ -44,8 +43,7 @@ static inline int histogram_add(struct histogram *histogram, int64_t value)
     return 0;
 }
 
-/* The value of rank RANK (from 0, less than total) when they are sorted: the middle of its bucket, so at most 1/256 of
- * it, 0.4 %, away. */
+/* The value of rank RANK (from 0) when they are sorted: the middle of its bucket, at most 0.4 % away. */
 int64_t histogram_rank(const struct histogram *histogram, uint64_t rank);
 
 /*

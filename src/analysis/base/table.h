@@ -1,7 +1,4 @@
-/*
- * A section's result: rows of cells under described columns. Sections fill tables, and a renderer per format writes
- * them; neither knows the other.
- */
+/* A section's result: rows of cells under described columns. A renderer per format writes them. */
 #ifndef GPUTRACE_ANALYSIS_BASE_TABLE_H
 #define GPUTRACE_ANALYSIS_BASE_TABLE_H
 
@@ -96,8 +93,7 @@ struct table {
     bool listing;  /* rows are facts in a fixed order, not data: never sorted, cut or summed */
     bool part;     /* its section is shown, too (PART of REPORT_SECTIONS) */
     bool headed;   /* a listing that has column heads nevertheless */
-    /* A listing whose rows are paragraphs, with a line for each column. A newline in the first column begins another
-     * line. */
+    /* A listing whose rows are paragraphs: a line for each column, two where the first has a newline. */
     bool paragraphs;
     const char *none;            /* text in place of rows; NULL: the usual one */
     bool unrecorded;             /* --trace left out all that it shows: it has no rows, see MISSING */

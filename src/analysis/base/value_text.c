@@ -1,7 +1,4 @@
-/*
- * Picks the unit by the size of a value, rounds to three digits, and moves on to the next unit if rounding reached it
- * (999.7 µs is 1.00 ms).
- */
+/* Picks the unit, rounds to three digits, and takes the next unit if rounding reached it (999.7 µs is 1.00 ms). */
 #include "analysis/base/value_text.h"
 #include "common/array.h"
 
@@ -36,8 +33,7 @@ static void separate(char number[VALUE_NUMBER_BYTES])
     number[length] = '\0';
 }
 
-/* Writes VALUE in SCALE with three digits. In the SMALLEST unit only averages have a decimal. Returns the rounded
- * value. */
+/* Writes VALUE with three digits. In the SMALLEST unit only averages have a decimal. Returns the rounded value. */
 static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale, bool smallest)
 {
     double scaled = value / scale->size, size = fabs(scaled);
@@ -91,8 +87,8 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     return text;
 }
 
-/* --- shortened texts: the middle of each is cut. Where different texts then look alike, they are cut in another way, at
- * last around the first character in which they differ --- */
+/* --- shortened texts: the middle of each is cut. Where different texts then look alike, they are cut in another way,
+ * at last around the first character in which they differ --- */
 
 /* What is kept of a text: its first characters, those from a place on, and its last ones. */
 struct cut {

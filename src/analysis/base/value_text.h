@@ -1,7 +1,4 @@
-/*
- * Values as tables for people have them: numbers with three digits in a unit that suits each value, separators in
- * counts, and texts that fit.
- */
+/* Values as tables for people have them: numbers with three digits and a unit, counts, and texts that fit. */
 #ifndef GPUTRACE_ANALYSIS_BASE_VALUE_TEXT_H
 #define GPUTRACE_ANALYSIS_BASE_VALUE_TEXT_H
 

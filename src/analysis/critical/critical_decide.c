@@ -12,8 +12,8 @@
 #include "common/memory.h"
 #include "analysis/engine/trace_known.h"
 
-/* --- what streams and calls waited for: two joins by correlation id find the call that recorded the event of a wait and
- * the call that waited --- */
+/* --- what streams and calls waited for: two joins by correlation id find the call that recorded the event of a wait
+ * and the call that waited --- */
 
 enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVICE };
 
@@ -91,36 +91,6 @@ static uint32_t find_stream(const struct trace *trace, const struct trace_stream
     return found;
 }
 
-static int add_wait(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
-                    const struct call *call)
-{
-    const struct critical_wait wait = {
-        .time = call ? call->start : record->time,
-        .marked = record->marked,
-        .stream = find_stream(trace, &record->stream, record->stream.stream),
-        .on = find_stream(trace, &record->stream, record->on),
-    };
-    bool known = wait.stream != EVENT_NO_TEXT && wait.on != EVENT_NO_TEXT;
-    return !known || ADD(file_vector_push, &syncs->waits, wait) ? 0 : -1;
-}
-
-static int add_call(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
-                    const struct call *call)
-{
-    const uint32_t on = find_stream(trace, &record->stream, record->on);
-    if (record->kind == SYNC_OF_EVENT && on == EVENT_NO_TEXT)
-        return 0;
-    const struct critical_sync sync = {
-        .time = call->start,
-        .marked = record->marked,
-        .thread = call->thread,
-        .on = on,
-        .device = record->stream.device,
-        .nothing = record->kind == SYNC_OF_STREAM && on == EVENT_NO_TEXT,
-    };
-    return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
-}
-
 /* Sets when the call began that recorded the event. */
 static int mark(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
                 const struct call *call)
@@ -133,9 +103,30 @@ static int mark(struct critical_syncs *syncs, const struct trace *trace, const s
 static int add_record(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
                       const struct call *call)
 {
-    if (record->kind == SYNC_STREAM_WAITS)
-        return add_wait(syncs, trace, record, call);
-    return call ? add_call(syncs, trace, record, call) : 0;
+    if (record->kind == SYNC_STREAM_WAITS) {
+        const struct critical_wait wait = {
+            .time = call ? call->start : record->time,
+            .marked = record->marked,
+            .stream = find_stream(trace, &record->stream, record->stream.stream),
+            .on = find_stream(trace, &record->stream, record->on),
+        };
+        bool known = wait.stream != EVENT_NO_TEXT && wait.on != EVENT_NO_TEXT;
+        return !known || ADD(file_vector_push, &syncs->waits, wait) ? 0 : -1;
+    }
+    if (!call)
+        return 0;
+    const uint32_t on = find_stream(trace, &record->stream, record->on);
+    if (record->kind == SYNC_OF_EVENT && on == EVENT_NO_TEXT)
+        return 0;
+    const struct critical_sync sync = {
+        .time = call->start,
+        .marked = record->marked,
+        .thread = call->thread,
+        .on = on,
+        .device = record->stream.device,
+        .nothing = record->kind == SYNC_OF_STREAM && on == EVENT_NO_TEXT,
+    };
+    return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
 /* Joins the records of SORTER by the correlation id at offset ID of each, and calls EACH with them. */
@@ -343,8 +334,7 @@ static int find_waits(struct deciding *deciding)
 
 /* --- calls --- */
 
-/* Returns the last operation to end among those that the process had launched on DEVICE (FIELD_ABSENT: on any) before
- * CALL. */
+/* The last operation to end of those that the process launched on DEVICE (FIELD_ABSENT: on any) before CALL. */
 static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
                                const struct critical_call *call)
 {

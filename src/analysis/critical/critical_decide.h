@@ -1,7 +1,7 @@
 /*
- * Finds what decided when each operation started and when each call returned; before, what streams and calls waited for,
- * by CUPTI's records of synchronisation: all operations that were launched into a stream before the event was recorded.
- * Correlation ids lead to the call that recorded it.
+ * Finds what decided when each operation started and when each call returned; before, what streams and calls waited
+ * for, by CUPTI's records of synchronisation: all operations that were launched into a stream before the event was
+ * recorded. Correlation ids lead to the call that recorded it.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H

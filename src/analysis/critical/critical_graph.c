@@ -1,7 +1,4 @@
-/*
- * Loads the operations of the timeline and the outermost API calls, joins them, and finds for each operation the one
- * before it on its stream and GPU.
- */
+/* Joins operations and calls, and finds for each operation the one before it on its stream and GPU. */
 #include "analysis/critical/critical_graph.h"
 
 #include "common/memory.h"

@@ -1,7 +1,4 @@
-/*
- * The operations and calls that the critical path is made of, with what decided each: see critical_path.h. They are in
- * file vectors, because walks over them go by time.
- */
+/* The operations and calls of the critical path (critical_path.h), in file vectors, as walks go by time. */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
 

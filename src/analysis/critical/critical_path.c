@@ -1,7 +1,4 @@
-/*
- * Walks the path backward, finds the slack of what is not on it, and divides host time outside CUDA by the innermost
- * range or operator.
- */
+/* Walks the path backward, finds the slack of the rest, and divides host time by the innermost range or operator. */
 #include "analysis/critical/critical_path.h"
 
 #include "analysis/engine/ranges.h"
@@ -115,8 +112,8 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
     return status ?: ranges ?: operators;
 }
 
-/* --- the walk backward from what ended last: from an operation to what decided its start, from a call to what it waited
- * for, else along the thread --- */
+/* --- the walk backward from what ended last: from an operation to what decided its start, from a call to what it
+ * waited for, else along the thread --- */
 
 struct walk {
     struct critical_graph *graph;
@@ -297,8 +294,7 @@ static int push(struct sweep *sweep, uint32_t number)
 
 /* --- */
 
-/* Limits the slack of FROM, which OP waited for: to the slack of OP, plus the time between them if FROM did not decide
- * OP. */
+/* OP waited for FROM: its slack is at most that of OP, plus the time between them if it did not decide OP. */
 static void limit_slack(struct critical_graph *graph, const struct critical_op *op, uint32_t from)
 {
     struct critical_op *before = &graph->ops.items[from];
@@ -333,39 +329,6 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
         lower(&graph->ops.items[last].slack, cursor->late + (left > 0 ? left : 0));
     }
     sum_add(&cursor->late, until - call->start);
-}
-
-static int step(struct sweep *sweep)
-{
-    struct critical_graph *graph = sweep->graph;
-    uint32_t number = critical_heap_pop(&sweep->heap).value;
-    struct cursor *cursor = &sweep->cursors.items[number];
-    size_t last = cursor->first + cursor->left - 1;
-    if (cursor->next == OP_STARTS) {
-        const struct critical_op *op = &graph->ops.items[last];
-        if (op->decider != CRITICAL_NONE)
-            limit_slack(graph, op, op->decider);
-        if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
-            !(op->graph && graph->ops.items[op->previous].end > op->start))
-            limit_slack(graph, op, op->previous);
-        for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
-            limit_slack(graph, op, graph->edges.items[i].from);
-        int64_t left = op->start - op->called - graph->latency;
-        if (op->call != CRITICAL_NONE)
-            lower(&graph->calls.items[op->call].slack,
-                  op->slack + (op->decider == CRITICAL_NONE || left < 0 ? 0 : left));
-        cursor->left--;
-    } else if (cursor->next == CALL_ENDS) {
-        int64_t launched = graph->calls.items[last].slack;
-        end_call(sweep, cursor, &graph->calls.items[last]);
-        lower(&graph->calls.items[last].slack, launched);
-        cursor->next = CALL_STARTS;
-    } else {
-        lower(&cursor->late, graph->calls.items[last].slack);
-        cursor->next = CALL_ENDS;
-        cursor->left--;
-    }
-    return push(sweep, number);
 }
 
 /* Sets the slack of all as if nothing waited for them: until the end of the run. */
@@ -403,7 +366,34 @@ int critical_slack(struct critical_graph *graph, const struct critical_end *end)
     struct sweep sweep = {.graph = graph, .device_count = graph->devices.count};
     int status = begin(&sweep, end);
     for (size_t steps = 1; status == 0 && sweep.heap.items.count > 0; steps++) {
-        status = step(&sweep);
+        uint32_t number = critical_heap_pop(&sweep.heap).value;
+        struct cursor *cursor = &sweep.cursors.items[number];
+        size_t last = cursor->first + cursor->left - 1;
+        if (cursor->next == OP_STARTS) {
+            const struct critical_op *op = &graph->ops.items[last];
+            if (op->decider != CRITICAL_NONE)
+                limit_slack(graph, op, op->decider);
+            if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
+                !(op->graph && graph->ops.items[op->previous].end > op->start))
+                limit_slack(graph, op, op->previous);
+            for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
+                limit_slack(graph, op, graph->edges.items[i].from);
+            int64_t left = op->start - op->called - graph->latency;
+            if (op->call != CRITICAL_NONE)
+                lower(&graph->calls.items[op->call].slack,
+                      op->slack + (op->decider == CRITICAL_NONE || left < 0 ? 0 : left));
+            cursor->left--;
+        } else if (cursor->next == CALL_ENDS) {
+            int64_t launched = graph->calls.items[last].slack;
+            end_call(&sweep, cursor, &graph->calls.items[last]);
+            lower(&graph->calls.items[last].slack, launched);
+            cursor->next = CALL_STARTS;
+        } else {
+            lower(&cursor->late, graph->calls.items[last].slack);
+            cursor->next = CALL_ENDS;
+            cursor->left--;
+        }
+        status = push(&sweep, number);
         critical_graph_evict(graph, steps);
     }
     array_release(&sweep.cursors);

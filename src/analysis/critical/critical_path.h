@@ -88,8 +88,7 @@ void critical_path_release(struct critical_path *path);
  */
 int critical_path_each(const struct critical_path *path,
                        int (*each)(void *context, const struct critical_interval *interval), void *context);
-/* Fills `outside` from `intervals`, with trace.ranges and trace.operators. Returns 0, or -1: no memory, or after
- * error(). */
+/* Fills `outside` by trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error(). */
 int critical_path_divide(struct critical_path *path, const struct trace *trace);
 /* Returns 0, or -1: no memory. */
 int critical_path_add(struct critical_path *path, const struct critical_interval *interval);
@@ -105,8 +104,7 @@ struct critical_end {
 
 struct critical_end critical_find_end(const struct critical_graph *graph);
 
-/* Adds the intervals of the path to PATH, and marks operations and calls that are on it. Returns 0, or -1: no memory.
- */
+/* Adds the intervals to PATH, and marks operations and calls on it. Returns 0, or -1: no memory. */
 int critical_walk(struct critical_graph *graph, struct critical_end end, struct critical_path *path);
 
 /* Returns CRITICAL_KERNEL, CRITICAL_COPY or CRITICAL_SET. */

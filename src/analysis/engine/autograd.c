@@ -86,21 +86,6 @@ static int read_end(struct autograd *autograd, struct forward *forward, const st
     return sorter_add(&autograd->links, &link);
 }
 
-static int make_links(struct autograd *autograd)
-{
-    bool numbers = autograd->flows.count == 0;
-    struct sorter *ends = numbers ? &autograd->operators : &autograd->flows;
-    struct forward forward = {0};
-    const struct end *end;
-    int status = sorter_ready(ends);
-    if (status < 0)
-        return status;
-    status = SORTER_EACH(ends, end, read_end(autograd, &forward, end, numbers));
-    sorter_release(&autograd->flows);
-    sorter_release(&autograd->operators);
-    return status ?: sorter_ready(&autograd->links);
-}
-
 /* --- GPU operations --- */
 
 struct attribution {
@@ -152,7 +137,15 @@ static int place(void *context, struct range_walk *ranges, const struct launched
 int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops)
 {
     struct attribution to = {0};
-    int status = make_links(autograd);
+    bool numbers = autograd->flows.count == 0;
+    struct sorter *ends = numbers ? &autograd->operators : &autograd->flows;
+    struct forward forward = {0};
+    const struct end *end;
+    int status = sorter_ready(ends);
+    status = status ?: SORTER_EACH(ends, end, read_end(autograd, &forward, end, numbers));
+    sorter_release(&autograd->flows);
+    sorter_release(&autograd->operators);
+    status = status ?: sorter_ready(&autograd->links);
     if (status < 0 || autograd->links.count == 0)
         return status;
     sorter_init(&to.moved, gpu_ops->space, sizeof(struct moved_op), launched_ops_order);

@@ -1,7 +1,4 @@
-/*
- * Batches lie in a ring. Each consumer has the number of its next batch, and a batch is filled again once all consumers
- * are behind it.
- */
+/* Batches lie in a ring: each consumer has the number of its next, and all must be behind one that is filled again. */
 #include "analysis/engine/dispatcher.h"
 
 #include "common/log.h"

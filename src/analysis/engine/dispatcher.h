@@ -28,8 +28,8 @@
 
 struct dispatcher_consumer {
     unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
-    /* Takes COUNT events, at least one; event_after() leads from one to the next. Their texts may be looked up while the
-     * reader adds others. Returns 0, or -1 without memory. */
+    /* Takes COUNT events, at least one; event_after() leads from one to the next. Their texts may be looked up while
+     * the reader adds others. Returns 0, or -1 without memory. */
     int (*take)(void *context, const struct event_fields *event, size_t count);
     void *context;
     const char *what; /* there was no memory for */
@@ -67,8 +67,7 @@ void dispatcher_init(struct dispatcher *dispatcher, unsigned workers);
 /* What was not taken yet never is. */
 void dispatcher_release(struct dispatcher *dispatcher);
 
-/* At least one, before the first event. The first added is the first to be given an event where there are no threads.
- */
+/* At least one, before the first event. Without threads, the first added is given an event first. */
 void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consumer *consumer);
 
 /* Where the next event may be put. */

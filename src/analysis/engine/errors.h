@@ -1,7 +1,4 @@
-/*
- * Errors that CUDA's calls returned: which are failures, how often each occurred, and their names:
- * "cudaErrorInvalidValue (1)".
- */
+/* Errors that CUDA's calls returned: which are failures, how often, and their names: "cudaErrorInvalidValue (1)". */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
 #define GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
 

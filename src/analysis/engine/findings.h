@@ -269,8 +269,7 @@ struct rule {
     /* The hooks return 0, or -1: no memory; a hook may be NULL. event() is called in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* Called after the last event: for outermost API calls by thread and start, then for operations by device and
-     * start. */
+    /* Called after the last event: for outermost calls by thread and start, then operations by device and start. */
     int (*call)(void *state, const struct trace *trace, const struct host_call *call);
     int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
     /* Called last: adds the findings. It may use section_state() of the sections that section_findings needs. */

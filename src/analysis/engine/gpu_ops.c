@@ -1,14 +1,13 @@
-/*
- * Sorts calls and operations by correlation id and joins them in one walk. Calls of several processes with one id are
- * told apart by the process, else by time.
- */
+/* Joins calls and operations by correlation id. Calls of several processes with one id are told apart. */
 #include "analysis/engine/gpu_ops.h"
 
 #include <stdlib.h>
 
 #include "trace/event_fields.h"
 
-ORDER_WITH(by_correlation_and_process, struct call, ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
+ORDER_WITH(by_correlation_and_process, struct call, ORDER(a->correlation, b->correlation)
+           ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end)
+           ?: ORDER(a->name, b->name))
 
 void calls_init(struct sorter *calls, struct sorter_space *space)
 {

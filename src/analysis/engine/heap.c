@@ -48,8 +48,7 @@ static struct heap_group *group_of(struct heap *heap, const struct heap_group_id
     return group;
 }
 
-/* Updates the peak of a place that changed outside of the windows: what was allocated when the next window began
- * counts. */
+/* Updates the peak of a place that changed outside of the windows: what the next window began with counts. */
 static void update_peak(const struct heap *heap, struct heap_place *place, int64_t time)
 {
     const struct window *window = windows_next(heap->windows, place->changed_at);
@@ -284,8 +283,7 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
     size_t places = heap->places.count;
     struct heap_group *before = group_before(heap, step);
     int64_t bytes;
-    /* The first step of a place shows what was allocated before the trace. It counts before the time of --snapshot may be
-     * passed. */
+    /* The first step of a place shows what was allocated before the trace: it counts before --snapshot's time. */
     if (before && heap->places.count > places && step->total != FIELD_ABSENT && step->total >= 0 &&
         !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
         change(heap, before, bytes, 1, step->time);

@@ -1,7 +1,4 @@
-/*
- * Sorts samples and states by thread and time into file vectors, and estimates the sampling period by the times between
- * samples.
- */
+/* Sorts samples and states by thread and time, and estimates the sampling period by the times between samples. */
 #include "analysis/engine/host_samples.h"
 
 #include "common/memory.h"

@@ -294,9 +294,8 @@ static int read_own(struct trace *trace, const cJSON *own)
     if (read_members(trace, own, trace, members) < 0)
         return -1;
     /* {"trace": ["kernel", "memcpy", …], …} */
-    const cJSON *options = member_of(own, "options");
+    const cJSON *options = member_of(own, "options"), *recorded = member_of(options, "trace");
     const char *calls = text_of(options, "api_calls");
-    const cJSON *recorded = member_of(options, "trace");
     trace->without_queries = calls && strcmp(calls, "without queries") == 0;
     if (cJSON_IsArray(recorded))
         trace->unrecorded = TRACE_DEFAULT;
@@ -326,8 +325,7 @@ static int read_own(struct trace *trace, const cJSON *own)
         return read_text(trace, value->valuestring, &trace->program);
     char line[4096] = "";
     size_t length = 0;
-    const cJSON *word = cJSON_IsArray(value) ? value->child : NULL;
-    for (; word && cJSON_IsString(word); word = word->next) {
+    for (const cJSON *word = first_of(value); word && cJSON_IsString(word); word = word->next) {
         size_t size = strlen(word->valuestring);
         if (size + 2 > sizeof(line) - length)
             break;

@@ -1,12 +1,10 @@
-/*
- * Sorts ranges by thread and start. A walk keeps the open ranges in a stack, in which each links to the range around
- * it, and removes ended ones when there are many.
- */
+/* Sorts ranges by thread and start. A walk keeps a stack of open ranges, each linked to the range around it. */
 #include "analysis/engine/ranges.h"
 
 #include <string.h>
 
-ORDER_WITH(by_thread_and_start, struct range, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->number, b->number))
+ORDER_WITH(by_thread_and_start, struct range, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start)
+           ?: ORDER(b->end, a->end) ?: ORDER(a->number, b->number))
 
 void ranges_init(struct ranges *ranges, struct sorter_space *space)
 {

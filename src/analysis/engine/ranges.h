@@ -47,8 +47,7 @@ struct range_start {
 void range_starts_release(struct range_starts *starts);
 /* Adds a range, whose end is FIELD_ABSENT. Returns NULL without memory. */
 struct range *range_starts_push(struct range_starts *starts, uint64_t id);
-/* Removes the last range of ID and NAME (EVENT_NO_TEXT: any name), and copies it to RANGE. Returns false if there is
- * none. */
+/* Moves the last range of ID and NAME (EVENT_NO_TEXT: any name) to RANGE. Returns false if there is none. */
 bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range);
 
 struct ranges {

@@ -1,7 +1,4 @@
-/*
- * Fills cells of rows from their fields; passes events, operations and the end of the trace on to the wanted sections,
- * with the sections that these need.
- */
+/* Fills cells of rows, and passes events, operations and the end of the trace on to the wanted sections. */
 #include "analysis/engine/section.h"
 
 #include <stdlib.h>

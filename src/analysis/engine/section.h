@@ -63,6 +63,8 @@ static inline void *tally_item_bytes(void *state, const void *key, size_t key_si
     return dense_map_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
 }
 
+/* The item of a number. */
+#define TALLY_AT(tally, type, number) ((type *)(tally)->items + (number))
 /* Adds an item without a key. Returns NULL without memory. */
 #define tally_add(tally, type) ((type *)tally_add_bytes(tally, sizeof(type)))
 static inline void *tally_add_bytes(void *state, size_t size)

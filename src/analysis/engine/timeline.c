@@ -1,7 +1,4 @@
-/*
- * Joins operations with their calls and sorts them by device and time; sorts calls by thread and time, and finds their
- * kinds in a table of function names.
- */
+/* Joins operations with their calls, sorts both, and finds the kinds of calls in a table of function names. */
 #include "analysis/engine/timeline.h"
 
 #include <string.h>
@@ -52,7 +49,8 @@ int timeline_gather(struct sorter *timeline, const struct timeline_sources *part
 
 /* --- */
 
-ORDER_WITH(by_thread_and_start, struct host_call, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
+ORDER_WITH(by_thread_and_start, struct host_call, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start)
+           ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
 
 void host_calls_init(struct sorter *host_calls, struct sorter_space *space)
 {

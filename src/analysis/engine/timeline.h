@@ -126,8 +126,7 @@ static inline int host_calls_walk_end(struct host_calls_walk *walk)
     return sorter_walk_end(&walk->walk);
 }
 
-/* Evaluates STATUS with each outermost call, until it is not 0. The value is that, or what host_calls_walk_end() returns.
- */
+/* Evaluates STATUS with each outermost call until it is not 0. The value is that, or host_calls_walk_end()'s. */
 #define HOST_CALLS_EACH(host_calls, call, status)                \
     ({                                                           \
         struct host_calls_walk walk_;                            \

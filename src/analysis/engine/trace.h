@@ -1,7 +1,4 @@
-/*
- * All that was read of a trace, for every section. trace_reader.h fills it; trace_known.h finds and names its things;
- * trace_stacks.h has its call stacks.
- */
+/* All that was read of a trace. trace_reader.h fills it, trace_known.h names things, trace_stacks.h has stacks. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_H
 #define GPUTRACE_ANALYSIS_ENGINE_TRACE_H
 

@@ -1,7 +1,4 @@
-/*
- * The things of a trace by their ids (processes, threads, devices, ranks), samples of threads, and cells that name
- * things as people do.
- */
+/* The things of a trace by their ids, samples of threads, and cells that name things as people do. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_KNOWN_H
 #define GPUTRACE_ANALYSIS_ENGINE_TRACE_KNOWN_H
 
@@ -68,7 +65,7 @@ struct cell trace_text_cell(const struct trace *trace, struct table *table, uint
 /* Writes "GPU 0 stream 7", or only the known one of the two, as trace_stream_cell(). */
 void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream);
 
-/* --- how many blocks of a kernel a multiprocessor of a GPU runs at once, by the properties of the GPU in the trace --- */
+/* --- how many blocks of a kernel a multiprocessor runs at once, by the properties of the GPU in the trace --- */
 
 struct trace_device;
 

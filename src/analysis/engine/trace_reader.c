@@ -1,7 +1,4 @@
-/*
- * Sorts what events say into the sorters, maps and sums of struct trace. At the end, sorting and joining are tasks of
- * several threads.
- */
+/* Puts what events say into sorters, maps and sums of struct trace. Several threads sort and join at the end. */
 #include "analysis/engine/trace_reader.h"
 
 #include <string.h>

@@ -390,8 +390,7 @@ static int add_python_frame(struct trace *trace, uint64_t parent, uint32_t name)
     return added ? 0 : -1;
 }
 
-/* Returns the number of the stack at TIME on THREAD, which is that of its innermost frame; 0: there is none; -1: no
- * memory. */
+/* The number of the stack at TIME on THREAD, that of its innermost frame; 0: there is none; -1: no memory. */
 static int64_t stack_at(struct python *python, struct range_walk *walk, uint32_t thread, int64_t time)
 {
     struct trace *trace = python->trace;
@@ -423,8 +422,7 @@ static int count_call(struct trace *trace, uint32_t name, int64_t stack, int64_t
     return 0;
 }
 
-/* Sets the stack of an operation. One of the backward pass was moved to the operator that caused it, on another thread.
- */
+/* Sets the stack of an operation. One of the backward pass is on the thread of the operator that caused it. */
 static int place_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct python *python = context;

@@ -1,7 +1,4 @@
-/*
- * Merges the overlapping operations of each GPU into busy times; walks go through those of all GPUs of a process at
- * once.
- */
+/* Merges operations of each GPU into busy times; walks go through those of all GPUs of a process at once. */
 #include "analysis/gpu/gpu_idle.h"
 
 #include "common/memory.h"

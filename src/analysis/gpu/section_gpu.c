@@ -1,7 +1,4 @@
-/*
- * What GPUs did: kernels, copies and sets by name; how long operations waited after their calls; what each stream did;
- * and ranges that the program put into its streams.
- */
+/* What GPUs did: kernels, copies and sets by name, waits after calls, streams, and ranges that are put into streams. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

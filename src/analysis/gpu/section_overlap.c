@@ -154,7 +154,7 @@ static void finish(struct report_row *row)
     }
     for (size_t i = 0; i < pairs->count; i++) {
         const struct pair_key *key = dense_map_row(&pairs->keys, i);
-        int64_t both = ((const struct pair *)pairs->items)[i].both;
+        int64_t both = TALLY_AT(pairs, struct pair, i)->both;
         const struct trace_stream *first = &row->trace->streams.items[key->first];
         const struct trace_stream *second = &row->trace->streams.items[key->second];
         int64_t less = first->busy.total < second->busy.total ? first->busy.total : second->busy.total;

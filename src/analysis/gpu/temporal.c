@@ -1,7 +1,4 @@
-/*
- * Walks over the operations of a GPU by start, remembers until when each kind runs, and adds the time up to each start
- * to the combination that was running.
- */
+/* Walks over operations by start, and adds the time up to each start to the combination of kinds that was running. */
 #include "analysis/gpu/temporal.h"
 
 #include "analysis/base/cost_sum.h"

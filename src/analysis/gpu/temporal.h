@@ -60,8 +60,7 @@ struct temporal {
     ARRAY(struct temporal_device) devices; /* by index in trace.devices */
 };
 
-/* Adds what ran from FROM to TO, by trace.timeline, after trace_finish(). Returns 0, or -1: no memory, or after
- * error(). */
+/* Adds what ran from FROM to TO, after trace_finish(). Returns 0, or -1: no memory, or after error(). */
 int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to);
 
 /* ns in which at least one of KINDS ran. */

@@ -77,23 +77,6 @@ static void clear_sums(struct host_activities *all)
     all->touched.count = 0;
 }
 
-/* Adds the doings of a thread by its samples. */
-static int add_samples(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
-                       struct most *most)
-{
-    const struct host_samples *samples = &all->trace->samples;
-    const struct host_thread own = host_samples_thread(samples, thread);
-    int status = 0;
-    for (size_t i = host_samples_from(samples, &own, start);
-         status == 0 && i < own.first_sample + own.samples && samples->samples.items[i].time < end; i++) {
-        uint32_t site = samples->samples.items[i].site;
-        sum_add(&mostly->ran, samples->period);
-        status = add_doing(all, most, site, all->sites.sites.items[site].doing, samples->period);
-    }
-    clear_sums(all);
-    return status;
-}
-
 /* Adds the doings of a thread by its states. READY: those in which it waited for a processor. */
 static int add_states(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
                       struct most *most, struct most *ready)
@@ -123,8 +106,17 @@ static int find_mostly(struct host_activities *all, uint32_t thread, int64_t sta
     const struct most none = {0, EVENT_NO_TEXT, EVENT_NO_TEXT};
     struct most ran = none, waited = none, ready = none;
     *mostly = (struct mostly){.waker = FIELD_ABSENT};
-    int status = add_samples(all, thread, start, end, mostly, &ran)
-                     ?: add_states(all, thread, start, end, mostly, &waited, &ready);
+    const struct host_samples *samples = &all->trace->samples;
+    const struct host_thread own = host_samples_thread(samples, thread);
+    int status = 0;
+    for (size_t i = host_samples_from(samples, &own, start);
+         status == 0 && i < own.first_sample + own.samples && samples->samples.items[i].time < end; i++) {
+        uint32_t site = samples->samples.items[i].site;
+        sum_add(&mostly->ran, samples->period);
+        status = add_doing(all, &ran, site, all->sites.sites.items[site].doing, samples->period);
+    }
+    clear_sums(all);
+    status = status ?: add_states(all, thread, start, end, mostly, &waited, &ready);
     bool off = mostly->waited > mostly->ran;
     struct most most = off ? waited : ran.ns > 0 ? ran : ready;
     most = most.ns > 0 ? most : ran.ns > 0 ? ran : waited;
@@ -249,8 +241,7 @@ static int at_wait(struct host_activities *all, uint32_t thread, const struct ho
     return wait->activity == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* Sets *MOMENT to what the thread did at SITE. The activity is EVENT_NO_TEXT if it is not known what code at SITE does.
- */
+/* Sets *MOMENT to what the thread did at SITE. The activity is EVENT_NO_TEXT if that is not known. */
 static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site, int64_t until,
                      struct host_moment *moment)
 {

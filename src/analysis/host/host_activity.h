@@ -73,8 +73,7 @@ static inline enum host_kind host_activity_kind(const struct host_activities *al
 
 /* Writes an activity in words, with the line that took longest. */
 void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity);
-/* The number of a call stack of the other thread if it is known, else of the thread itself. FIELD_ABSENT: there is
- * none. */
+/* The number of a call stack of the other thread, else of the thread itself. FIELD_ABSENT: there is none. */
 int64_t host_activity_stack(const struct host_activities *all, uint32_t activity);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Sums of what threads of the host did, by the CPU samples and thread states of the trace, and the words for it in
- * findings.
- */
+/* Sums of what threads of the host did, by the samples and thread states of the trace, and the words for it. */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_TIMES_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_TIMES_H
 

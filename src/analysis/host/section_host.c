@@ -209,10 +209,7 @@ const struct section section_host = {
     .release = release,
 };
 
-/*
- * Times in which threads were off the processor, by where they left it and by who woke them, and how much of that time
- * the GPUs of their process were idle.
- */
+/* Times in which threads were off the processor, by where and by who woke them, and how long GPUs were idle then. */
 
 struct wait_key {
     uint64_t group; /* number of the threads' name */
@@ -358,7 +355,8 @@ static const struct column wait_columns[] = {
 };
 
 /* Threads that do not launch work may sleep all the time: they come after those that do. */
-ORDER_WITH(by_idle, struct wait_row, ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total))
+ORDER_WITH(by_idle, struct wait_row, ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle)
+           ?: ORDER(b->times.total, a->times.total))
 
 const struct section section_host_waits = {
     SECTION_COLUMNS(wait_columns),

@@ -172,8 +172,8 @@ const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap)
     return most;
 }
 
-/* --- words for findings: rows of idle time that have an activity are summed, and the launches around a gap are described
- * by the call stacks of their operations --- */
+/* --- words for findings: rows of idle time that have an activity are summed, and the launches around a gap are
+ * described by the call stacks of their operations --- */
 
 struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
                                       const struct host_query *query)

@@ -23,10 +23,12 @@ struct record {
 
 static int stream_order(const struct trace_stream_id *a, const struct trace_stream_id *b)
 {
-    return ORDER(a->process, b->process) ?: ORDER(a->device, b->device) ?: ORDER(a->context, b->context) ?: ORDER(a->stream, b->stream);
+    return ORDER(a->process, b->process) ?: ORDER(a->device, b->device) ?: ORDER(a->context, b->context)
+           ?: ORDER(a->stream, b->stream);
 }
 
-ORDER_WITH(by_stream_and_time, struct record, stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on))
+ORDER_WITH(by_stream_and_time, struct record, stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time)
+           ?: ORDER(a->waits_on, b->waits_on))
 
 /* --- the streams, in the order of the records --- */
 
@@ -115,8 +117,8 @@ static const struct idle_wait *find_launch(struct idle_waits *waits, const struc
 
 /* --- */
 
-/* Begins a series of queries, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no queries may
- * follow. Returns 0, or -1: no memory. */
+/* Begins a series of queries, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no queries
+ * may follow. Returns 0, or -1: no memory. */
 static int begin_waits(struct idle_waits *waits, const struct trace *trace)
 {
     const struct call_kinds *kinds = &trace->call_kinds;
@@ -138,8 +140,8 @@ static int begin_waits(struct idle_waits *waits, const struct trace *trace)
     return 0;
 }
 
-/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then by
- * call. The answer is valid until the next query. */
+/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then
+ * by call. The answer is valid until the next query. */
 static const struct idle_wait *find_wait(struct idle_waits *waits, const struct idle_launch *launch)
 {
     return waits->of == IDLE_WAITS_RECORDS ? find_record(waits, launch) : find_launch(waits, launch);

@@ -16,8 +16,8 @@
 struct trace;
 
 /* --- which operations were launched into a stream that was made to wait for an event just before. Records of category
- * CUDA_SYNC name both streams. In a trace that has only the calls, the next launch of the thread is assumed to be in the
- * stream that waits --- */
+ * CUDA_SYNC name both streams. In a trace that has only the calls, the next launch of the thread is assumed to be in
+ * the stream that waits --- */
 
 struct idle_wait {
     int64_t stream; /* number of the stream that was waited for; negative: not known */

@@ -18,7 +18,8 @@
 
 ORDER_BY(by_thread_and_time, struct idle_host_gap, thread, start, what.device)
 
-ORDER_WITH(by_thread_and_start, struct idle_host_phase, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
+ORDER_WITH(by_thread_and_start, struct idle_host_phase, ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start)
+           ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name))
 
 void idle_host_init(struct idle_host *host, struct sorter_space *space)
 {
@@ -122,8 +123,7 @@ static uint32_t find_range(struct host_walk *walk, struct open_range *open)
     return open->name;
 }
 
-/* Finds what the thread does at the time. LATE: the operation of a gap is not launched yet; if not, only phases count.
- */
+/* What the thread does at the time. LATE: the operation of a gap is not launched yet, else only phases count. */
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
     struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, 0};
@@ -160,8 +160,7 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
-/* The key of an interval of GAP before its operation is launched. Waiting for the DataLoader does not count as
- * launching. */
+/* The key of an interval of GAP before its launch. Waiting for the DataLoader does not count as launching. */
 static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
                                     const struct doing *doing)
 {
@@ -283,25 +282,6 @@ static int end_shared(struct host_walk *walk)
     return status;
 }
 
-/* Returns whether some gap's operation is not launched yet. */
-static bool find_limits(struct host_walk *walk)
-{
-    const struct shared_gap *shared = next_shared(walk);
-    bool late = shared;
-    walk->until = INT64_MAX;
-    if (walk->next && walk->next->thread == walk->thread)
-        limit(walk, walk->next->start);
-    if (shared)
-        limit(walk, shared->gap.called);
-    for (size_t i = 0; i < walk->open.count; i++) {
-        const struct idle_host_gap *gap = &walk->open.items[i].gap;
-        limit(walk, gap->called);
-        limit(walk, gap->held);
-        late |= walk->time < gap->called;
-    }
-    return late;
-}
-
 static int add_interval(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
 {
     const struct idle_host_gap *gap = &open->gap;
@@ -351,7 +331,19 @@ static int step(struct host_walk *walk)
         return -1;
     if (walk->open.count == 0 && !next_shared(walk))
         return 0;
-    bool late = find_limits(walk);
+    const struct shared_gap *shared = next_shared(walk);
+    bool late = shared; /* some gap's operation is not launched yet */
+    walk->until = INT64_MAX;
+    if (walk->next && walk->next->thread == walk->thread)
+        limit(walk, walk->next->start);
+    if (shared)
+        limit(walk, shared->gap.called);
+    for (size_t i = 0; i < walk->open.count; i++) {
+        const struct idle_host_gap *gap = &walk->open.items[i].gap;
+        limit(walk, gap->called);
+        limit(walk, gap->held);
+        late |= walk->time < gap->called;
+    }
     struct doing doing = find_doing(walk, late);
     struct host_activities *host = &walk->idle->host;
     if (late && host->trace && doing.cause == IDLE_OUTSIDE) {

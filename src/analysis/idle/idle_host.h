@@ -1,7 +1,4 @@
-/*
- * What a thread that launched late did while the GPU waited: its API calls, phases of compilation, ranges and operators
- * divide the gap.
- */
+/* What a thread that launched late did meanwhile: calls, compilation, ranges and operators divide the gap. */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
 

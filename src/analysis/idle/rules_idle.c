@@ -1,7 +1,4 @@
-/*
- * Rules about GPUs that are idle: while the host is blocked, waits for PyTorch's DataLoader or does other things, for
- * long, or in parts of the run.
- */
+/* Rules about GPUs that are idle: what the host does meanwhile, long gaps, and parts of the run. */
 #include <string.h>
 
 #include "common/array.h"
@@ -29,8 +26,7 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64
     return finding;
 }
 
-/* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
- */
+/* The largest gap of DEVICE with the host mostly outside CUDA, in RANGE if there is one. NULL: none is known. */
 static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
 {
     const struct idle_gap *found = NULL;
@@ -143,18 +139,28 @@ static struct outside outside_of(const struct findings *findings, const struct i
     return outside;
 }
 
-static int add_host_work(struct findings *findings, const struct idle *idle, const struct outside *outside)
+static int host_find(void *state, struct findings *findings)
 {
+    const struct idle *idle = findings->idle;
+    struct outside worst = {0};
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        struct outside outside = outside_of(findings, idle, i);
+        bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
+                       outside.time >= findings->steady / 100 * FINDING_HOST_GAPS_PERCENT;
+        worst = matters && outside.time > worst.time ? outside : worst;
+    }
+    if (worst.time <= 0)
+        return 0;
     const struct idle_gap *gap =
-        host_gap(idle, outside->device, outside->activity) ?: gap_outside(idle, outside->device, outside->range);
-    struct finding *finding = add_in_gap(findings, outside->time, outside->gaps, gap, outside->device);
-    bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
+        host_gap(idle, worst.device, worst.activity) ?: gap_outside(idle, worst.device, worst.range);
+    struct finding *finding = add_in_gap(findings, worst.time, worst.gaps, gap, worst.device);
+    bool named = worst.range != EVENT_NO_TEXT, sampled = worst.activity != EVENT_NO_TEXT;
     if (!finding)
         return 0;
     struct host_between between = {.loads = false};
     if (sampled) {
-        finding->place.stack = host_activity_stack(&idle->host, outside->activity);
-        finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
+        finding->place.stack = host_activity_stack(&idle->host, worst.activity);
+        finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
         between.loads = host_fetches_batch(findings->trace, finding->place.stack);
     } else if (gap && !named && gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT) {
         between = host_between(findings->trace, gap);
@@ -166,23 +172,10 @@ static int add_host_work(struct findings *findings, const struct idle *idle, con
     }
     return finding_format(
         finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s%s%s",
-        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
-        amount_time(outside->longest).text, named ? ", mostly in the range " : "",
-        named ? finding_name(findings->trace, outside->range).text : "", *between.text ? ", the longest between " : "",
-        between.text, sampled ? ": " : "", host_phrase(&idle->host, outside->activity).text);
-}
-
-static int host_find(void *state, struct findings *findings)
-{
-    const struct idle *idle = findings->idle;
-    struct outside worst = {0};
-    for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        struct outside outside = outside_of(findings, idle, i);
-        bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
-                       outside.time >= findings->steady / 100 * FINDING_HOST_GAPS_PERCENT;
-        worst = matters && outside.time > worst.time ? outside : worst;
-    }
-    return worst.time > 0 ? add_host_work(findings, idle, &worst) : 0;
+        amount_count(worst.gaps).text, amount_time(worst.time / worst.gaps).text, amount_time(worst.longest).text,
+        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, worst.range).text : "",
+        *between.text ? ", the longest between " : "", between.text, sampled ? ": " : "",
+        host_phrase(&idle->host, worst.activity).text);
 }
 
 const struct rule rule_host_work = {
@@ -393,7 +386,7 @@ static int loading_find(void *state, struct findings *findings)
     const struct idle_row *worst = NULL;
     int64_t cost = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        /* How long the GPU was idle because the launching thread was in the DataLoader, and the row with most of that. */
+        /* How long the GPU was idle while the launching thread was in the DataLoader, and the row with most of it. */
         const struct idle_row *most = NULL;
         int64_t total = 0;
         for (const struct idle_row *row = idle_first_row(&idle->rows, i); row; row = idle_next_row(&idle->rows, row)) {

@@ -1,7 +1,4 @@
-/*
- * Rules about launches: GPUs that wait for the host to launch, kernels that could be launched together, and waits of the
- * host before the next launch.
- */
+/* Rules about launches: GPUs that wait for them, many small kernels, and waits of the host before the next launch. */
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"

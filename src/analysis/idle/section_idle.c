@@ -74,8 +74,7 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, mostly)},
 };
 
-/* The rows of one cause of one GPU whose `mostly` reads alike and that take more time together than any other such
- * rows. */
+/* The rows of one cause of one GPU with one `mostly` that take more time together than any other such rows. */
 struct most {
     const struct idle_row *row; /* any one of these rows; NULL: the GPU has no row of the cause */
     int64_t total;

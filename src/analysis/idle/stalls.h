@@ -1,7 +1,7 @@
 /*
  * Stalls: times in which a GPU was idle because the thread that launched its next operation was in an API call of some
- * kind, or returned from one late. A rule passes its calls to stalls_call(), then all operations to stalls_op(), both in
- * the order of the engine.
+ * kind, or returned from one late. A rule passes its calls to stalls_call(), then all operations to stalls_op(), both
+ * in the order of the engine.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_STALLS_H
 #define GPUTRACE_ANALYSIS_IDLE_STALLS_H

@@ -264,29 +264,7 @@ static struct place place_of(const struct trace *trace, const struct memory_key 
     return (struct place){trace_event_device(&counter), false, 0};
 }
 
-/* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
- * least as much as the largest pool's most. When that was is not known. */
-static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
-{
-    bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
-    struct place place = place_of(trace, key);
-    if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
-        return;
-    int64_t most = 0;
-    for (size_t i = 0; i < trace->pools.count; i++) {
-        const struct trace_pool *pool = &trace->pools.items[i];
-        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
-        if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
-            most = peak;
-    }
-    if (most <= use->peak)
-        return;
-    use->peak = most;
-    use->peak_at = FIELD_ABSENT;
-}
-
-/* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
- * memory. */
+/* Makes one row of the counter's and the instants' at number INSTANTS where both are clearly of one memory. */
 static void unite(struct tally *memory, const struct trace *trace, size_t instants)
 {
     const struct memory_key *key = dense_map_row(&memory->keys, instants);
@@ -335,30 +313,6 @@ static const struct column columns[] = {
     {"kind", "Kind", TYPE_TEXT, 0, fill_cell, FROM_ITEM(memory_row, kind)},
 };
 
-static void write_row(struct report_row *row, const struct memory_key *key, const struct memory_use *use)
-{
-    const struct place place = place_of(row->trace, key);
-    struct memory_row item = {
-        .doubles = use->doubles,
-        .unknown = use->unknown,
-        .device = cell_integer(place.device),
-        .kind = table_text(row->table, kind_of(row->trace, key)),
-    };
-    if (use->counted) {
-        item.peak = cell_integer(use->peak);
-        item.peak_at = cell_integer(use->peak_at == FIELD_ABSENT ? FIELD_ABSENT : use->peak_at - row->trace->start);
-        item.end = cell_integer(use->end);
-    }
-    if (use->stepped) {
-        item.allocations = cell_integer(use->allocations);
-        item.releases = cell_integer(use->releases);
-        item.failures = cell_integer(use->failures);
-    }
-    if (place.owned && row->trace->host_processes > 1)
-        item.process = trace_process_cell(row->trace, row->table, place.process);
-    section_row(row, NULL, &item);
-}
-
 static void finish(struct report_row *row)
 {
     struct tally *memory = row->state;
@@ -369,11 +323,52 @@ static void finish(struct report_row *row)
     for (size_t i = 0; i < memory->count; i++)
         if (uses[i].earlier)
             set_level(&uses[i], uses[i].earlier_level, row->trace->start);
-    for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
-        raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
+    for (size_t i = 0; i < memory->count && !row->trace->window.any; i++) {
+        struct memory_use *use = &uses[i];
+        const struct trace *trace = row->trace;
+        const struct memory_key *key = dense_map_row(&memory->keys, i);
+        bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
+        struct place place = place_of(trace, key);
+        if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+            continue;
+        int64_t most = 0;
+        for (size_t k = 0; k < trace->pools.count; k++) {
+            const struct trace_pool *pool = &trace->pools.items[k];
+            int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+            if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
+                most = peak;
+        }
+        if (most <= use->peak)
+            continue;
+        use->peak = most;
+        use->peak_at = FIELD_ABSENT;
+    }
     for (size_t i = 0; i < memory->count; i++)
-        if (!uses[i].shown)
-            write_row(row, dense_map_row(&memory->keys, i), &uses[i]);
+        if (!uses[i].shown) {
+            const struct memory_key *key = dense_map_row(&memory->keys, i);
+            const struct memory_use *use = &uses[i];
+            const struct place place = place_of(row->trace, key);
+            struct memory_row item = {
+                .doubles = use->doubles,
+                .unknown = use->unknown,
+                .device = cell_integer(place.device),
+                .kind = table_text(row->table, kind_of(row->trace, key)),
+            };
+            if (use->counted) {
+                item.peak = cell_integer(use->peak);
+                item.peak_at =
+                    cell_integer(use->peak_at == FIELD_ABSENT ? FIELD_ABSENT : use->peak_at - row->trace->start);
+                item.end = cell_integer(use->end);
+            }
+            if (use->stepped) {
+                item.allocations = cell_integer(use->allocations);
+                item.releases = cell_integer(use->releases);
+                item.failures = cell_integer(use->failures);
+            }
+            if (place.owned && row->trace->host_processes > 1)
+                item.process = trace_process_cell(row->trace, row->table, place.process);
+            section_row(row, NULL, &item);
+        }
 }
 
 const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
@@ -403,7 +398,7 @@ static void release(void *state)
 {
     const struct tally *memory = state;
     for (size_t i = 0; i < memory->count; i++)
-        free(((struct memory_use *)memory->items)[i].levels);
+        free(TALLY_AT(memory, struct memory_use, i)->levels);
 }
 
 const struct section section_memory = {

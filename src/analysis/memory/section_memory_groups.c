@@ -153,10 +153,7 @@ const struct section section_memory_snapshot = {
     .finish = finish_at_time,
 };
 
-/*
- * Short-lived allocations, by groups of those that are alike: how many lived for less than a millisecond, how much
- * memory went through them, and how long they lived.
- */
+/* Short-lived allocations by groups: how many lived for less than a millisecond, how long, and their memory. */
 
 static FILL(churned, cell_integer(heap_group_bytes(row->key, row_integer(row, column))))
 
@@ -191,10 +188,7 @@ const struct section section_memory_churn = {
     .finish = finish_churn,
 };
 
-/*
- * A row per failed allocation: its size, and how much memory was allocated at that time on the device, or on the host
- * for host memory.
- */
+/* A row per failed allocation: its size, and how much of that memory was allocated at that time. */
 
 static const struct column failure_columns[] = {
     {"at", "At", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(heap_failure, time)},

@@ -68,8 +68,8 @@ static inline struct range_kind range_kind_of(const struct range *range)
 struct cell fill_range_form(struct report_row *row, const struct column *column);
 struct cell fill_range_name(struct report_row *row, const struct column *column);
 
-/* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows to which an operation was not
- * added are RANGE_BUSY_UNKNOWN, and a warning prints their number. Without trace_has_ranges() BUSY is not changed. Returns 0, or
+/* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows to which an operation was not added are
+ * RANGE_BUSY_UNKNOWN, and a warning prints their number. Without trace_has_ranges() BUSY is not changed. Returns 0, or
  * -1: no memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
@@ -97,8 +97,7 @@ void range_forest_release(struct range_forest *forest);
  * shortens its parent's own time: the part that no earlier inner range covers. Returns 0, or -1: no memory. */
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken);
 
-/* "outer/inner": the names on the path to a node (index + 1; 0: none). Of a long path only the innermost are written.
- */
+/* "outer/inner": the names on the path to a node (index + 1; 0: none), of a long path only the innermost. */
 struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
                                    uint32_t node);
 

@@ -25,11 +25,6 @@ struct nvtx {
     struct range_starts open; /* by category and id; their numbers are those of the range_groups */
 };
 
-static struct range_group *range_of(const struct nvtx *nvtx, uint32_t number)
-{
-    return (struct range_group *)nvtx->ranges.items + number;
-}
-
 static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint32_t group)
 {
     struct range *open = range_starts_push(&nvtx->open, range_key(event));
@@ -38,7 +33,7 @@ static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint
     open->start = event->start;
     open->number = group;
     open->name = event->name;
-    range_of(nvtx, group)->open++;
+    TALLY_AT(&nvtx->ranges, struct range_group, group)->open++;
     return 0;
 }
 
@@ -51,7 +46,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         struct range open;
         if (!range_starts_pop(&nvtx->open, range_key(event), event->name, &open))
             return 0;
-        struct range_group *range = range_of(nvtx, open.number);
+        struct range_group *range = TALLY_AT(&nvtx->ranges, struct range_group, open.number);
         range->open--;
         return series_add(&range->async, event->start > open.start ? event->start - open.start : 0);
     }
@@ -68,7 +63,9 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
                           event->duration);
     case 'b':
         range->other |= category_in(event->category, CATEGORIES_OTHER);
-        return event->id != EVENT_NO_ID ? start_range(nvtx, event, (uint32_t)(range - range_of(nvtx, 0))) : 0;
+        return event->id != EVENT_NO_ID
+                   ? start_range(nvtx, event, (uint32_t)(range - TALLY_AT(&nvtx->ranges, struct range_group, 0)))
+                   : 0;
     case 'i':
     case 'I': range->marks++; return 0;
     default: return 0;
@@ -145,7 +142,7 @@ static void finish(struct report_row *row)
     for (uint32_t i = 0; i < nvtx->ranges.count; i++) {
         /* A row for each kind of range of a name. */
         const struct range_key *key = dense_map_row(&nvtx->ranges.keys, i);
-        const struct range_group *range = range_of(nvtx, i);
+        const struct range_group *range = TALLY_AT(&nvtx->ranges, struct range_group, i);
         const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
                                            {key->name, key->domain, RANGE_STARTED},
                                            {key->name, key->domain, RANGE_MARK},

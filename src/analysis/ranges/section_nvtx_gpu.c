@@ -155,16 +155,11 @@ struct span {
     bool any;
 };
 
-static struct gpu_group *group_of(const struct gpu *gpu, uint32_t row)
-{
-    return (struct gpu_group *)gpu->rows.items + row;
-}
-
 static int end_span(struct gpu *gpu, const struct span *span)
 {
     if (!span->any || span->range == NO_RANGE)
         return 0;
-    return series_add(&group_of(gpu, span->row)->spans, span->end - span->start);
+    return series_add(&TALLY_AT(&gpu->rows, struct gpu_group, span->row)->spans, span->end - span->start);
 }
 
 static int join_span(struct gpu *gpu, const struct trace *trace, const struct stream_span *one, struct span *span)
@@ -182,12 +177,12 @@ static int join_span(struct gpu *gpu, const struct trace *trace, const struct st
         group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
         *span = (struct span){.range = one->range,
                               .stream = one->stream,
-                              .row = (uint32_t)(group - group_of(gpu, 0)),
+                              .row = (uint32_t)(group - TALLY_AT(&gpu->rows, struct gpu_group, 0)),
                               .start = one->start,
                               .end = one->start,
                               .any = true};
     }
-    struct gpu_group *group = group_of(gpu, span->row);
+    struct gpu_group *group = TALLY_AT(&gpu->rows, struct gpu_group, span->row);
     span->end = one->end > span->end ? one->end : span->end;
     group->operations += one->operations;
     group->kernels += one->kernels;

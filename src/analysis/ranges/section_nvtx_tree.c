@@ -27,11 +27,6 @@ struct tree {
     struct range_busy busy; /* by node + 1; 0: in no range */
 };
 
-static struct branch *branch_of(const struct tree *tree, uint32_t node)
-{
-    return (struct branch *)tree->branches.items + node;
-}
-
 /* The node of the range that was opened last is the newest, or one that is known. */
 static int add(struct tree *tree, struct range_walk *walk)
 {
@@ -41,11 +36,11 @@ static int add(struct tree *tree, struct range_walk *walk)
         return -1;
     if (open->node == tree->branches.count && !tally_add(&tree->branches, struct branch))
         return -1;
-    struct branch *branch = branch_of(tree, open->node);
+    struct branch *branch = TALLY_AT(&tree->branches, struct branch, open->node);
     uint32_t parent = tree->forest.nodes.items[open->node].parent;
     sum_add(&branch->self, duration);
     if (parent)
-        sum_add(&branch_of(tree, parent - 1)->self, -taken);
+        sum_add(&TALLY_AT(&tree->branches, struct branch, parent - 1)->self, -taken);
     return series_add(&branch->durations, duration);
 }
 
@@ -77,13 +72,13 @@ static int order(struct tree *tree)
     if (count && !ranks)
         return -1;
     for (size_t i = 0; i < count; i++)
-        ranks[i] = (struct rank){branch_of(tree, (uint32_t)i)->durations.total, (uint32_t)i};
+        ranks[i] = (struct rank){TALLY_AT(&tree->branches, struct branch, (uint32_t)i)->durations.total, (uint32_t)i};
     if (count > 1)
         qsort(ranks, count, sizeof(*ranks), shortest_first);
     for (size_t i = 0; i < count; i++) {
         uint32_t node = ranks[i].node, parent = tree->forest.nodes.items[node].parent;
-        uint32_t *first = parent ? &branch_of(tree, parent - 1)->inner : &tree->first;
-        branch_of(tree, node)->next = *first;
+        uint32_t *first = parent ? &TALLY_AT(&tree->branches, struct branch, parent - 1)->inner : &tree->first;
+        TALLY_AT(&tree->branches, struct branch, node)->next = *first;
         *first = node + 1;
     }
     free(ranks);
@@ -132,10 +127,10 @@ static void finish(struct report_row *row)
     uint32_t at = tree->first;
     while (at) {
         row->number = at - 1;
-        section_row(row, &tree->forest.nodes.items[at - 1], branch_of(tree, at - 1));
-        uint32_t next = branch_of(tree, at - 1)->inner;
+        section_row(row, &tree->forest.nodes.items[at - 1], TALLY_AT(&tree->branches, struct branch, at - 1));
+        uint32_t next = TALLY_AT(&tree->branches, struct branch, at - 1)->inner;
         for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)
-            next = branch_of(tree, at - 1)->next;
+            next = TALLY_AT(&tree->branches, struct branch, at - 1)->next;
         at = next;
     }
     struct cell *cells = range_busy_total(&tree->busy, 0) ? table_row(row->table) : NULL;

@@ -101,21 +101,6 @@ static int publish_held(struct filter *filter, struct filter_counter *counter)
     return filter->receive(filter->context, &counter->event);
 }
 
-/* Holds a value until the next window begins, unless a later one is held for that window. EVENT is a copy. */
-static int hold(struct filter *filter, struct filter_counter *counter, const struct event_fields *event)
-{
-    const struct window *next = windows_next(&filter->times, event->start);
-    bool same = counter->held && windows_next(&filter->times, counter->event.start) == next;
-    if (!next ||
-        (same && event->start < counter->event.start)) /* after the last window; or earlier than the held value */
-        return 0;
-    if (!same && publish_held(filter, counter) < 0)
-        return -1;
-    event_copy(&counter->event, event);
-    counter->held = true;
-    return 0;
-}
-
 static int pass_counter(struct filter *filter, const struct event_fields *event)
 {
     const struct counter_key key = {event->process, event->name};
@@ -134,8 +119,18 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
         *counter = (struct filter_counter){.valued = FIELD_ABSENT};
     struct event_fields incoming = *event; /* a copy, as passing the held value on may overwrite *EVENT */
     const struct window *around = windows_around(&filter->times, incoming.start);
-    if (!around)
-        return hold(filter, counter, &incoming);
+    if (!around) {
+        const struct window *next = windows_next(&filter->times, incoming.start);
+        bool same = counter->held && windows_next(&filter->times, counter->event.start) == next;
+        if (!next ||
+            (same && incoming.start < counter->event.start)) /* after the last window; or earlier than the held value */
+            return 0;
+        if (!same && publish_held(filter, counter) < 0)
+            return -1;
+        event_copy(&counter->event, &incoming);
+        counter->held = true;
+        return 0;
+    }
     counter->valued = incoming.start == around->start ? incoming.start : counter->valued;
     if (counter->held && windows_next(&filter->times, counter->event.start)->start <= incoming.start &&
         publish_held(filter, counter) < 0)
@@ -260,8 +255,8 @@ int filter_finish(struct filter *filter, const char *path)
     return map_each(&filter->early, publish_early, filter);
 }
 
-/* --- the scan: ranges are compared by name, and counted from 1 on each thread; steps come from steps_gather(). Both become
- * windows, which are clipped to --from and --to --- */
+/* --- the scan: ranges are compared by name, and counted from 1 on each thread; steps come from steps_gather(). Both
+ * become windows, which are clipped to --from and --to --- */
 
 void filter_scan_want(const struct filter_options *options, struct trace *first)
 {
@@ -307,8 +302,7 @@ static int add_window(struct gathering *gathering, int64_t number, int64_t start
     return windows_add(gathering->windows, start, end);
 }
 
-/* Adds the ranges called NAME (LENGTH bytes) of any domain, inner ones included. They are counted from 1 on each
- * thread. */
+/* Adds the ranges called NAME (LENGTH bytes) of any domain, also inner ones, counted from 1 on each thread. */
 static int add_named(struct gathering *gathering, const char *name, size_t length)
 {
     const struct trace *first = gathering->first;

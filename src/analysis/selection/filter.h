@@ -53,8 +53,7 @@ struct filter {
     ARRAY(struct filter_counter) counters;
 };
 
-/* OPTIONS and TRACE outlive the filter. RECEIVE is called with each event that counts. Returns 0, or -1 after error().
- */
+/* OPTIONS and TRACE outlive it. RECEIVE is called with each event that counts. Returns 0, or -1 after error(). */
 int filter_init(struct filter *filter, const struct filter_options *options, struct trace *trace,
                 int (*receive)(void *context, const struct event_fields *event), void *context);
 void filter_release(struct filter *filter);
@@ -62,14 +61,13 @@ void filter_release(struct filter *filter);
 /* Whether the trace must be read once before its events can be filtered. */
 bool filter_reads_twice(const struct filter_options *options);
 
-/* Passes EVENT on if it counts. FULL_NAME is the name of a kernel before names were shortened. Returns 0, or -1 after
- * error(). */
+/* Passes EVENT on if it counts. FULL_NAME: of a kernel, before it was shortened. Returns 0, or -1 after error(). */
 int filter_event(struct filter *filter, struct event_fields *event, uint32_t full_name);
 /* After the last event of the trace PATH: passes on the counters and ranges that were held back. Returns 0, or -1 after
  * error(), which is also the result if the only trace lacks the GPU, stream, process, thread or kernel. */
 int filter_finish(struct filter *filter, const char *path);
 
-/* --- the first reading of a trace, the scan: it finds the windows of a range or step, and the calls that are selected --- */
+/* --- the scan, the first reading of a trace, finds the windows of a range or step, and the calls that are selected --- */
 
 /* Sets what FIRST must collect during the scan. */
 void filter_scan_want(const struct filter_options *options, struct trace *first);

@@ -1,7 +1,7 @@
 /*
- * Rules about steps that are slower than the others, and about the time before a program's steps are as fast as usual, in
- * which it loads, compiles and allocates. Other rules are about the rest of the run, which is what a program that runs for
- * days consists of.
+ * Rules about steps that are slower than the others, and about the time before a program's steps are as fast as usual,
+ * in which it loads, compiles and allocates. Other rules are about the rest of the run, which is what a program that
+ * runs for days consists of.
  */
 #include "analysis/steps/rules_steps.h"
 
@@ -208,38 +208,33 @@ static int format_slow(struct findings *findings, const struct steps *steps, siz
                           activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&host->host, activity).text);
 }
 
-static int slow_in(struct findings *findings, const struct steps *steps, size_t number)
-{
-    const struct steps_process *process = &steps->processes.items[number];
-    /* The slow steps without the first, which loads code and allocates, and others of the warm-up. */
-    size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
-    struct series copy = process->times;
-    struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};
-    for (size_t i = warm_up > 1 ? warm_up : 1; i < process->items.count; i++) {
-        int64_t time = process->items.items[i].end - process->items.items[i].start;
-        if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)
-            continue;
-        slow.excess = sum_of(slow.excess, time - slow.median);
-        slow.count++;
-        slow.worst = time > slow.longest ? i : slow.worst;
-        slow.longest = time > slow.longest ? time : slow.longest;
-    }
-    struct host_times host = {0};
-    int64_t others = (int64_t)process->items.count - 1;
-    if (process->items.count < FINDING_STEPS || slow.median < FINDING_STEP_NS || slow.count == 0 ||
-        slow.count * 100 > others * FINDING_SLOW_STEPS_PERCENT || slow.excess < FINDING_SLOW_STEPS_NS)
-        return 0;
-    int status = format_slow(findings, steps, number, &slow, &host);
-    host_times_release(&host);
-    return status;
-}
-
 static int slow_find(void *state, struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     int status = 0;
-    for (size_t i = 0; steps && i < steps->processes.count && status == 0; i++)
-        status = slow_in(findings, steps, i);
+    for (size_t i = 0; steps && i < steps->processes.count && status == 0; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        /* The slow steps without the first, which loads code and allocates, and others of the warm-up. */
+        size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
+        struct series copy = process->times;
+        struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};
+        for (size_t k = warm_up > 1 ? warm_up : 1; k < process->items.count; k++) {
+            int64_t time = process->items.items[k].end - process->items.items[k].start;
+            if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)
+                continue;
+            slow.excess = sum_of(slow.excess, time - slow.median);
+            slow.count++;
+            slow.worst = time > slow.longest ? k : slow.worst;
+            slow.longest = time > slow.longest ? time : slow.longest;
+        }
+        struct host_times host = {0};
+        int64_t others = (int64_t)process->items.count - 1;
+        if (process->items.count < FINDING_STEPS || slow.median < FINDING_STEP_NS || slow.count == 0 ||
+            slow.count * 100 > others * FINDING_SLOW_STEPS_PERCENT || slow.excess < FINDING_SLOW_STEPS_NS)
+            continue;
+        status = format_slow(findings, steps, i, &slow, &host);
+        host_times_release(&host);
+    }
     return status;
 }
 

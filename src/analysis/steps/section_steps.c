@@ -67,36 +67,33 @@ struct work_row {
     struct cell what, name, process;
 };
 
-static void add_work(struct report_row *row, const struct steps *steps, size_t number)
-{
-    static const char *const words[] = {
-        [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
-    const struct step_work_key *key = dense_map_row(&steps->work_keys, number);
-    const struct step_work *work = &steps->works.items[number];
-    const struct steps_process *process = &steps->processes.items[key->process];
-    int64_t difference = step_work_difference(process, work), others = (int64_t)process->items.count - 1;
-    if (difference == 0 || others < 1)
-        return;
-    const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
-    const struct work_row item = {
-        .difference = difference,
-        .average = (work->total - work->slowest) / others,
-        .slowest = work->slowest,
-        .average_count = (work->count - work->slowest_count) / others,
-        .slowest_count = key->kind == STEP_OUTSIDE ? 1 : work->slowest_count,
-        .what = table_text(row->table, words[key->kind]),
-        .name = key->kind == STEP_OUTSIDE ? table_text(row->table, "(outside API calls)")
-                                          : trace_text_cell(row->trace, row->table, (uint32_t)key->name),
-        .process = row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
-    };
-    section_row(row, NULL, &item);
-}
-
 static void finish_works(struct report_row *row)
 {
     const struct steps *steps = section_state(row->trace, REPORT_STEPS);
-    for (size_t i = 0; i < steps->works.count; i++)
-        add_work(row, steps, i);
+    for (size_t i = 0; i < steps->works.count; i++) {
+        static const char *const words[] = {
+            [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
+        const struct step_work_key *key = dense_map_row(&steps->work_keys, i);
+        const struct step_work *work = &steps->works.items[i];
+        const struct steps_process *process = &steps->processes.items[key->process];
+        int64_t difference = step_work_difference(process, work), others = (int64_t)process->items.count - 1;
+        if (difference == 0 || others < 1)
+            continue;
+        const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
+        const struct work_row item = {
+            .difference = difference,
+            .average = (work->total - work->slowest) / others,
+            .slowest = work->slowest,
+            .average_count = (work->count - work->slowest_count) / others,
+            .slowest_count = key->kind == STEP_OUTSIDE ? 1 : work->slowest_count,
+            .what = table_text(row->table, words[key->kind]),
+            .name = key->kind == STEP_OUTSIDE ? table_text(row->table, "(outside API calls)")
+                                              : trace_text_cell(row->trace, row->table, (uint32_t)key->name),
+            .process =
+                row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
+        };
+        section_row(row, NULL, &item);
+    }
 }
 
 static const struct column work_columns[] = {

@@ -11,8 +11,8 @@
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
-/* --- steps by ranges: one walk sums ranges by thread, depth and name without its number, with the operations launched in
- * them. For each process the repetition that fits best is chosen, and a second walk adds its steps --- */
+/* --- steps by ranges: one walk sums ranges by thread, depth and name without its number, with the operations launched
+ * in them. For each process the repetition that fits best is chosen, and a second walk adds its steps --- */
 
 /* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
  * from one to the next may be the step. So is the time from one range of PyTorch's optimizers to the next. */
@@ -120,8 +120,8 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
 
 #define DEPTH_MOST 8 /* deeper ranges are ignored */
 
-/* Sets the key of the range that the walk opened last. A call of NCCL or MPI is never a step. Returns 0; 1 if it is not a
- * candidate; -1: no memory. */
+/* Sets the key of the range that the walk opened last. A call of NCCL or MPI is never a step. Returns 0; 1 if it is not
+ * a candidate; -1: no memory. */
 static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
                   struct repetition_key *key)
 {
@@ -231,8 +231,7 @@ static bool is_better(const struct repetition *a, const struct repetition *b)
     return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
-/* Adds the processes without steps whose best repetition fits at least so well. Returns how many are left, or -1: no
- * memory. */
+/* Adds processes without steps whose best repetition fits so well. Returns how many are left, or -1: no memory. */
 static int64_t add_processes(struct finder *finder, enum fitness least)
 {
     int64_t left = 0;

@@ -14,8 +14,8 @@
 
 #include "analysis/steps/steps_process.h"
 
-/* Hooks of section_steps, whose state is a struct steps: finds the steps by trace.ranges, launched_ops, timeline and host_calls, after trace_finish(). Returns 0, or -1: no
- * memory, or after error(). */
+/* Hooks of section_steps, whose state is a struct steps: they find the steps by trace.ranges, launched_ops, timeline and
+ * host_calls, after trace_finish(). Return 0, or -1: no memory, or after error(). */
 int steps_gather(void *steps, const struct trace *trace);
 void steps_release(void *steps);
 

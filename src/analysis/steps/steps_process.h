@@ -1,6 +1,6 @@
 /*
- * The steps of the processes of a trace, as steps.h finds them; and steps that are found by the sequence of GPU operations
- * that a thread launches: the longest periods that repeat regularly.
+ * The steps of the processes of a trace, as steps.h finds them; and steps that are found by the sequence of GPU
+ * operations that a thread launches: the longest periods that repeat regularly.
  */
 #ifndef GPUTRACE_ANALYSIS_STEPS_STEPS_PROCESS_H
 #define GPUTRACE_ANALYSIS_STEPS_STEPS_PROCESS_H

@@ -60,36 +60,31 @@ const struct column findings_columns[FINDINGS_COLUMNS] = {
  * not many. */
 #define TITLE_MOST 64
 
-/* For people: of what is idle in steps, the time of one step. */
-static struct cell heading_of(struct table *table, const struct findings *findings, const struct finding *finding)
-{
-    const struct trace *trace = findings->trace;
-    int64_t steps = finding->rule->of_idle ? findings->window.steps : 0, parts = steps > 0 ? steps : 1;
-    int64_t whole = steps > 0 ? findings->window.to - findings->window.from : trace_span(trace);
-    struct amount time = amount_part(finding->cost / parts, whole / parts);
-    struct amount gain = amount_time(finding->gain / parts);
-    bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
-    const char *colon = strstr(finding->text, ": "), *of = steps > 0 ? " of a step" : "";
-    char more[96] = "";
-    if (finding->cost <= 0)
-        return table_text(table, finding->text);
-    size_t length = gains ? (size_t)snprintf(more, sizeof(more), "; up to %s can be gained", gain.text) : 0;
-    if (finding->same_as)
-        snprintf(more + length, sizeof(more) - length, "; %sthe same time as %zu", gains ? "else " : "",
-                 finding->same_as);
-    if (!colon || colon - finding->text > TITLE_MOST)
-        return table_format(table, "%s (%s%s%s)", finding->text, time.text, of, more);
-    bool word = strcspn(colon + 2, " ,") == strspn(colon + 2, "abcdefghijklmnopqrstuvwxyz");
-    return table_format(table, "%.*s: %s%s%s\n%c%s", (int)(colon - finding->text), finding->text, time.text, of, more,
-                        word ? toupper(colon[2]) : colon[2], colon + 3);
-}
-
 static struct cell title_of(struct table *table, const struct findings *findings, const struct finding *finding)
 {
     const struct trace *trace = findings->trace;
     int64_t run = trace_span(trace);
-    if (trace->options->format == REPORT_TABLE || trace->options->format == REPORT_MARKDOWN)
-        return heading_of(table, findings, finding);
+    if (trace->options->format == REPORT_TABLE || trace->options->format == REPORT_MARKDOWN) {
+        /* For people: of what is idle in steps, the time of one step. */
+        int64_t steps = finding->rule->of_idle ? findings->window.steps : 0, parts = steps > 0 ? steps : 1;
+        int64_t whole = steps > 0 ? findings->window.to - findings->window.from : trace_span(trace);
+        struct amount time = amount_part(finding->cost / parts, whole / parts);
+        struct amount gain = amount_time(finding->gain / parts);
+        bool gains = finding->gain > 0 && strcmp(gain.text, amount_time(finding->cost / parts).text) != 0;
+        const char *colon = strstr(finding->text, ": "), *of = steps > 0 ? " of a step" : "";
+        char more[96] = "";
+        if (finding->cost <= 0)
+            return table_text(table, finding->text);
+        size_t length = gains ? (size_t)snprintf(more, sizeof(more), "; up to %s can be gained", gain.text) : 0;
+        if (finding->same_as)
+            snprintf(more + length, sizeof(more) - length, "; %sthe same time as %zu", gains ? "else " : "",
+                     finding->same_as);
+        if (!colon || colon - finding->text > TITLE_MOST)
+            return table_format(table, "%s (%s%s%s)", finding->text, time.text, of, more);
+        bool word = strcspn(colon + 2, " ,") == strspn(colon + 2, "abcdefghijklmnopqrstuvwxyz");
+        return table_format(table, "%.*s: %s%s%s\n%c%s", (int)(colon - finding->text), finding->text, time.text, of,
+                            more, word ? toupper(colon[2]) : colon[2], colon + 3);
+    }
     if (finding->cost <= 0)
         return table_text(table, finding->text);
     struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
@@ -246,26 +241,6 @@ int findings_show_unknown(struct report_row *row)
     return 0;
 }
 
-/* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range that most of it is in. */
-static void write_longest(struct buffer *out, const struct trace *trace, const struct idle *idle, size_t device)
-{
-    const struct idle_sum *causes = idle->devices.items[device].causes;
-    const struct idle_row *most = NULL;
-    unsigned cause = 0;
-    for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
-        cause = causes[i].total > causes[cause].total ? i : cause;
-    for (const struct idle_row *one = idle_first_row(&idle->rows, device); one; one = idle_next_row(&idle->rows, one))
-        if (one->what.cause == cause && (!most || one->sum.total > most->sum.total))
-            most = one;
-    if (causes[cause].total > 0 && cause == IDLE_UNKNOWN)
-        buffer_text(out, "; no calls are recorded, so why it is idle is not known");
-    else if (causes[cause].total > 0)
-        buffer_format(out, "; idle longest: %s, %s", amount_part(causes[cause].total, trace_span(trace)).text,
-                      trace_phrase(trace, idle_cause_words[cause].text).text);
-    if (most && cause == IDLE_OUTSIDE && most->what.range != EVENT_NO_TEXT)
-        buffer_format(out, ", in range %s", finding_name(trace, most->what.range).text);
-}
-
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called)
 {
     const struct trace *trace = row->trace;
@@ -293,8 +268,25 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
     } else
         buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
                       amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);
-    if (idle && device < idle->devices.count)
-        write_longest(&text, trace, idle, device);
+    if (idle && device < idle->devices.count) {
+        /* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range of most of it. */
+        const struct idle_sum *causes = idle->devices.items[device].causes;
+        const struct idle_row *most = NULL;
+        unsigned cause = 0;
+        for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
+            cause = causes[i].total > causes[cause].total ? i : cause;
+        for (const struct idle_row *one = idle_first_row(&idle->rows, device); one;
+             one = idle_next_row(&idle->rows, one))
+            if (one->what.cause == cause && (!most || one->sum.total > most->sum.total))
+                most = one;
+        if (causes[cause].total > 0 && cause == IDLE_UNKNOWN)
+            buffer_text(&text, "; no calls are recorded, so why it is idle is not known");
+        else if (causes[cause].total > 0)
+            buffer_format(&text, "; idle longest: %s, %s", amount_part(causes[cause].total, trace_span(trace)).text,
+                          trace_phrase(trace, idle_cause_words[cause].text).text);
+        if (most && cause == IDLE_OUTSIDE && most->what.range != EVENT_NO_TEXT)
+            buffer_format(&text, ", in range %s", finding_name(trace, most->what.range).text);
+    }
     buffer_char(&text, '.');
     struct cell cell = table_text_from_buffer(row->table, &text);
     if (cell.kind == CELL_TEXT)
@@ -306,25 +298,6 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
 
 #define GAP " · "
 #define PROGRAM_MOST 60 /* bytes of the program's words, so that the figures stay in sight */
-
-static void write_program(struct buffer *out, const struct trace *trace, const char *path)
-{
-    const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
-    /* The name is enough of "/opt/app/run --fast". */
-    const char *slash = memrchr(program, '/', strcspn(program, " "));
-    if (*program == '/')
-        program = slash + 1;
-    size_t length = strlen(program);
-    if (length <= PROGRAM_MOST) {
-        buffer_text(out, program);
-        return;
-    }
-    length = PROGRAM_MOST;
-    while (length > 0 && ((unsigned char)program[length] & 0xc0) == 0x80)
-        length--;
-    buffer_bytes(out, program, length);
-    buffer_text(out, "…");
-}
 
 /* Writes "2 × H100 80GB HBM3", and how busy they were on average. */
 static void write_gpus(struct buffer *out, const struct trace *trace)
@@ -359,7 +332,18 @@ static void write_gpus(struct buffer *out, const struct trace *trace)
 int findings_headline(struct buffer *line, const struct findings *findings, const char *path)
 {
     const struct trace *trace = findings->trace;
-    write_program(line, trace, path);
+    const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
+    /* The name is enough of "/opt/app/run --fast". */
+    const char *slash = memrchr(program, '/', strcspn(program, " "));
+    if (*program == '/')
+        program = slash + 1;
+    size_t length = strlen(program);
+    bool whole = length <= PROGRAM_MOST;
+    length = whole ? length : PROGRAM_MOST;
+    while (!whole && length > 0 && ((unsigned char)program[length] & 0xc0) == 0x80)
+        length--;
+    buffer_bytes(line, program, length);
+    buffer_text(line, whole ? "" : "…");
     write_gpus(line, trace);
     if (findings->window.steps > 0)
         buffer_format(line, GAP "%s of %s", text_count((uint64_t)findings->window.steps, "step").text,

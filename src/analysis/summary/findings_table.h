@@ -32,8 +32,8 @@ struct called {
  * for longest (IDLE); if nothing ran on a GPU, in which calls threads were for longest. */
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
 
-/* Writes the first line of a report to LINE, with a NUL: what ran, on what, how long, how it ended, and how busy the GPUs
- * were. FINDINGS are those of the file at PATH. Returns 0, or -1: no memory. */
+/* Writes the first line of a report to LINE, with a NUL: what ran, on what, how long, how it ended, and how busy the
+ * GPUs were. FINDINGS are those of the file at PATH. Returns 0, or -1: no memory. */
 int findings_headline(struct buffer *line, const struct findings *findings, const char *path);
 
 #endif

@@ -240,10 +240,7 @@ const struct section section_plugins = {
     .finish = finish_plugins,
 };
 
-/*
- * Where the time goes: what the GPU that works most did in a step, or in the run, and why it was idle. The parts add up
- * to the whole, and findings say the same times in the same words.
- */
+/* Where the time of a step, or the run, goes on the GPU that works most; findings have the same words. */
 
 /* What a GPU did, as parts that do not overlap: time that belongs to several parts counts for the first of them. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };

@@ -64,38 +64,6 @@ static struct open_operator *innermost(struct operators *operators)
     return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
 }
 
-static int close_one(struct operators *operators)
-{
-    const struct open_operator *closed = &operators->open.items[--operators->open.count];
-    struct open_operator *outer = innermost(operators);
-    /* An operator whose only child has its own name is one call with it. */
-    int64_t host = closed->range.end - closed->range.start;
-    struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
-    figures.own_host = host > closed->within ? host - closed->within : 0;
-    figures.own_gpu = closed->own_gpu;
-    figures.launches = closed->launches;
-    if (closed->children == 1) {
-        sum_add(&figures.own_host, closed->same.own_host);
-        sum_add(&figures.own_gpu, closed->same.own_gpu);
-        figures.launches += closed->same.launches;
-    }
-    if (outer) {
-        outer->children++;
-        sum_add(&outer->within, closed->range.end - closed->range.start);
-        sum_add(&outer->gpu, closed->gpu);
-    }
-    uint32_t name = closed->range.name;
-    if (closed->same.calls > 0 && closed->children > 1 &&
-        add_figures(operators, name, closed->same_shapes, &closed->same) < 0)
-        return -1;
-    if (outer && outer->range.name == name && outer->children == 1) {
-        outer->same = figures;
-        outer->same_shapes = closed->range.shapes;
-        return 0;
-    }
-    return add_figures(operators, name, closed->range.shapes, &figures);
-}
-
 /* Closes what has ended by TIME on THREAD, and all of other threads. */
 static int close_ended(struct operators *operators, uint32_t thread, int64_t time)
 {
@@ -103,7 +71,34 @@ static int close_ended(struct operators *operators, uint32_t thread, int64_t tim
         const struct range *last = &operators->open.items[operators->open.count - 1].range;
         if (last->thread == thread && last->end > time)
             return 0;
-        if (close_one(operators) < 0)
+        const struct open_operator *closed = &operators->open.items[--operators->open.count];
+        struct open_operator *outer = innermost(operators);
+        /* An operator whose only child has its own name is one call with it. */
+        int64_t host = closed->range.end - closed->range.start;
+        struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
+        figures.own_host = host > closed->within ? host - closed->within : 0;
+        figures.own_gpu = closed->own_gpu;
+        figures.launches = closed->launches;
+        if (closed->children == 1) {
+            sum_add(&figures.own_host, closed->same.own_host);
+            sum_add(&figures.own_gpu, closed->same.own_gpu);
+            figures.launches += closed->same.launches;
+        }
+        if (outer) {
+            outer->children++;
+            sum_add(&outer->within, closed->range.end - closed->range.start);
+            sum_add(&outer->gpu, closed->gpu);
+        }
+        uint32_t name = closed->range.name;
+        if (closed->same.calls > 0 && closed->children > 1 &&
+            add_figures(operators, name, closed->same_shapes, &closed->same) < 0)
+            return -1;
+        if (outer && outer->range.name == name && outer->children == 1) {
+            outer->same = figures;
+            outer->same_shapes = closed->range.shapes;
+            continue;
+        }
+        if (add_figures(operators, name, closed->range.shapes, &figures) < 0)
             return -1;
     }
     return 0;
@@ -114,8 +109,8 @@ static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int6
     return thread != other_thread ? thread < other_thread : time <= other_time;
 }
 
-/* Merges three walks. If an operator, a call and a GPU operation begin at one time on a thread, the operator is around the
- * call, and the call around the operation. */
+/* Merges three walks. If an operator, a call and a GPU operation begin at one time on a thread, the operator is around
+ * the call, and the call around the operation. */
 static int add_all(struct operators *operators, const struct trace *trace)
 {
     struct sorter_walk ranges, ops;
@@ -180,7 +175,7 @@ static int add_replayed(struct operators *operators, const struct trace *trace)
             row = dense_map_lookup(&operators->rows.keys, &name, sizeof(name));
         }
         if (row != DENSE_MAP_NONE)
-            sum_add(&((struct operator_row *)operators->rows.items)[row].replayed, op->duration);
+            sum_add(&TALLY_AT(&operators->rows, struct operator_row, row)->replayed, op->duration);
     }
     return sorter_walk_end(&walk);
 }
