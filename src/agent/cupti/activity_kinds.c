@@ -30,11 +30,6 @@ static struct {
     bool recording;
 } event_times = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const struct cupti *in_use(void)
-{
-    return __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
-}
-
 static void switch_kind(const struct cupti *cupti, CUpti_ActivityKind kind, bool on)
 {
     if (on)
@@ -48,7 +43,7 @@ static void switch_kind(const struct cupti *cupti, CUpti_ActivityKind kind, bool
 /* Sets *USER, and CUPTI's kind to what both users together want. */
 static void switch_jit(bool *user, bool value)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     pthread_mutex_lock(&jit.lock);
     *user = value;
     bool on = jit.recorded || jit.wanted;
@@ -111,7 +106,7 @@ static void switch_unified_memory(const struct cupti *cupti)
 
 static void context_made(void *data, const struct gputrace_context_creation *context)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     (void)data;
     (void)context;
     pthread_mutex_lock(&unified_memory.lock);
@@ -231,7 +226,7 @@ static void switch_event_times(const struct cupti *cupti, bool on)
 
 enum activity_times activity_kinds_want_event_times(void)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     if (!cupti)
         return ACTIVITY_TIMES_NO_CUPTI;
     if (!cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
@@ -261,7 +256,7 @@ static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nod
 
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
 {
-    const struct cupti *cupti = in_use();
+    const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
     if (!cupti)
         return;
     for (size_t i = 0; i < CUPTI_KIND_COUNT; i++) {

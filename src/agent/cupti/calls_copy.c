@@ -30,22 +30,12 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
 
 /* --- copies of one row: cuMemcpyHtoD and the like --- */
 
-/* A side of a copy that is linear memory; and one that is an array, from the byte OFFSET on. */
-static struct gputrace_place memory(uint64_t address)
-{
-    return (struct gputrace_place){.address = address};
-}
-
-static struct gputrace_place array(CUarray handle, size_t offset)
-{
-    return (struct gputrace_place){.address = driver_call_integer(handle), .array = 1, .x = (uint32_t)offset};
-}
-
-/* Side `src` or `dst` of `p`, the parameters, by its letter in struct gputrace_memcpy; U is '?'. */
-#define PLACE_H(side) memory(driver_call_integer(p->side##Host))
-#define PLACE_D(side) memory(p->side##Device)
-#define PLACE_A(side) array(p->side##Array, p->side##Offset)
-#define PLACE_U(side) memory(p->side)
+/* Side `src` or `dst` of `p`, the parameters, by its letter in struct gputrace_memcpy; U is '?'. A is an array, from the
+ * byte of the offset on, the others are linear memory. */
+#define PLACE_H(side) .address = driver_call_integer(p->side##Host)
+#define PLACE_D(side) .address = p->side##Device
+#define PLACE_A(side) .address = driver_call_integer(p->side##Array), .array = 1, .x = (uint32_t)p->side##Offset
+#define PLACE_U(side) .address = p->side
 enum { LETTER_H = 'H', LETTER_D = 'D', LETTER_A = 'A', LETTER_U = '?' };
 
 #define IN_STREAM copy_set_stream(&copy, returned, p->hStream)
@@ -75,9 +65,9 @@ enum { LETTER_H = 'H', LETTER_D = 'D', LETTER_A = 'A', LETTER_U = '?' };
     {                                                                    \
         const function##_params *p = returned->params;                   \
         struct gputrace_memcpy copy = copy_begin(returned);              \
-        copy.target = PLACE_##to(dst);                                   \
+        copy.target = (struct gputrace_place){PLACE_##to(dst)};          \
         copy.target_side = LETTER_##to;                                  \
-        copy.source = PLACE_##from(src);                                 \
+        copy.source = (struct gputrace_place){PLACE_##from(src)};        \
         copy.source_side = LETTER_##from;                                \
         copy_set_extent(&copy, p->ByteCount, 1, 1);                      \
         given;                                                           \

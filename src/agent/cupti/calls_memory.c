@@ -128,11 +128,6 @@ void memory_pools_returned(void)
         mark_used();
 }
 
-static bool is_stopped(void)
-{
-    return __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE);
-}
-
 /* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
 static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
 {
@@ -147,7 +142,7 @@ static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gpu
     };
     level->time = clock_now();
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
-        if (is_stopped() ||
+        if (__atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE) ||
             driver->cuMemPoolGetAttribute(pool, questions[i].attribute, questions[i].value) != CUDA_SUCCESS)
             return false;
     return true;
@@ -172,7 +167,7 @@ static void ask_pool(const struct driver *driver, struct pool *pool)
 void memory_pools_ask(bool all_the_same)
 {
     struct tracing_suppressed suppressed;
-    if (!memory_pools_any() || is_stopped())
+    if (!memory_pools_any() || __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE))
         return;
     if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
         pools.settling = 1 + MEMORY_POOLS_SETTLING;
@@ -185,7 +180,7 @@ void memory_pools_ask(bool all_the_same)
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* a question of ours is no danger to a capture */
         driver->cuThreadExchangeStreamCaptureMode(&mode);
         EACH_KNOWN_POOL(pool)
-        if (!is_stopped())
+        if (!__atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE))
             ask_pool(driver, pool);
         driver->cuThreadExchangeStreamCaptureMode(&mode);
         tracing_resume(&suppressed);

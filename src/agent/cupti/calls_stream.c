@@ -199,7 +199,7 @@ static void publish_stream_deletion(const struct driver_return *returned)
 #define IN_STREAM(given)                                                               \
     .stream = driver_call_stream(returned, given),                                     \
     .stream_id = driver_call_stream_id(returned, driver_call_stream(returned, given)), \
-    .captured = driver_call_done(returned) && captures_hold(driver_call_stream(returned, given))
+    .captured = captures_go_on() && driver_call_done(returned) && captures_ask(driver_call_stream(returned, given))
 #define IN_CONTEXT .whole_context = 1, .stream_id = GPUTRACE_NO_STREAM
 
 DRIVER_CALL_PUBLISHES(cuEventCreate, event_creation, .event = driver_call_done(returned) ? *p->phEvent : NULL,

@@ -46,12 +46,8 @@ static inline bool captures_go_on(void)
     return __atomic_load_n(&captures_going_on, __ATOMIC_RELAXED) != 0;
 }
 
-/* Whether STREAM, as driver_call_stream() returns it, of a call that was done, is captured. */
+/* Whether STREAM, as driver_call_stream() returns it, of a call that was done, is captured, while any goes on. */
 bool captures_ask(CUstream stream);
-static inline bool captures_hold(CUstream stream)
-{
-    return captures_go_on() && captures_ask(stream);
-}
 
 /* No subscriber needs captures any more, and their ends may not be seen. */
 void captures_forget(void);

@@ -217,6 +217,11 @@ static inline struct gputrace_text text_of(const char *terminated)
     return text_of_bytes(terminated, terminated ? strlen(terminated) : 0);
 }
 
+static inline bool text_same(struct gputrace_text a, struct gputrace_text b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
 /*
  * Epochs (RCU): a callback list that was replaced is freed when no thread can be walking it any more.
  *

@@ -119,15 +119,10 @@ static uint64_t started[STARTED_MAX];
 static uint32_t matching_domains[DOMAINS_MAX];
 static unsigned matching_domain_count;
 
-static bool same(struct gputrace_text a, struct gputrace_text b)
-{
-    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
 static void domain_named(void *data, const struct gputrace_nvtx_name *event)
 {
     (void)data;
-    if (event->named != NVTX_NAMED_DOMAIN || !capture.domain.bytes || !same(event->text, capture.domain))
+    if (event->named != NVTX_NAMED_DOMAIN || !capture.domain.bytes || !text_same(event->text, capture.domain))
         return;
     if (matching_domain_count < DOMAINS_MAX)
         matching_domains[matching_domain_count++] = event->domain;
@@ -140,7 +135,7 @@ static bool range_matches(const struct gputrace_nvtx *event)
         return false;
     for (unsigned i = 0; i < matching_domain_count && !matches; i++)
         matches = matching_domains[i] == event->domain;
-    return matches && same(event->message, capture.name);
+    return matches && text_same(event->message, capture.name);
 }
 
 static bool note_started(uint64_t range, uint64_t instead_of)

@@ -406,45 +406,24 @@ int InitializeInjection(void)
 
 /* --- what else is called by name --- */
 
+/* Defines NAME, which returns RESULT, or 0 when this process is not recorded. */
+#define ENTRY(type, name, parameters, result)  \
+    EXPORTED type name parameters;             \
+    type name parameters                       \
+    {                                          \
+        return library_start() ? (result) : 0; \
+    }
+
 /* Called by NVTX's header, once for each module of the program that uses it (NVTX_INJECTION64_PATH). */
-EXPORTED int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table);
-int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t export_table)
-{
-    return library_start() ? nvtx_attach(export_table) : 0;
-}
+ENTRY(int, InitializeInjectionNvtx2, (NvtxGetExportTableFunc_t export_table), nvtx_attach(export_table))
 
 /* Called by the headers of NVTX's extensions, once for each module of the program. */
-EXPORTED int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
-int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
-{
-    return library_start() ? nvtx_extension_attach(module) : 0;
-}
+ENTRY(int, InitializeInjectionNvtxExtension, (nvtxExtModuleInfo_t * module), nvtx_extension_attach(module))
 
-/* Called by gputrace.h. Each returns 1, or 0 if this process is not recorded. */
-EXPORTED int gputrace_start(void);
-int gputrace_start(void)
-{
-    if (!library_start())
-        return 0;
-    capture_ask(true);
-    return 1;
-}
-
-EXPORTED int gputrace_stop(void);
-int gputrace_stop(void)
-{
-    if (!library_start())
-        return 0;
-    capture_ask(false);
-    return 1;
-}
-
-/* Whether this process is being recorded right now. */
-EXPORTED int gputrace_active(void);
-int gputrace_active(void)
-{
-    return library_start() && capture_is_on();
-}
+/* Called by gputrace.h. Each of the first two returns 1; the third whether this process is being recorded right now. */
+ENTRY(int, gputrace_start, (void), (capture_ask(true), 1))
+ENTRY(int, gputrace_stop, (void), (capture_ask(false), 1))
+ENTRY(int, gputrace_active, (void), capture_is_on())
 
 /* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says. It is published to the
  * subscribers of memory_access. Returns 1 if there are any, else 0. */
@@ -468,11 +447,7 @@ int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
 
 /* A range in STREAM, from where the work before the start is done to where that before the end is. Returns its number,
  * 0 when it is not recorded. */
-EXPORTED uint64_t gputrace_device_range_start(const char *message, void *stream);
-uint64_t gputrace_device_range_start(const char *message, void *stream)
-{
-    return library_start() ? device_range_start(message, stream) : 0;
-}
+ENTRY(uint64_t, gputrace_device_range_start, (const char *message, void *stream), device_range_start(message, stream))
 
 EXPORTED void gputrace_device_range_end(uint64_t range, void *stream);
 void gputrace_device_range_end(uint64_t range, void *stream)
@@ -482,8 +457,4 @@ void gputrace_device_range_end(uint64_t range, void *stream)
 }
 
 /* Called by callbacks.h: the program's host, or NULL when VERSION is not ours or this process is not recorded. */
-EXPORTED const struct gputrace_host *gputrace_program_host(uint32_t version);
-const struct gputrace_host *gputrace_program_host(uint32_t version)
-{
-    return library_start() ? plugins_program_host(version) : NULL;
-}
+ENTRY(const struct gputrace_host *, gputrace_program_host, (uint32_t version), plugins_program_host(version))

@@ -215,8 +215,9 @@ static int init_old(void **context, int *mask)
     return NCCL_SUCCESS;
 }
 
-/* The word for a number of version 1. */
-#define WORD(words, number) ((number) < sizeof(words) / sizeof(*(words)) ? (words)[number] : NULL)
+/* The word for a number of version 1; the later ones have the word itself. */
+#define BY_NUMBER(words, number) ((number) < sizeof(words) / sizeof(*(words)) ? (words)[number] : NULL)
+#define AS_IT_IS(words, word) (word)
 
 static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
                                         "AllReduce", "SendRecv", "Send",      "Recv"};
@@ -225,75 +226,49 @@ static const char *const types[] = {"ncclInt8",   "ncclUint8",   "ncclInt32",   
 static const char *const algorithms[] = {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 
-static int start_v1(void *context, void **event, void *begun)
-{
-    const struct nccl_event_v1 *from = begun;
-    (void)context;
-    *event = NULL;
-    if (from->type == NCCL_EVENT_COLLECTIVE)
-        *event = nccl_operation(NULL, &(struct nccl_operation){
-                                          .communicator = from->collective.communicator,
-                                          .sequence = from->collective.sequence,
-                                          .count = from->collective.count,
-                                          .peer = from->collective.root,
-                                          .channels = from->collective.channels,
-                                          .function = WORD(functions, from->collective.function),
-                                          .type = WORD(types, from->collective.type),
-                                          .algorithm = WORD(algorithms, from->collective.algorithm),
-                                          .protocol = WORD(protocols, from->collective.protocol),
-                                      });
-    else if (from->type == NCCL_EVENT_PAIR)
-        *event = nccl_operation(NULL, &(struct nccl_operation){.communicator = from->pair.communicator,
-                                                               .sequence = SPOOL_NCCL_NO_SEQUENCE,
-                                                               .count = from->pair.count,
-                                                               .peer = from->pair.peer,
-                                                               .function = WORD(functions, from->pair.function),
-                                                               .type = WORD(types, from->pair.type)});
-    else if (from->type == NCCL_EVENT_PROXY)
-        *event = nccl_proxy(from->parent, from->proxy.pid, from->proxy.steps);
-    return NCCL_SUCCESS;
-}
-
-/* The versions from 2 on name the same fields, at different places. */
-#define BEGIN(event, from, call, communicator_field, pair_channels)                                                    \
-    do {                                                                                                               \
-        if ((from)->type == NCCL_EVENT_COLLECTIVE)                                                                     \
-            *(event) = nccl_operation((call), &(struct nccl_operation){.communicator = communicator_field(collective), \
-                                                                       .sequence = (from)->collective.sequence,        \
-                                                                       .count = (from)->collective.count,              \
-                                                                       .peer = (from)->collective.root,                \
-                                                                       .channels = (from)->collective.channels,        \
-                                                                       .function = (from)->collective.function,        \
-                                                                       .type = (from)->collective.type,                \
-                                                                       .algorithm = (from)->collective.algorithm,      \
-                                                                       .protocol = (from)->collective.protocol});      \
-        else if ((from)->type == NCCL_EVENT_PAIR)                                                                      \
-            *(event) = nccl_operation((call), &(struct nccl_operation){.communicator = communicator_field(pair),       \
-                                                                       .sequence = SPOOL_NCCL_NO_SEQUENCE,             \
-                                                                       .count = (from)->pair.count,                    \
-                                                                       .peer = (from)->pair.peer,                      \
-                                                                       .channels = (pair_channels),                    \
-                                                                       .function = (from)->pair.function,              \
-                                                                       .type = (from)->pair.type});                    \
-        else if ((from)->type == NCCL_EVENT_PROXY)                                                                     \
-            *(event) = nccl_proxy((from)->parent, (from)->proxy.pid, (from)->proxy.steps);                             \
-        else                                                                                                           \
-            *(event) = NULL;                                                                                           \
+/* All versions name the same fields, at different places; WORDS is BY_NUMBER in version 1, then AS_IT_IS. */
+#define BEGIN(event, from, call, communicator_field, pair_channels, words)                                           \
+    do {                                                                                                             \
+        if ((from)->type == NCCL_EVENT_COLLECTIVE)                                                                   \
+            *(event) = nccl_operation(                                                                               \
+                (call), &(struct nccl_operation){.communicator = communicator_field(collective),                     \
+                                                 .sequence = (from)->collective.sequence,                            \
+                                                 .count = (from)->collective.count,                                  \
+                                                 .peer = (from)->collective.root,                                    \
+                                                 .channels = (from)->collective.channels,                            \
+                                                 .function = words(functions, (from)->collective.function),          \
+                                                 .type = words(types, (from)->collective.type),                      \
+                                                 .algorithm = words(algorithms, (from)->collective.algorithm),       \
+                                                 .protocol = words(protocols, (from)->collective.protocol)});        \
+        else if ((from)->type == NCCL_EVENT_PAIR)                                                                    \
+            *(event) =                                                                                               \
+                nccl_operation((call), &(struct nccl_operation){.communicator = communicator_field(pair),            \
+                                                                .sequence = SPOOL_NCCL_NO_SEQUENCE,                  \
+                                                                .count = (from)->pair.count,                         \
+                                                                .peer = (from)->pair.peer,                           \
+                                                                .channels = (pair_channels),                         \
+                                                                .function = words(functions, (from)->pair.function), \
+                                                                .type = words(types, (from)->pair.type)});           \
+        else if ((from)->type == NCCL_EVENT_PROXY)                                                                   \
+            *(event) = nccl_proxy((from)->parent, (from)->proxy.pid, (from)->proxy.steps);                           \
+        else                                                                                                         \
+            *(event) = NULL;                                                                                         \
     } while (0)
 #define OWN_COMMUNICATOR(part) from->part.communicator
 #define CONTEXTS_COMMUNICATOR(part) nccl_communicator_of(context)
 
-#define START(version, communicator_field, pair_channels)                \
-    static int start_##version(void *context, void **event, void *begun) \
-    {                                                                    \
-        const struct nccl_event_##version *from = begun;                 \
-        (void)context;                                                   \
-        BEGIN(event, from, NULL, communicator_field, pair_channels);     \
-        return NCCL_SUCCESS;                                             \
+#define START(version, communicator_field, pair_channels, words)            \
+    static int start_##version(void *context, void **event, void *begun)    \
+    {                                                                       \
+        const struct nccl_event_##version *from = begun;                    \
+        (void)context;                                                      \
+        BEGIN(event, from, NULL, communicator_field, pair_channels, words); \
+        return NCCL_SUCCESS;                                                \
     }
-START(v2, OWN_COMMUNICATOR, 0)
-START(v3, OWN_COMMUNICATOR, 0)
-START(v4, CONTEXTS_COMMUNICATOR, from->pair.channels)
+START(v1, OWN_COMMUNICATOR, 0, BY_NUMBER)
+START(v2, OWN_COMMUNICATOR, 0, AS_IT_IS)
+START(v3, OWN_COMMUNICATOR, 0, AS_IT_IS)
+START(v4, CONTEXTS_COMMUNICATOR, from->pair.channels, AS_IT_IS)
 
 static int start_v5(void *context, void **event, void *begun)
 {
@@ -301,7 +276,7 @@ static int start_v5(void *context, void **event, void *begun)
     if (from->type == NCCL_EVENT_COLLECTIVE_CALL || from->type == NCCL_EVENT_PAIR_CALL)
         *event = nccl_call(from->call.type, from->call.count);
     else
-        BEGIN(event, from, from->parent, CONTEXTS_COMMUNICATOR, from->pair.channels);
+        BEGIN(event, from, from->parent, CONTEXTS_COMMUNICATOR, from->pair.channels, AS_IT_IS);
     return NCCL_SUCCESS;
 }
 

@@ -171,17 +171,12 @@ static bool copy_text(struct gputrace_text *to, struct gputrace_text from)
     return true;
 }
 
-static bool same(struct gputrace_text a, struct gputrace_text b)
-{
-    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
-}
-
 static struct nvtx_domain *find_or_add_domain(struct gputrace_text name, bool *is_new)
 {
     uint64_t *last = map_put(&domains.names, hash_bytes(name.bytes, name.length), NULL);
     struct nvtx_domain *domain = last ? (struct nvtx_domain *)(uintptr_t)*last : NULL;
     for (; domain; domain = domain->same_hash)
-        if (same(domain->name, name))
+        if (text_same(domain->name, name))
             return domain;
     domain = last ? calloc(1, sizeof(*domain)) : NULL;
     if (!domain || !copy_text(&domain->name, name)) {
@@ -221,7 +216,7 @@ static struct nvtx_string *find_or_add_string(uint32_t domain, struct gputrace_t
         return NULL;
     struct nvtx_named_text *known = (struct nvtx_named_text *)(uintptr_t)*first;
     for (; known; known = known->same_hash)
-        if (known->string.domain == domain && same(known->string.text, text))
+        if (known->string.domain == domain && text_same(known->string.text, text))
             return &known->string;
     struct nvtx_named_text *added = add_text(NVTX_NAMED_STRING, domain, domains.string_count + 1, text);
     if (!added)
@@ -240,7 +235,7 @@ static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_te
     uint64_t *known = map_put(&domains.categories, (uint64_t)domain << 32 | category, NULL);
     struct nvtx_named_text *text = known ? (struct nvtx_named_text *)(uintptr_t)*known : NULL;
     struct gputrace_text before = {0};
-    if (text && same(text->string.text, name))
+    if (text && text_same(text->string.text, name))
         return false;
     if (text) {
         before = text->string.text;

@@ -247,16 +247,23 @@ static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvt
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
-/* A function that publishes one handle, MEMBER. */
-#define PUBLISHER(name, operation, member, type)                                    \
-    static void NVTX_API name(nvtxDomainHandle_t domain, type value)                \
-    {                                                                               \
-        PUBLISH(domain, SPOOL_NVTX_MEMORY_##operation, .member = (uintptr_t)value); \
+/* A function that publishes its PARAMETERS, in brackets, as the fields that follow. */
+#define PUBLISHER(name, operation, parameters, ...)                  \
+    static void NVTX_API name parameters                             \
+    {                                                                \
+        PUBLISH(domain, SPOOL_NVTX_MEMORY_##operation, __VA_ARGS__); \
     }
-PUBLISHER(heap_unregister, HEAP_UNREGISTER, heap, nvtxMemHeapHandle_t)
-PUBLISHER(heap_reset, HEAP_RESET, heap, nvtxMemHeapHandle_t)
-PUBLISHER(permissions_destroy, PERMISSIONS_DESTROY, permissions, nvtxMemPermissionsHandle_t)
-PUBLISHER(permissions_reset, PERMISSIONS_RESET, permissions, nvtxMemPermissionsHandle_t)
+PUBLISHER(heap_unregister, HEAP_UNREGISTER, (nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap),
+          .heap = (uintptr_t)heap)
+PUBLISHER(heap_reset, HEAP_RESET, (nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap), .heap = (uintptr_t)heap)
+PUBLISHER(permissions_destroy, PERMISSIONS_DESTROY, (nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions),
+          .permissions = (uintptr_t)permissions)
+PUBLISHER(permissions_reset, PERMISSIONS_RESET, (nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions),
+          .permissions = (uintptr_t)permissions)
+PUBLISHER(permissions_bind, PERMISSIONS_BIND,
+          (nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope, uint32_t flags),
+          .permissions = (uintptr_t)permissions, .bind_scope = scope, .flags = flags)
+PUBLISHER(permissions_unbind, PERMISSIONS_UNBIND, (nvtxDomainHandle_t domain, uint32_t scope), .bind_scope = scope)
 
 static size_t region_size(uint32_t type)
 {
@@ -376,18 +383,6 @@ static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t
     uint64_t permissions = new_handle();
     PUBLISH(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_CREATE, .permissions = permissions, .flags = (uint32_t)flags);
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
-}
-
-static void NVTX_API permissions_bind(nvtxDomainHandle_t domain, nvtxMemPermissionsHandle_t permissions, uint32_t scope,
-                                      uint32_t flags)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_BIND, .permissions = (uintptr_t)permissions, .bind_scope = scope,
-            .flags = flags);
-}
-
-static void NVTX_API permissions_unbind(nvtxDomainHandle_t domain, uint32_t scope)
-{
-    PUBLISH(domain, SPOOL_NVTX_MEMORY_PERMISSIONS_UNBIND, .bind_scope = scope);
 }
 
 /* The handle is always the same for a device; -1: all of CUDA. */

@@ -89,10 +89,7 @@ static unsigned shelf_of(uint64_t bytes)
     return shelf < SHELVES ? shelf : SHELVES - 1;
 }
 
-static bool is_whole(const struct spool_chunk *chunk)
-{
-    return chunk->bytes == SPOOL_SEGMENT_BYTES;
-}
+#define IS_WHOLE(chunk) ((chunk)->bytes == SPOOL_SEGMENT_BYTES)
 
 /* Takes the chunk at PLACE, a link of a list, off it. NULL: the file was made shorter, and it is gone. */
 static struct spool_chunk *pop_place(unsigned *place)
@@ -106,7 +103,7 @@ static struct spool_chunk *pop_place(unsigned *place)
     pool.count--;
     pool.fresh -= places[taken].bytes == SPOOL_SEGMENT_BYTES;
     if (is_there)
-        pool.segments -= --*segment_kept(chunk) == 0 && !is_whole(chunk);
+        pool.segments -= --*segment_kept(chunk) == 0 && !IS_WHOLE(chunk);
     return is_there ? chunk : NULL;
 }
 
@@ -125,7 +122,7 @@ static bool keep(struct spool_chunk *chunk)
 {
     uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
     bool alone = *segment_kept(chunk) == 0;
-    bool good = is_whole(chunk) ||
+    bool good = IS_WHOLE(chunk) ||
                 (pool.count < POOL_REMAINDERS && (!alone || chunk->bytes >= large || pool.segments < POOL_SEGMENTS));
     if (pool.closed || pool.count == POOL_MAX || !good)
         return false;
@@ -138,8 +135,8 @@ static bool keep(struct spool_chunk *chunk)
     places[place] = (struct place){.chunk = chunk, .bytes = (uint32_t)chunk->bytes, .next = *shelf};
     *shelf = place;
     pool.count++;
-    pool.fresh += is_whole(chunk);
-    pool.segments += (*segment_kept(chunk))++ == 0 && !is_whole(chunk);
+    pool.fresh += IS_WHOLE(chunk);
+    pool.segments += (*segment_kept(chunk))++ == 0 && !IS_WHOLE(chunk);
     return true;
 }
 

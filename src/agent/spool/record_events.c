@@ -28,93 +28,56 @@ SPOOL_TRIGGERS(SAME)
 #undef SAME
 static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRACE_NO_STREAM, "none is the same none");
 
-/* What all records of memory have, of MEMORY, an event with the members `call` and `kind`. */
-#define MEMORY(memory, what)                                                                                          \
-    .operation = SPOOL_MEMORY_##what, .kind = (uint16_t)(memory)->kind, .stream = (memory)->stream_id,                \
-    .device = (memory)->call.device, .context = (memory)->call.context_id, .correlation = (memory)->call.correlation, \
-    .thread = (memory)->call.thread, .result = (memory)->call.result
-
-static void record_allocation(void *data, const struct gputrace_memory_allocation *memory)
-{
-    (void)data;
-    uint32_t stack = call_stack_record(STACKS_ALLOC); /* before the record is begun: a new stack is one of its own */
-    record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .address = memory->address,
-                 .size = memory->bytes, .pool = memory->pool, .stack = stack);
-}
-
-static void record_failure(void *data, const struct gputrace_memory_allocation_failure *memory)
-{
-    (void)data;
-    uint32_t stack = call_stack_record(STACKS_ALLOC);
-    record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .size = memory->bytes,
-                 .pool = memory->pool, .stack = stack);
-}
-
-static void record_release(void *data, const struct gputrace_memory_deallocation *memory)
-{
-    (void)data;
-    record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, RELEASE), .address = memory->address);
-}
-
-#define RECORD_CONTEXT(name, kind, happened)                                                          \
-    static void name(void *data, const struct gputrace_##kind *context)                               \
-    {                                                                                                 \
-        (void)data;                                                                                   \
-        record_write(SPOOL_RECORD_CONTEXT, context, context->call.end, .head.flags = (happened),      \
-                     .handle = (uintptr_t)context->call.context, .context = context->call.context_id, \
-                     .device = context->call.device);                                                 \
+/* Defines record_KIND(), which does what follows when it hears of a KIND, `event`. */
+#define HEAR(kind, ...)                                                        \
+    static void record_##kind(void *data, const struct gputrace_##kind *event) \
+    {                                                                          \
+        (void)data;                                                            \
+        __VA_ARGS__;                                                           \
     }
-RECORD_CONTEXT(record_new_context, context_creation, SPOOL_CREATED)
-RECORD_CONTEXT(record_gone_context, context_deletion, SPOOL_DESTROYED)
 
-static void record_new_stream(void *data, const struct gputrace_stream_creation *stream)
-{
-    (void)data;
-    if (stream->call.result == 0)
-        record_write(SPOOL_RECORD_STREAM, stream, stream->call.end, .head.flags = SPOOL_CREATED,
-                     .handle = (uintptr_t)stream->stream, .context = stream->call.context_id,
-                     .stream = stream->stream_id, .stream_flags = stream->flags, .priority = stream->priority);
-}
+/* What all records of memory have, of EVENT, an event with the members `call` and `kind`. */
+#define MEMORY(event, what)                                                                                        \
+    .operation = SPOOL_MEMORY_##what, .kind = (uint16_t)(event)->kind, .stream = (event)->stream_id,               \
+    .device = (event)->call.device, .context = (event)->call.context_id, .correlation = (event)->call.correlation, \
+    .thread = (event)->call.thread, .result = (event)->call.result
 
-static void record_gone_stream(void *data, const struct gputrace_stream_deletion *stream)
-{
-    (void)data;
-    if (stream->call.result == 0)
-        record_write(SPOOL_RECORD_STREAM, stream, stream->call.end, .head.flags = SPOOL_DESTROYED,
-                     .handle = (uintptr_t)stream->stream, .context = stream->call.context_id,
-                     .stream = stream->stream_id);
-}
+/* Of an allocation, that failed or not. The stack comes before the record is begun: a new one is a record of its own. */
+#define ALLOCATION(kind, at)                                                                                \
+    HEAR(kind, uint32_t stack = call_stack_record(STACKS_ALLOC);                                            \
+         record_write(SPOOL_RECORD_MEMORY, memory, event->call.end, MEMORY(event, ALLOCATE), .address = at, \
+                      .size = event->bytes, .pool = event->pool, .stack = stack))
+ALLOCATION(memory_allocation, event->address)
+ALLOCATION(memory_allocation_failure, 0)
+HEAR(memory_deallocation,
+     record_write(SPOOL_RECORD_MEMORY, memory, event->call.end, MEMORY(event, RELEASE), .address = event->address))
+HEAR(pool_level, record_write(SPOOL_RECORD_POOL_LEVEL, pool_level, event->time, .pool = event->pool,
+                              .reserved = event->reserved, .used = event->used, .reserved_high = event->reserved_high,
+                              .used_high = event->used_high, .device = event->device))
 
-static void record_phase_start(void *data, const struct gputrace_compilation_phase_start *phase)
-{
-    (void)data;
-    record_write_text(SPOOL_RECORD_PHASE, phase, phase->call.start, text_of(phase->call.function),
-                      .head.flags = SPOOL_PHASE_STARTED, .phase = phase->phase, .trigger = phase->trigger,
-                      .thread = phase->call.thread, .correlation = phase->call.correlation);
-}
+#define CONTEXT(kind, happened)                                                                          \
+    HEAR(kind, record_write(SPOOL_RECORD_CONTEXT, context, event->call.end, .head.flags = (happened),    \
+                            .handle = (uintptr_t)event->call.context, .context = event->call.context_id, \
+                            .device = event->call.device))
+CONTEXT(context_creation, SPOOL_CREATED)
+CONTEXT(context_deletion, SPOOL_DESTROYED)
 
-static void record_phase_end(void *data, const struct gputrace_compilation_phase_end *phase)
-{
-    (void)data;
-    record_write_text(SPOOL_RECORD_PHASE, phase, phase->call.end, text_of(phase->call.function),
-                      .head.flags = SPOOL_PHASE_ENDED, .phase = phase->phase, .trigger = phase->trigger,
-                      .thread = phase->call.thread, .correlation = phase->call.correlation, .ending = phase->ending,
-                      .result = phase->call.result);
-}
+#define STREAM(kind, happened, ...)                                                                     \
+    HEAR(kind, if (event->call.result == 0)                                                             \
+                   record_write(SPOOL_RECORD_STREAM, stream, event->call.end, .head.flags = (happened), \
+                                .handle = (uintptr_t)event->stream, .context = event->call.context_id,  \
+                                .stream = event->stream_id, ##__VA_ARGS__))
+STREAM(stream_creation, SPOOL_CREATED, .stream_flags = event->flags, .priority = event->priority)
+STREAM(stream_deletion, SPOOL_DESTROYED)
 
-static void record_window(void *data, const struct gputrace_plugin_window *window)
-{
-    (void)data;
-    record_write(SPOOL_RECORD_PLUGIN_WINDOW, plugin_window, window->start, .end = window->end);
-}
+#define PHASE(kind, at, happened, ...)                                                                       \
+    HEAR(kind, record_write_text(SPOOL_RECORD_PHASE, phase, at, text_of(event->call.function),               \
+                                 .head.flags = (happened), .phase = event->phase, .trigger = event->trigger, \
+                                 .thread = event->call.thread, .correlation = event->call.correlation, ##__VA_ARGS__))
+PHASE(compilation_phase_start, event->call.start, SPOOL_PHASE_STARTED)
+PHASE(compilation_phase_end, event->call.end, SPOOL_PHASE_ENDED, .ending = event->ending, .result = event->call.result)
 
-static void record_pool_level(void *data, const struct gputrace_pool_level *level)
-{
-    (void)data;
-    record_write(SPOOL_RECORD_POOL_LEVEL, pool_level, level->time, .pool = level->pool, .reserved = level->reserved,
-                 .used = level->used, .reserved_high = level->reserved_high, .used_high = level->used_high,
-                 .device = level->device);
-}
+HEAR(plugin_window, record_write(SPOOL_RECORD_PLUGIN_WINDOW, plugin_window, event->start, .end = event->end))
 
 /*
  * --- synchronisation: which thread or stream waited for what ---
@@ -126,113 +89,66 @@ static void record_pool_level(void *data, const struct gputrace_pool_level *leve
 /* Errors of GPU work, which a wait returns. After any other error nothing was waited for. */
 enum { FIRST_ERROR_OF_WORK = 700, LAST_ERROR_OF_WORK = 799 };
 
-static bool has_waited(const struct gputrace_call *call)
-{
-    return call->result == 0 || (call->result >= FIRST_ERROR_OF_WORK && call->result <= LAST_ERROR_OF_WORK);
-}
-
 static void write_wait(const struct gputrace_call *call, enum spool_sync_kind kind, const struct CUevent_st *event,
                        uint32_t stream_id)
 {
-    if (recorder_is_on())
+    bool waited = call->result == 0 || (call->result >= FIRST_ERROR_OF_WORK && call->result <= LAST_ERROR_OF_WORK);
+    if (waited && recorder_is_on())
         record_write(SPOOL_RECORD_SYNC, sync, call->end, .head.flags = (uint16_t)kind, .start = call->start,
                      .event = (uintptr_t)event, .context = call->context_id, .stream = stream_id,
                      .correlation = call->correlation, .result = call->result);
 }
 
-#define RECORD_WAIT(kind, waited, sync, event, stream_id)                     \
-    static void record_##kind(void *data, const struct gputrace_##kind *wait) \
-    {                                                                         \
-        (void)data;                                                           \
-        if (waited)                                                           \
-            write_wait(&wait->call, SPOOL_SYNC_##sync, event, stream_id);     \
-    }
-RECORD_WAIT(event_synchronization, has_waited(&wait->call), EVENT, wait->event, GPUTRACE_NO_STREAM)
-RECORD_WAIT(stream_synchronization, has_waited(&wait->call), STREAM, NULL, wait->stream_id)
-RECORD_WAIT(device_synchronization, has_waited(&wait->call), CONTEXT, NULL, GPUTRACE_NO_STREAM)
+HEAR(event_synchronization, write_wait(&event->call, SPOOL_SYNC_EVENT, event->event, GPUTRACE_NO_STREAM))
+HEAR(stream_synchronization, write_wait(&event->call, SPOOL_SYNC_STREAM, NULL, event->stream_id))
+HEAR(device_synchronization, write_wait(&event->call, SPOOL_SYNC_CONTEXT, NULL, GPUTRACE_NO_STREAM))
 /* The thread goes on at once, so an error is none of waiting. */
-RECORD_WAIT(event_wait, wait->call.result == 0 && !wait->captured, STREAM_WAIT_EVENT, wait->event, wait->stream_id)
-
-static void record_event_record(void *data, const struct gputrace_event_record *event)
-{
-    (void)data;
-    if (event->call.result == 0 && !event->captured && recorder_is_on())
-        record_write(SPOOL_RECORD_EVENT_RECORD, event_record, event->call.end, .event = (uintptr_t)event->event,
-                     .context = event->call.context_id, .stream = event->stream_id,
-                     .correlation = event->call.correlation);
-}
+HEAR(event_wait, if (event->call.result == 0 && !event->captured)
+                     write_wait(&event->call, SPOOL_SYNC_STREAM_WAIT_EVENT, event->event, event->stream_id))
+HEAR(event_record, if (event->call.result == 0 && !event->captured && recorder_is_on())
+                       record_write(SPOOL_RECORD_EVENT_RECORD, event_record, event->call.end,
+                                    .event = (uintptr_t)event->event, .context = event->call.context_id,
+                                    .stream = event->stream_id, .correlation = event->call.correlation))
 
 /* --- names of kernels, nodes of graphs --- */
 
-static void record_pointer_name(void *data, const struct gputrace_pointer_name *name)
-{
-    (void)data;
-    record_write_text(SPOOL_RECORD_POINTER_NAME, pointer_name, name->since, name->text,
-                      .pointer = (uintptr_t)name->pointer);
-}
-
-static void record_launch_name(void *data, const struct gputrace_launch_name *name)
-{
-    (void)data;
-    record_write_text(SPOOL_RECORD_LAUNCH_NAME, launch_name, clock_now(), name->text, .correlation = name->correlation);
-}
-
-static void record_function_name(void *data, const struct gputrace_function_name *name)
-{
-    (void)data;
-    record_write_text(SPOOL_RECORD_FUNCTION_NAME, function_name, clock_now(), name->text,
-                      .function = (uintptr_t)name->function);
-}
-
-static void record_graph_node(void *data, const struct gputrace_graph_node *node)
-{
-    (void)data;
-    record_write(SPOOL_RECORD_GRAPH_NODE, graph_node, clock_now(), .node = node->node, .original = node->original,
-                 .function = (uintptr_t)node->function, .correlation = node->correlation, .capturer = node->capturer);
-}
-
-static void record_conditional_launch(void *data, const struct gputrace_conditional_launch *launch)
-{
-    (void)data;
-    record_write(SPOOL_RECORD_GRAPH_LAUNCH, graph_launch, launch->start, .graph = launch->graph,
-                 .correlation = launch->correlation);
-}
+#define NAME(kind, type, time, ...) \
+    HEAR(kind, record_write_text(SPOOL_RECORD_##type, kind, time, event->text, __VA_ARGS__))
+NAME(pointer_name, POINTER_NAME, event->since, .pointer = (uintptr_t)event->pointer)
+NAME(launch_name, LAUNCH_NAME, clock_now(), .correlation = event->correlation)
+NAME(function_name, FUNCTION_NAME, clock_now(), .function = (uintptr_t)event->function)
+HEAR(graph_node, record_write(SPOOL_RECORD_GRAPH_NODE, graph_node, clock_now(), .node = event->node,
+                              .original = event->original, .function = (uintptr_t)event->function,
+                              .correlation = event->correlation, .capturer = event->capturer))
+HEAR(conditional_launch, record_write(SPOOL_RECORD_GRAPH_LAUNCH, graph_launch, event->start, .graph = event->graph,
+                                      .correlation = event->correlation))
 
 /* --- subscribing --- */
 
+#define SUBSCRIBE(kind) registry_##kind##_register(record_##kind, NULL)
+
 int record_cuda_subscribe_graph_nodes(void)
 {
-    return registry_function_name_register(record_function_name, NULL) |
-           registry_graph_node_register(record_graph_node, NULL) |
-           registry_conditional_launch_register(record_conditional_launch, NULL);
+    return SUBSCRIBE(function_name) | SUBSCRIBE(graph_node) | SUBSCRIBE(conditional_launch);
 }
 
 int record_cuda_subscribe(uint64_t trace_bits)
 {
-    int failed = registry_pointer_name_register(record_pointer_name, NULL) |
-                 registry_plugin_window_register(record_window, NULL);
+    int failed = SUBSCRIBE(pointer_name) | SUBSCRIBE(plugin_window);
     if (trace_bits & TRACE_MEMORY)
-        failed |= registry_memory_allocation_register(record_allocation, NULL) |
-                  registry_memory_allocation_failure_register(record_failure, NULL) |
-                  registry_memory_deallocation_register(record_release, NULL) |
-                  registry_pool_level_register(record_pool_level, NULL);
+        failed |= SUBSCRIBE(memory_allocation) | SUBSCRIBE(memory_allocation_failure) | SUBSCRIBE(memory_deallocation) |
+                  SUBSCRIBE(pool_level);
     if (trace_bits & (TRACE_STREAM | TRACE_MEMORY))
-        failed |= registry_context_creation_register(record_new_context, NULL) |
-                  registry_context_deletion_register(record_gone_context, NULL);
+        failed |= SUBSCRIBE(context_creation) | SUBSCRIBE(context_deletion);
     if (trace_bits & TRACE_STREAM)
-        failed |= registry_stream_creation_register(record_new_stream, NULL) |
-                  registry_stream_deletion_register(record_gone_stream, NULL);
+        failed |= SUBSCRIBE(stream_creation) | SUBSCRIBE(stream_deletion);
     if (trace_bits & TRACE_COMPILE)
-        failed |= registry_compilation_phase_start_register(record_phase_start, NULL) |
-                  registry_compilation_phase_end_register(record_phase_end, NULL);
+        failed |= SUBSCRIBE(compilation_phase_start) | SUBSCRIBE(compilation_phase_end);
     if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records waits: activity_kinds.c */
-        failed |= registry_event_synchronization_register(record_event_synchronization, NULL) |
-                  registry_event_wait_register(record_event_wait, NULL) |
-                  registry_stream_synchronization_register(record_stream_synchronization, NULL) |
-                  registry_device_synchronization_register(record_device_synchronization, NULL) |
-                  registry_event_record_register(record_event_record, NULL);
+        failed |= SUBSCRIBE(event_synchronization) | SUBSCRIBE(event_wait) | SUBSCRIBE(stream_synchronization) |
+                  SUBSCRIBE(device_synchronization) | SUBSCRIBE(event_record);
     if (trace_bits & TRACE_KERNEL)
-        failed |= registry_launch_name_register(record_launch_name, NULL);
+        failed |= SUBSCRIBE(launch_name);
     return failed;
 }
 

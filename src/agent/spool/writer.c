@@ -170,18 +170,14 @@ static void name_thread(struct writer *mine)
     mine->next += bytes;
 }
 
-static void record_name(uint32_t thread, const char *comm)
-{
-    record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(comm), .thread = thread);
-}
-
 static void thread_ended(void *unused)
 {
     struct writer *mine = &this_writer;
     (void)unused;
     if (mine->chunk && mine->generation == fork_generation()) {
         if (has_new_name(mine))
-            record_name(mine->thread, mine->comm);
+            record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(mine->comm),
+                              .thread = mine->thread);
         if (mine->chunk)
             chunk_done(mine->chunk, writer_used(mine));
     }
@@ -277,7 +273,7 @@ static void name_other(uint32_t thread)
     if (got <= 1)
         return;
     comm[got - 1] = '\0';
-    record_name(thread, comm);
+    record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(comm), .thread = thread);
 }
 
 void writer_name_threads(void)
