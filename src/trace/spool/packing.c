@@ -185,7 +185,7 @@ static const uint8_t *take(struct join *join, size_t size)
     return at;
 }
 
-static bool take_kinds(struct join *join)
+static bool read_kinds(struct join *join)
 {
     const struct columns_head *head = (const void *)take(join, sizeof(*head));
     if (!head || head->kinds > COLUMNS_KINDS_MAX)
@@ -231,7 +231,7 @@ bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
     struct join join;
     join.at = in;
     join.end = in + in_size;
-    const uint8_t *order = take_kinds(&join) ? take(&join, join.records) : NULL;
+    const uint8_t *order = read_kinds(&join) ? take(&join, join.records) : NULL;
     if (!order)
         return false;
     for (uint32_t k = 0; k < join.kinds; k++) {

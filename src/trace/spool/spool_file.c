@@ -102,7 +102,7 @@ static size_t sound_bytes(const uint8_t *data, size_t size)
     return size;
 }
 
-static uint8_t *take_block(struct copying *copying, size_t size)
+static uint8_t *new_block(struct copying *copying, size_t size)
 {
     size_t whole = SPOOL_ALIGN; /* a power of two, as blocks are, and enough for the data to be aligned */
     while (whole < size)
@@ -122,7 +122,7 @@ static int copy(struct copying *copying, struct spool_part *part)
     file->damaged += part->size > 0 && !data;
     part->packed = 0;
     part->size = !data ? 0 : copying->few ? part->size : sound_bytes(data, part->size);
-    uint8_t *block = part->size > 0 ? take_block(copying, part->size) : NULL;
+    uint8_t *block = part->size > 0 ? new_block(copying, part->size) : NULL;
     if (part->size > 0 && !block)
         return error_no_memory("what was recorded");
     if (block)
@@ -159,7 +159,7 @@ static int agent_parts_copy(struct spool_file *file, const char *directory)
 }
 
 /* Returns 0; 1 after warning(): it is left out; -1 after error(). */
-static int look_at_file(int fd, const char *path, size_t *size)
+static int check_file(int fd, const char *path, size_t *size)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -352,7 +352,7 @@ static int add_packed_file(struct spool_file *file, const char *spool)
     int fd = open(path, SPOOL_SOURCE_OPEN);
     if (fd < 0)
         return errno == ENOENT ? 0 : error("cannot open '%s': %m", path);
-    int result = look_at_file(fd, path, &size);
+    int result = check_file(fd, path, &size);
     if (result == 0 && size > 0 && !(file->packed.path = strdup(path)))
         result = error_no_memory("a spool");
     if (result == 0 && size > 0)
@@ -372,7 +372,7 @@ static int by_sequence(const void *a, const void *b)
 }
 
 /* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
-static void take_once(struct spool_file *file)
+static void keep_once(struct spool_file *file)
 {
     uint64_t drained = 0;
     size_t kept = 0;
@@ -403,7 +403,7 @@ static int finish_opening(struct spool_file *file, int result, const char *direc
     if (file->parts.count > 1)
         qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
     if (result == 0) {
-        take_once(file);
+        keep_once(file);
         result = agent_parts_copy(file, directory);
     }
     if (result != 0)
@@ -418,7 +418,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (fd < 0)
         return error("cannot open '%s': %m", path);
     file->is_written = spool_lock_is_held(fd);
-    int result = look_at_file(fd, path, &file->size);
+    int result = check_file(fd, path, &file->size);
     if (result == 0 && !(file->spool.path = strdup(path)))
         result = error_no_memory("a spool");
     result = result ?: read_header(file, fd, path) ?: list_chunks(file, fd, path) ?: add_packed_file(file, path);

@@ -204,7 +204,7 @@ static int64_t as_signed(const struct payload_number *number)
     }
 }
 
-static void take_number(struct collective_facts *facts, enum member member, const struct payload_number *number)
+static void set_number(struct collective_facts *facts, enum member member, const struct payload_number *number)
 {
     int64_t value = as_signed(number);
     switch (member) {
@@ -254,7 +254,7 @@ static void read_field(struct collective_facts *facts, enum collective_domain ki
         facts->reduction =
             value_name((const struct payload_described *)field->nested, payload_load(bytes, field->unit));
     else if (!field->nested && payload_number(&number, field->entry->type, bytes))
-        take_number(facts, (enum member)member, &number);
+        set_number(facts, (enum member)member, &number);
 }
 
 static void read_payloads(struct collective_facts *facts, enum collective_domain kind, const struct nvtx *nvtx,

@@ -11,8 +11,8 @@
 #include "trace/meaning/nvtx/nvtx_data.h"
 
 /* What the kernel's name says. */
-static struct collective_name look_at_name(struct collective_kernels_found *found, const struct process *process,
-                                           const struct event *event)
+static struct collective_name read_name(struct collective_kernels_found *found, const struct process *process,
+                                        const struct event *event)
 {
     uint32_t number = kernel_name_number(process, event);
     if (number == NAMES_NO_MEMORY)
@@ -28,10 +28,9 @@ static struct collective_name look_at_name(struct collective_kernels_found *foun
 }
 
 /* A node of a graph says the type of the call that was captured. */
-static int look_at_node(struct collective_kernels_found *found, const struct process *process,
-                        const struct event *event)
+static int scan_node(struct collective_kernels_found *found, const struct process *process, const struct event *event)
 {
-    const struct collective_name name = look_at_name(found, process, event);
+    const struct collective_name name = read_name(found, process, event);
     size_t first;
     uint32_t thread;
     uint64_t time;
@@ -50,14 +49,14 @@ static int look_at_node(struct collective_kernels_found *found, const struct pro
     return ADD(array_push, &found->captured, captured) ? 0 : error_no_memory("collective operations");
 }
 
-int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event)
+int collectives_scan(struct collective_kernels_found *found, const struct process *process, const struct event *event)
 {
     const struct communication *collectives = process->collectives;
     size_t first;
     if (collectives->calls.count == 0 || event->type != EVENT_KERNEL)
         return 0;
     if (event->kernel.graph_node != 0)
-        return look_at_node(found, process, event);
+        return scan_node(found, process, event);
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (!launch || launch->from == LAUNCH_UNKNOWN)
         return 0;
@@ -65,7 +64,7 @@ int collectives_look(struct collective_kernels_found *found, const struct proces
     size_t count = range ? collectives_launched(process, &found->places, launch->thread, launch->start, &first) : 0;
     if (range && count == 0)
         return 0;
-    const struct collective_name name = look_at_name(found, process, event);
+    const struct collective_name name = read_name(found, process, event);
     if (!range && name.does == COLLECTIVE_NO_KERNEL)
         return 0;
     const struct collective_kernel kernel = {.launched = launch->start,
@@ -85,7 +84,7 @@ static void set_type(struct collective_call *call, enum collective_kernels does,
     call->type = fits ? type : call->type;
 }
 
-int collectives_take(struct communication *collectives, struct collective_kernels_found *found)
+int collectives_join_found(struct communication *collectives, struct collective_kernels_found *found)
 {
     for (size_t i = 0; i < found->items.count; i++) {
         const struct collective_kernel *kernel = &found->items.items[i];
@@ -176,7 +175,7 @@ struct turn {
 };
 
 /* An operation that the plugin was given on a thread. */
-struct told {
+struct task_launch {
     uint64_t time;
     uint32_t thread, call;
 };
@@ -193,14 +192,14 @@ struct finding {
     const struct process *process;
     struct communication *collectives;
     FILE_VECTOR(struct turn) turns;
-    FILE_VECTOR(struct told) told;
+    FILE_VECTOR(struct task_launch) tasks;
     ARRAY(struct waiting) waiting;
     size_t next; /* in turns */
 };
 
 ORDER_BY(by_communicator, struct turn, communicator, start, launcher, call)
 ORDER_BY(by_start, struct turn, start, communicator, launcher, call)
-ORDER_BY(by_thread, struct told, thread, time)
+ORDER_BY(by_thread, struct task_launch, thread, time)
 ORDER_BY(by_time, struct collective_kernel, launched, correlation)
 
 static int put_turns(struct finding *finding)
@@ -229,16 +228,16 @@ static bool may_wait(const struct communication *collectives, const struct turn 
            !has_kernel(collectives, turn->launcher);
 }
 
-static int put_told(struct finding *finding)
+static int list_tasks(struct finding *finding)
 {
     const struct communication *collectives = finding->collectives;
     for (size_t i = 0; i < collectives->tasks.count; i++) {
         const struct collective_task *task = &collectives->tasks.items[i];
-        struct told told = {.time = task->record->head.time, .thread = task->thread, .call = task->call - 1};
-        if (task->call != 0 && !ADD(file_vector_push, &finding->told, told))
+        struct task_launch launch = {.time = task->record->head.time, .thread = task->thread, .call = task->call - 1};
+        if (task->call != 0 && !ADD(file_vector_push, &finding->tasks, launch))
             return -1;
     }
-    return file_vector_sort(&finding->told, by_thread);
+    return file_vector_sort(&finding->tasks, by_thread);
 }
 
 static bool can_be_of(const struct finding *finding, const struct collective_kernel *kernel,
@@ -266,15 +265,15 @@ static uint32_t only_launcher(const struct finding *finding, const struct collec
 }
 
 /* What the plugin was given first on the thread after the launch, if it is what the kernel does. */
-static uint32_t told_launcher(const struct finding *finding, const struct collective_kernel *kernel)
+static uint32_t launcher_by_task(const struct finding *finding, const struct collective_kernel *kernel)
 {
-    const struct told *told = finding->told.items;
-    size_t place = COUNT_BEFORE(finding->told.count, i,
-                                told[i].thread < kernel->thread ||
-                                    (told[i].thread == kernel->thread && told[i].time < kernel->launched));
-    if (place == finding->told.count || told[place].thread != kernel->thread)
+    const struct task_launch *tasks = finding->tasks.items;
+    size_t place = COUNT_BEFORE(finding->tasks.count, i,
+                                tasks[i].thread < kernel->thread ||
+                                    (tasks[i].thread == kernel->thread && tasks[i].time < kernel->launched));
+    if (place == finding->tasks.count || tasks[place].thread != kernel->thread)
         return COLLECTIVE_STRAY;
-    const struct collective_call *call = &finding->collectives->calls.items[told[place].call];
+    const struct collective_call *call = &finding->collectives->calls.items[tasks[place].call];
     bool does = call->function->kernel == (enum collective_kernels)kernel->does;
     return does && call->start <= kernel->launched ? call->launcher : COLLECTIVE_STRAY;
 }
@@ -358,7 +357,7 @@ static int find_launchers(struct finding *finding)
             if (finding->waiting.items[k].turn.until > kernel->launched)
                 finding->waiting.items[kept++] = finding->waiting.items[k];
         finding->waiting.count = kept;
-        kernel->launcher = told_launcher(finding, kernel);
+        kernel->launcher = launcher_by_task(finding, kernel);
         if (kernel->launcher == COLLECTIVE_STRAY)
             kernel->launcher = only_launcher(finding, kernel);
         if (kernel->launcher == COLLECTIVE_STRAY)
@@ -375,7 +374,7 @@ static int find_strays(struct process *process)
 {
     struct communication *collectives = process->collectives;
     struct finding finding = {.process = process, .collectives = collectives};
-    finding.turns.memory.directory = finding.told.memory.directory = collectives->calls.memory.directory;
+    finding.turns.memory.directory = finding.tasks.memory.directory = collectives->calls.memory.directory;
     int result = file_vector_sort(&collectives->strays, by_time) == 0 && put_turns(&finding) == 0 ? 0 : -1;
     if (result == 0) {
         /* Sets when each communicator is called again, from the last call to the first. */
@@ -385,7 +384,7 @@ static int find_strays(struct process *process)
             bool same = after && after->communicator == turns[i].communicator;
             turns[i].until = !same ? UINT64_MAX : after->launcher == turns[i].launcher ? after->until : after->start;
         }
-        result = file_vector_sort(&finding.turns, by_start) == 0 && put_told(&finding) == 0 ? 0 : -1;
+        result = file_vector_sort(&finding.turns, by_start) == 0 && list_tasks(&finding) == 0 ? 0 : -1;
     }
     result = result == 0 ? find_launchers(&finding) : -1;
     for (size_t i = 0; i < collectives->strays.count && result == 0; i++)
@@ -393,7 +392,7 @@ static int find_strays(struct process *process)
             result = ADD(file_vector_push, &collectives->kernels, collectives->strays.items[i]) ? 0 : -1;
     result = result == 0 ? join_tasks(collectives) : -1;
     file_vector_release(&finding.turns);
-    file_vector_release(&finding.told);
+    file_vector_release(&finding.tasks);
     array_release(&finding.waiting);
     return result;
 }

@@ -26,9 +26,9 @@ struct collective_kernels_found {
 };
 
 /* A GPU operation. Returns 0, or -1 after error(). */
-int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event);
+int collectives_scan(struct collective_kernels_found *found, const struct process *process, const struct event *event);
 /* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
-int collectives_take(struct communication *collectives, struct collective_kernels_found *found);
+int collectives_join_found(struct communication *collectives, struct collective_kernels_found *found);
 void collective_kernels_found_release(struct collective_kernels_found *found);
 /* After the last: shares out calls to kernels. Returns 0, or -1 after error(). */
 int collectives_share(struct process *process);

@@ -36,7 +36,7 @@ static int64_t communicator_of(struct communication *collectives, enum collectiv
 
 /* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
  * calls. Returns 0, or -1: no memory. */
-static int learn(struct communication *collectives, int64_t index, const struct collective_facts *facts)
+static int set_communicator(struct communication *collectives, int64_t index, const struct collective_facts *facts)
 {
     if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
         return index < 0 ? -1 : 0;
@@ -54,7 +54,7 @@ static int learn(struct communication *collectives, int64_t index, const struct 
     return 0;
 }
 
-int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record)
+int collectives_index_communicator(struct communication *collectives, const struct spool_nccl_communicator *record)
 {
     struct collective_facts facts = {.has_communicator = true,
                                      .communicator = record->communicator,
@@ -64,7 +64,7 @@ int collectives_learn(struct communication *collectives, const struct spool_nccl
     int64_t index = communicator_of(collectives, COLLECTIVE_NCCL, &facts);
     if (index > 0 && record->length > 0)
         collectives->communicators.items[index - 1].name = nvtx_text_of(record->text, record->length);
-    return learn(collectives, index, &facts);
+    return set_communicator(collectives, index, &facts);
 }
 
 /* Index + 1, 0: none; -1: no memory. */
@@ -97,7 +97,7 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     struct collective_facts facts;
     collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
-    if (learn(collectives, communicator, &facts) != 0)
+    if (set_communicator(collectives, communicator, &facts) != 0)
         return -1;
     /* What MPI sends to MPI_PROC_NULL, or gets from it, is nothing. */
     bool is_pair = function && function->pairs != COLLECTIVE_OF_ALL && facts.peer == COLLECTIVE_NO_RANK;
@@ -277,7 +277,7 @@ struct numbering {
 
 #define FOUND (UINT64_C(1) << 63) /* in a count: NCCL's counter of this function was seen */
 
-static int look_before(struct numbering *numbering, const struct collective_call *call)
+static int index_before(struct numbering *numbering, const struct collective_call *call)
 {
     struct communication *collectives = numbering->collectives;
     const struct spool_nccl_operation *record = call->task ? collectives->tasks.items[call->task - 1].record : NULL;
@@ -322,7 +322,7 @@ static int number_all(struct numbering *numbering)
     int result = 0;
     for (size_t i = 0; i < numbering->turns.count && result == 0; i++)
         if (calls[turns[i].call].function->pairs == COLLECTIVE_OF_ALL)
-            result = look_before(numbering, &calls[turns[i].call]);
+            result = index_before(numbering, &calls[turns[i].call]);
     map_release(&numbering->counts);
     numbering->counts = (struct map){0};
     for (size_t i = 0; i < numbering->turns.count && result == 0; i++)

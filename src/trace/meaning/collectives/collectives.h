@@ -96,7 +96,7 @@ struct communication {
     FILE_VECTOR(struct collective_kernel) strays;
     FILE_VECTOR(struct collective_task) tasks; /* once they are joined: by number */
     FILE_VECTOR(const struct spool_nccl_steps *) steps;
-    bool told;                     /* NCCL told its plugin of communicators */
+    bool has_plugin;               /* NCCL told its plugin of communicators */
     struct nvtx_text version;      /* of NCCL; NULL text: not known */
     struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
 };
@@ -124,6 +124,6 @@ size_t collectives_of_function(const struct communication *collectives, enum col
                                size_t count);
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
-int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);
+int collectives_index_communicator(struct communication *collectives, const struct spool_nccl_communicator *record);
 
 #endif

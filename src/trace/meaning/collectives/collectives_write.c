@@ -24,13 +24,14 @@ int index_nccl(struct process *process, const struct event *event)
         collectives->other_plugin = nvtx_text_of(event->text, event->text_length);
         return 0;
     }
-    collectives->told = true;
+    collectives->has_plugin = true;
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR && record->flags == SPOOL_NCCL_VERSION) {
         collectives->version = nvtx_text_of(event->text, event->text_length);
         return 0;
     }
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR)
-        return collectives_learn(collectives, event->record) == 0 ? 0 : error_no_memory("NCCL's operations");
+        return collectives_index_communicator(collectives, event->record) == 0 ? 0
+                                                                               : error_no_memory("NCCL's operations");
     if (record->type == SPOOL_RECORD_NCCL_OPERATION)
         kept = ADD(file_vector_push, &collectives->tasks,
                    (struct collective_task){.record = event->record, .thread = event->thread});
@@ -156,7 +157,7 @@ bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]
 {
     const struct communication *collectives = process->collectives;
     struct nvtx_text other = collectives->other_plugin;
-    if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->told || !has_nccl(collectives))
+    if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->has_plugin || !has_nccl(collectives))
         return false;
     if (other.text)
         snprintf(text, COLLECTIVES_NOTE,

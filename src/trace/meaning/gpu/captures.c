@@ -388,7 +388,7 @@ static bool fits(const struct process *process, uint64_t node, const struct even
     return recorded == NAMES_NO_MEMORY || recorded == expected;
 }
 
-void captures_look(const struct process *process, const struct event *event)
+void captures_scan(const struct process *process, const struct event *event)
 {
     const struct inner_nodes *inner = &process->captures->inner;
     uint64_t node = inner->items.count > 0 ? gpu_op_node(event) : 0;

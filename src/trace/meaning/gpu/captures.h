@@ -57,7 +57,7 @@ int captures_resolve(struct process *process);
 int captures_find_lines(struct process *process);
 
 /* Looks at a GPU operation, before captures_find() is asked about any. Any number of threads may. */
-void captures_look(const struct process *process, const struct event *event);
+void captures_scan(const struct process *process, const struct event *event);
 
 /* What is known of what NODE does in a graph that is launched by the call CORRELATION. NULL: nothing. Any number of
  * threads may ask. */

@@ -69,7 +69,7 @@ int stream_markers_order(struct stream_markers *markers);
 void stream_markers_find_work(struct stream_markers *markers, const struct event *work);
 
 /* GPU work of a known time, once they are in order. */
-static inline void stream_markers_see(struct stream_markers *markers, const struct event *work)
+static inline void stream_markers_index_work(struct stream_markers *markers, const struct event *work)
 {
     if (markers->marked > 0)
         stream_markers_find_work(markers, work);

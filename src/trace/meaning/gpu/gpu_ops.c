@@ -207,7 +207,7 @@ int index_gpu_op(struct process *process, const struct event *event)
     if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
         return -1;
     if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
-        stream_markers_see(&process->device_ranges->markers, event);
+        stream_markers_index_work(&process->device_ranges->markers, event);
     return 0;
 }
 

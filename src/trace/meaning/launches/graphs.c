@@ -127,7 +127,7 @@ uint64_t gpu_op_node(const struct event *event)
     }
 }
 
-int conditional_launches_look(struct conditional_launches *launches, const struct event *event)
+int conditional_launches_scan(struct conditional_launches *launches, const struct event *event)
 {
     uint32_t graph = gpu_op_graph(event);
     size_t index = graph != 0 ? position(launches, graph, event->correlation) : launches->items.count;
@@ -270,7 +270,7 @@ int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
     return result;
 }
 
-static const struct inner_node *look_up(const struct inner_nodes *inner, uint64_t node)
+static const struct inner_node *find_inner(const struct inner_nodes *inner, uint64_t node)
 {
     size_t place = COUNT_BEFORE(inner->items.count, i, inner->items.items[i].node < node);
     bool found = place < inner->items.count && inner->items.items[place].node == node;
@@ -279,7 +279,7 @@ static const struct inner_node *look_up(const struct inner_nodes *inner, uint64_
 
 uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32_t correlation)
 {
-    const struct inner_node *found = look_up(inner, node);
+    const struct inner_node *found = find_inner(inner, node);
     const struct inner_graph *graph = found ? &inner->graphs.items[found->graph] : NULL;
     if (!graph || (graph->updated != 0 && correlation >= graph->updated))
         return 0;
@@ -288,7 +288,7 @@ uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32
 
 void inner_nodes_refute(const struct inner_nodes *inner, uint64_t node)
 {
-    const struct inner_node *found = look_up(inner, node);
+    const struct inner_node *found = find_inner(inner, node);
     if (found)
         __atomic_store_n(&inner->graphs.items[found->graph].refuted, true, __ATOMIC_RELAXED);
 }
@@ -318,7 +318,7 @@ static void note(struct track *track, uint32_t graph)
     track->has_others |= graph == 0 || track->graph != graph;
 }
 
-int graph_streams_see(struct graph_streams *found, struct track *track, const struct event *event)
+int graph_streams_index(struct graph_streams *found, struct track *track, const struct event *event)
 {
     uint32_t graph = gpu_op_graph(event);
     bool is_known = graph == 0 || graph == track->last_graph;
@@ -337,7 +337,7 @@ static struct track *stream_like(const struct process *process, const struct tra
     return tracks_get(&process->tracks, TRACK_STREAM, other->device, other->context, other->number);
 }
 
-static int take_pair(void *context, uint64_t key, uint64_t *unused)
+static int join_pair(void *context, uint64_t key, uint64_t *unused)
 {
     const struct taking *taking = context;
     const struct track *track = stream_like(taking->process, taking->tracks->items.items[(uint32_t)key]);
@@ -345,7 +345,7 @@ static int take_pair(void *context, uint64_t key, uint64_t *unused)
     return track ? add_pair(taking->process->graph_streams, (uint32_t)(key >> 32), track) : 0;
 }
 
-int graph_streams_take(struct process *process, struct graph_streams *found, const struct tracks *tracks)
+int graph_streams_join(struct process *process, struct graph_streams *found, const struct tracks *tracks)
 {
     struct taking taking = {process, tracks};
     for (size_t i = 0; i < tracks->items.count; i++) {
@@ -357,7 +357,7 @@ int graph_streams_take(struct process *process, struct graph_streams *found, con
             note(track, seen->graph);
         track->has_others |= seen->has_others;
     }
-    return map_each(&found->pairs, take_pair, &taking);
+    return map_each(&found->pairs, join_pair, &taking);
 }
 
 struct folding {

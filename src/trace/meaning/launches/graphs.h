@@ -94,7 +94,7 @@ int conditional_launches_index(struct conditional_launches *launches, const stru
 int conditional_launches_order(struct conditional_launches *launches);
 
 /* GPU work, of a graph or not. Several threads may look at once. Returns 0, or -1 after error(). */
-int conditional_launches_look(struct conditional_launches *launches, const struct event *event);
+int conditional_launches_scan(struct conditional_launches *launches, const struct event *event);
 
 /* Once all was looked at. */
 void conditional_launches_finish(struct conditional_launches *launches);
@@ -164,10 +164,10 @@ int graph_streams_made(struct graph_streams *streams, uint32_t number);
 
 /* A GPU operation on the stream of TRACK, one of FOUND's tracks: several threads see one part of the spool each, in
  * structs of their own. Return 0, or -1 after error(). */
-int graph_streams_see(struct graph_streams *found, struct track *track, const struct event *event);
+int graph_streams_index(struct graph_streams *found, struct track *track, const struct event *event);
 
 /* What was seen of a part, TRACKS, is what the process has. */
-int graph_streams_take(struct process *process, struct graph_streams *found, const struct tracks *tracks);
+int graph_streams_join(struct process *process, struct graph_streams *found, const struct tracks *tracks);
 
 /* After the last. Takes their rows from streams of branches. */
 int graph_streams_fold(struct process *process);

@@ -82,7 +82,7 @@ static int remove_oldest(struct allocations *allocations, uint64_t address, uint
     return result;
 }
 
-static int give_back(struct allocations *allocations, const struct memory_step *step, struct allocation *about)
+static int release_allocation(struct allocations *allocations, const struct memory_step *step, struct allocation *about)
 {
     uint64_t *oldest = map_get(&allocations->live, step->address);
     about->live = oldest != NULL;
@@ -110,7 +110,7 @@ int allocations_apply(struct allocations *allocations, const struct memory_step 
     *about = (struct allocation){
         .size = step->size, .device = step->device, .context = step->context, .kind = step->kind, .live = true};
     if (step->operation == SPOOL_MEMORY_RELEASE)
-        return give_back(allocations, step, about);
+        return release_allocation(allocations, step, about);
     if (step->operation != SPOOL_MEMORY_ALLOCATE || step->result != 0)
         return 0;
     struct allocation_level *level = level_of(allocations, about->device, about->kind);

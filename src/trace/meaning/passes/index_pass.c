@@ -99,7 +99,7 @@ static void widen(struct found *found, const struct event *event)
         found->last_time = event->end;
 }
 
-static int look_at_api(struct process *process, struct found *found, const struct event *event)
+static int scan_api(struct process *process, struct found *found, const struct event *event)
 {
     if (!process_knows_span(process, event)) {
         found->undecoded++;
@@ -115,10 +115,10 @@ static int look_at_api(struct process *process, struct found *found, const struc
     return event->correlation ? launches_call(process->launches, event) : 0;
 }
 
-static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
+static int scan_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
-    if (!stream || graph_streams_see(&found->graphs, stream, event) != 0)
+    if (!stream || graph_streams_index(&found->graphs, stream, event) != 0)
         return -1;
     if (event->in_flight || !process_knows_span(process, event)) {
         found->in_flight += event->in_flight;
@@ -134,13 +134,13 @@ static int look_at_gpu_op(struct process *process, struct found *found, const st
     return process->device_ranges->any || !named ? SCAN_DEFER : 0;
 }
 
-static int look(struct process *process, void *context, const struct event *event)
+static int scan_event(struct process *process, void *context, const struct event *event)
 {
     struct found *found = context;
     found->any = true;
     if (event->type == EVENT_API)
-        return look_at_api(process, found, event);
-    return event_is_gpu_work(event->type) ? look_at_gpu_op(process, found, event) : SCAN_DEFER;
+        return scan_api(process, found, event);
+    return event_is_gpu_work(event->type) ? scan_gpu_op(process, found, event) : SCAN_DEFER;
 }
 
 static void release(void *context)
@@ -150,7 +150,7 @@ static void release(void *context)
     graph_streams_release(&found->graphs);
 }
 
-static int take(struct process *process, void *context)
+static int join_part(struct process *process, void *context)
 {
     struct found *found = context;
     int result = 0;
@@ -175,7 +175,7 @@ static int take(struct process *process, void *context)
         else
             result = -1;
     }
-    result = result ?: graph_streams_take(process, &found->graphs, &found->tracks);
+    result = result ?: graph_streams_join(process, &found->graphs, &found->tracks);
     release(found);
     *found = (struct found){0};
     return result;
@@ -193,18 +193,18 @@ static int index_agent_record(struct process *process, const struct event *event
     return passes->index ? passes->index(process, event) : 0;
 }
 
-static int look_at_graphs(struct process *process, void *context, const struct event *event)
+static int scan_graphs(struct process *process, void *context, const struct event *event)
 {
     (void)context;
     return event_is_gpu_work(event->type) && process_knows_span(process, event)
-               ? conditional_launches_look(process->conditional, event)
+               ? conditional_launches_scan(process->conditional, event)
                : 0;
 }
 
 /* Before all other walks, which show GPU operations by their launches. */
 static int index_conditional_launches(struct process *process)
 {
-    static const struct scan graphs = {.all = true, .look = look_at_graphs};
+    static const struct scan graphs = {.all = true, .scan = scan_graphs};
     if (process->conditional->items.count == 0)
         return 0;
     if (conditional_launches_order(process->conditional) != 0 || parallel_scan(process, &graphs, NULL) != 0)
@@ -232,7 +232,7 @@ static int index_window(struct process *process, const struct event *event)
 
 /* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
  * work. */
-static int look_at_call(struct process *process, void *found, const struct event *event)
+static int scan_call(struct process *process, void *found, const struct event *event)
 {
     (void)found;
     if (event->type == EVENT_CUDA_EVENT)
@@ -252,7 +252,7 @@ static int look_at_call(struct process *process, void *found, const struct event
 
 static int find_capture_intervals(struct process *process)
 {
-    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_stream_marker};
+    static const struct scan calls = {.all = true, .scan = scan_call, .visit = index_stream_marker};
     if (process_walk_agent_records(process, index_window, NULL) != 0)
         return -1;
     if (capture_intervals_close(process->capture_intervals) != 0 ||
@@ -296,8 +296,11 @@ static void spread_ranges(void *context, uint32_t thread)
 
 int index_process(struct process *process)
 {
-    static const struct scan indexing = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
+    static const struct scan indexing = {.found_size = sizeof(struct found),
+                                         .scan = scan_event,
+                                         .join = join_part,
+                                         .release = release,
+                                         .visit = index_deferred};
     uint64_t *undecoded = &process->losses.undecoded;
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||

@@ -137,7 +137,7 @@ static const struct spool_part *part_of(const struct scanning *scanning, size_t 
     return part->type == SPOOL_CUPTI ? part : NULL;
 }
 
-static int look(void *context, size_t number, unsigned slot, unsigned worker)
+static int scan_part(void *context, size_t number, unsigned slot, unsigned worker)
 {
     struct scanning *scanning = context;
     const struct spool_part *part = part_of(scanning, number);
@@ -150,7 +150,7 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
         return 0;
     part_walk_begin(&walk, scanning->process, part, spool_part_data(part, &found->scratch), scanning->scan->all);
     while (result >= 0 && part_walk_next(&walk, &event)) {
-        result = scanning->scan->look(scanning->process, found->noted, &event);
+        result = scanning->scan->scan(scanning->process, found->noted, &event);
         if (result == SCAN_DEFER) {
             const struct deferred_event deferred = {.record = walk.cupti.record,
                                                     .kind = walk.cupti.kind,
@@ -166,7 +166,7 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     return result;
 }
 
-static int take(void *context, size_t number, unsigned slot)
+static int join_part(void *context, size_t number, unsigned slot)
 {
     struct scanning *scanning = context;
     const struct spool_part *part = part_of(scanning, number);
@@ -175,8 +175,8 @@ static int take(void *context, size_t number, unsigned slot)
     if (!part)
         return 0;
     scanning->process->part = (uint32_t)number;
-    if (scanning->scan->take)
-        result = scanning->scan->take(scanning->process, found->noted);
+    if (scanning->scan->join)
+        result = scanning->scan->join(scanning->process, found->noted);
     for (size_t i = 0; i < found->deferred.count && result == 0; i++) {
         const struct deferred_event *deferred = &found->deferred.items[i];
         const struct cupti_walk walk = {.record = deferred->record,
@@ -224,8 +224,8 @@ int parallel_scan(struct process *process, const struct scan *scan, uint64_t *un
     result = result
                  ?: ordered_loop_run(&(struct ordered_loop){.count = parts,
                                                             .workers = workers,
-                                                            .make = look,
-                                                            .take = take,
+                                                            .make = scan_part,
+                                                            .take = join_part,
                                                             .size = held_size,
                                                             .most = HELD_BYTES,
                                                             .context = &scanning});

@@ -51,20 +51,20 @@ bool part_walk_next(struct part_walk *walk, struct event *event);
 /* Returns how many records could not be read. */
 uint64_t part_walk_end(const struct part_walk *walk);
 
-#define SCAN_DEFER 1 /* of look(): this event is to be seen */
+#define SCAN_DEFER 1 /* of scan(): this event is to be seen */
 
 struct scan {
     bool all;          /* also what the trace does not show */
     size_t found_size; /* of what is noted of a part, which starts as zeros */
-    /* One event. Any number of threads look at once: of the process they change nothing but its launches. Returns 0,
+    /* One event. Any number of threads scan at once: of the process they change nothing but its launches. Returns 0,
      * SCAN_DEFER, or -1 after error(). */
-    int (*look)(struct process *process, void *found, const struct event *event);
+    int (*scan)(struct process *process, void *found, const struct event *event);
     /* What was found in part number process->part, and left as zeros; NULL: nothing is noted. Returns 0, or -1 after
-     * error(). While it is called others look. */
-    int (*take)(struct process *process, void *found);
+     * error(). While it is called others scan. */
+    int (*join)(struct process *process, void *found);
     /* Of what is never taken. */
     void (*release)(void *found);
-    /* As take(), for an event that was put off; NULL: none is. */
+    /* As join(), for an event that was put off; NULL: none is. */
     event_function visit;
 };
 

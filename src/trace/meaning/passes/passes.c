@@ -246,7 +246,7 @@ static int index_processes(struct conversion *conversion, bool by_launcher)
     return 0;
 }
 
-static int learn(struct conversion *conversion)
+static int index_all(struct conversion *conversion)
 {
     uint64_t since = clock_monotonic();
     session_note_read(conversion->session, conversion->options->spool_directory);
@@ -362,7 +362,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     conversion->cpu_scopes = &cpu_scopes;
     spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
-    int result = learn(conversion) ?: write_file(conversion, summary);
+    int result = index_all(conversion) ?: write_file(conversion, summary);
     if (result == 0) {
         summary->events = conversion->events;
         summary->kernels = conversion->kernels;

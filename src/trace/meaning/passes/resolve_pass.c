@@ -38,8 +38,8 @@ struct found {
     uint64_t unmatched, before_launch;
 };
 
-static int look_at_launch(struct process *process, struct found *found, const struct event *event,
-                          const struct track *stream)
+static int scan_launch(struct process *process, struct found *found, const struct event *event,
+                       const struct track *stream)
 {
     struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (!launch || launch->from == LAUNCH_UNKNOWN) {
@@ -56,43 +56,43 @@ static int look_at_launch(struct process *process, struct found *found, const st
     }
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
-    if (compiled_look(&found->compiled, process, event, launch) != 0)
+    if (compiled_scan(&found->compiled, process, event, launch) != 0)
         return -1;
     return projections_find(&found->ranges, &process->nvtx->projections, launch->thread, launch->start, stream->index,
                             event->start, event->end);
 }
 
-static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
+static int scan_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     const struct track *stream =
         tracks_look(&process->tracks, &found->recent, TRACK_STREAM, event->device, event->context, event->stream);
-    captures_look(process, event);
-    if (stream && collectives_look(&found->kernels, process, event) != 0)
+    captures_scan(process, event);
+    if (stream && collectives_scan(&found->kernels, process, event) != 0)
         return -1;
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
-    if (look_at_launch(process, found, event, stream) != 0)
+    if (scan_launch(process, found, event, stream) != 0)
         return -1;
     return stream->lanes.collecting || process->device_ranges->any ? SCAN_DEFER : 0;
 }
 
-static int look(struct process *process, void *context, const struct event *event)
+static int scan_event(struct process *process, void *context, const struct event *event)
 {
     struct found *found = context;
     if (event_is_gpu_work(event->type))
-        return look_at_gpu_op(process, found, event);
+        return scan_gpu_op(process, found, event);
     if (event->type != EVENT_API)
         return cupti_passes[event->type].resolve ? SCAN_DEFER : 0;
     const struct track *thread = tracks_look(&process->tracks, &found->recent, TRACK_THREAD, 0, 0, event->thread);
     return thread && thread->lanes.collecting && process_knows_span(process, event) ? SCAN_DEFER : 0;
 }
 
-static int take(struct process *process, void *context)
+static int join_part(struct process *process, void *context)
 {
     struct found *found = context;
     int result = projections_add(&process->nvtx->projections, &found->ranges);
-    result = result ?: collectives_take(process->collectives, &found->kernels);
-    result = result ?: compiled_take(process->operators, &found->compiled);
+    result = result ?: collectives_join_found(process->collectives, &found->kernels);
+    result = result ?: compiled_join(process->operators, &found->compiled);
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
@@ -135,8 +135,8 @@ static int resolve_host(struct process *process, uint32_t number, uint64_t start
 int resolve_process(struct process *process)
 {
     static const struct scan matching = {.found_size = sizeof(struct found),
-                                         .look = look,
-                                         .take = take,
+                                         .scan = scan_event,
+                                         .join = join_part,
                                          .release = release,
                                          .visit = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||

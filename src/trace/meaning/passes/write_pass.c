@@ -250,7 +250,7 @@ static size_t piece_size(void *context, size_t piece)
     return job->bytes * TEXT_PER_BYTE / write_pass->scale + job->mapped;
 }
 
-static int take_piece(void *context, size_t piece, unsigned slot)
+static int publish_piece(void *context, size_t piece, unsigned slot)
 {
     struct write_pass *write_pass = context;
     const struct job *job = &write_pass->jobs.items[piece];
@@ -321,7 +321,7 @@ int write_events(struct conversion *conversion, struct output *output)
                  ?: ordered_loop_run(&(struct ordered_loop){.count = write_pass.jobs.count,
                                                             .workers = write_pass.worker_count,
                                                             .make = make_piece,
-                                                            .take = take_piece,
+                                                            .take = publish_piece,
                                                             .size = piece_size,
                                                             .most = MADE_BYTES,
                                                             .context = &write_pass});

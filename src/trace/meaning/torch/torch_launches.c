@@ -71,7 +71,7 @@ static bool is_in_compiled_code(struct compiled_found *found, const struct proce
     return text.length < length || memcmp(text.text + text.length - length, ending, length) != 0;
 }
 
-int compiled_look(struct compiled_found *found, const struct process *process, const struct event *event,
+int compiled_scan(struct compiled_found *found, const struct process *process, const struct event *event,
                   const struct launch *launch)
 {
     if (!process->operators->any || event->type != EVENT_KERNEL || event->kernel.graph != 0)
@@ -84,7 +84,7 @@ int compiled_look(struct compiled_found *found, const struct process *process, c
     return ADD(array_push, &found->items, compiled) ? 0 : error_no_memory("operators");
 }
 
-int compiled_take(struct operators *operators, struct compiled_found *found)
+int compiled_join(struct operators *operators, struct compiled_found *found)
 {
     for (size_t i = 0; i < found->items.count; i++)
         if (!ADD(file_vector_push, &operators->compiled, found->items.items[i]))

@@ -20,10 +20,10 @@ struct compiled_found {
 };
 
 /* Looks whether a kernel is one that compiled code launched. Returns 0, or -1 after error(). */
-int compiled_look(struct compiled_found *found, const struct process *process, const struct event *event,
+int compiled_scan(struct compiled_found *found, const struct process *process, const struct event *event,
                   const struct launch *launch);
 /* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
-int compiled_take(struct operators *operators, struct compiled_found *found);
+int compiled_join(struct operators *operators, struct compiled_found *found);
 void compiled_found_release(struct compiled_found *found);
 /* After the last. Returns 0, or -1 after error(). */
 int compiled_order(struct operators *operators);

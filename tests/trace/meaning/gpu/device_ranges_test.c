@@ -80,7 +80,7 @@ UNIT_TEST(test_ranges_come_in_the_order_in_which_they_are_written)
 static void work(struct device_ranges *ranges, uint32_t stream, uint64_t start, uint64_t end)
 {
     struct event event = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
-    stream_markers_see(&ranges->markers, &event);
+    stream_markers_index_work(&ranges->markers, &event);
 }
 
 /* The inner one has the lower number: another thread may have begun before this one. */

@@ -18,7 +18,7 @@ static uint64_t placed[MANY]; /* where the markers have come to be */
 static void see(struct stream_markers *markers, uint32_t stream, uint64_t start, uint64_t end)
 {
     struct event work = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
-    stream_markers_see(markers, &work);
+    stream_markers_index_work(markers, &work);
 }
 
 static void add(struct stream_markers *markers, size_t i, const struct step *step)
@@ -176,9 +176,9 @@ UNIT_TEST(test_work_of_another_stream_moves_nothing)
     see(&markers, STREAM - 1, 50000, 60000);
     see(&markers, STREAM + 1, 50000, 60000);
     struct event work = {.type = EVENT_KERNEL, .context = 2, .stream = STREAM, .start = 50000, .end = 60000};
-    stream_markers_see(&markers, &work);
+    stream_markers_index_work(&markers, &work);
     work.context = 1, work.device = 1;
-    stream_markers_see(&markers, &work);
+    stream_markers_index_work(&markers, &work);
     stream_markers_settle(&markers, true);
     assert_int_equal(markers.items.items[0].time, 61000);
     stream_markers_release(&markers);

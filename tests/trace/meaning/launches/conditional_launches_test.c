@@ -34,7 +34,7 @@ static struct event kernel(uint32_t graph, uint64_t node, uint32_t correlation, 
 
 static void look(struct event event)
 {
-    assert_int_equal(conditional_launches_look(&launches, &event), 0);
+    assert_int_equal(conditional_launches_scan(&launches, &event), 0);
 }
 
 static uint32_t find(struct event event)
