@@ -265,7 +265,7 @@ struct event {
  * X(kind, event, decode, type, last, index, resolve, write, cause)
  *   A record of CUPTI_ACTIVITY_KIND_<kind>, a CUpti_Activity<type> that is long enough for its field <last>, becomes an
  *   EVENT_<event> when decode() has read it. The three passes call index(), resolve() and write(); several
- *   threads read API calls and GPU operations before (index_pass.c, resolve_pass.c). CAUSE: enum event_cause.
+ *   threads read API calls and GPU operations before (index_pass.c). CAUSE: enum event_cause.
  *
  * ALSO(kind, event, decode, type, last)
  *   Another kind that becomes the same event.

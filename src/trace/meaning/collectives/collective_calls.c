@@ -14,13 +14,13 @@
 
 enum member {
     MEMBER_COMMUNICATOR,
-    MEMBER_BYTES,
+    MEMBER_REDUCTION,
+    MEMBER_BYTES, /* from here on as in struct collective_facts */
     MEMBER_PEER,
     MEMBER_ROOT,
     MEMBER_RANKS,
     MEMBER_RANK,
     MEMBER_DEVICE,
-    MEMBER_REDUCTION,
     MEMBER_SEQUENCE,
     MEMBER_SENT,
     MEMBER_RECEIVED,
@@ -35,13 +35,13 @@ static const struct {
 } domains[COLLECTIVE_DOMAINS] = {
     [COLLECTIVE_NCCL] = {.name = "NCCL",
                          .prefix = "nccl",
-                         .members = {"NCCL communicator ID", "Message size [bytes]", "Peer rank", "Root",
-                                     "No. of ranks", "Rank", "CUDA device", "Reduction operation", NULL},
+                         .members = {"NCCL communicator ID", "Reduction operation", "Message size [bytes]", "Peer rank",
+                                     "Root", "No. of ranks", "Rank", "CUDA device"},
                          .group_start = "ncclGroupStart",
                          .group_end = "ncclGroupEnd"},
     [COLLECTIVE_MPI] = {.name = "MPI",
                         .prefix = "mpi_",
-                        .members = {"communicator", "bytes", "peer", "root", "ranks", "rank", NULL, NULL, "sequence",
+                        .members = {"communicator", NULL, "bytes", "peer", "root", "ranks", "rank", NULL, "sequence",
                                     "bytes sent", "bytes received", "source"}},
 };
 
@@ -195,35 +195,16 @@ enum collective_group collective_group_of(enum collective_domain domain, const c
 
 /* --- payloads --- */
 
-static int64_t as_signed(const struct payload_number *number)
+static void set_number(struct collective_facts *facts, unsigned member, const struct payload_number *number)
 {
-    switch (number->kind) {
-    case PAYLOAD_NUMBER_SIGNED: return number->i64;
-    case PAYLOAD_NUMBER_UNSIGNED: return number->u64 <= INT64_MAX ? (int64_t)number->u64 : COLLECTIVE_NOT_SAID;
-    default: return COLLECTIVE_NOT_SAID;
-    }
-}
-
-static void set_number(struct collective_facts *facts, enum member member, const struct payload_number *number)
-{
-    int64_t value = as_signed(number);
-    switch (member) {
-    case MEMBER_COMMUNICATOR:
-        facts->has_communicator = number->kind != PAYLOAD_NUMBER_REAL && number->u64 != 0;
-        facts->communicator = number->u64;
-        break;
-    case MEMBER_BYTES: facts->bytes = value; break;
-    case MEMBER_PEER: facts->peer = value; break;
-    case MEMBER_ROOT: facts->root = value; break;
-    case MEMBER_RANKS: facts->ranks = value; break;
-    case MEMBER_RANK: facts->rank = value; break;
-    case MEMBER_DEVICE: facts->device = value; break;
-    case MEMBER_SEQUENCE: facts->sequence = value; break;
-    case MEMBER_SENT: facts->sent = value; break;
-    case MEMBER_RECEIVED: facts->received = value; break;
-    case MEMBER_SOURCE: facts->source = value; break;
-    default: break;
-    }
+    bool fits =
+        number->kind == PAYLOAD_NUMBER_SIGNED || (number->kind == PAYLOAD_NUMBER_UNSIGNED && number->u64 <= INT64_MAX);
+    if (member >= MEMBER_BYTES)
+        facts->numbers[member - MEMBER_BYTES] = fits ? number->i64 : COLLECTIVE_NOT_SAID;
+    if (member != MEMBER_COMMUNICATOR)
+        return;
+    facts->has_communicator = number->kind != PAYLOAD_NUMBER_REAL && number->u64 != 0;
+    facts->communicator = number->u64;
 }
 
 /* The name of an enumeration's value. */
@@ -254,7 +235,7 @@ static void read_field(struct collective_facts *facts, enum collective_domain ki
         facts->reduction =
             value_name((const struct payload_described *)field->nested, payload_load(bytes, field->unit));
     else if (!field->nested && payload_number(&number, field->entry->type, bytes))
-        set_number(facts, (enum member)member, &number);
+        set_number(facts, member, &number);
 }
 
 static void read_payloads(struct collective_facts *facts, enum collective_domain kind, const struct nvtx *nvtx,
@@ -280,16 +261,9 @@ static void read_payloads(struct collective_facts *facts, enum collective_domain
 void collective_facts_read(struct collective_facts *facts, enum collective_domain kind, const struct nvtx *nvtx,
                            const struct nvtx_range *range)
 {
-    *facts = (struct collective_facts){.bytes = COLLECTIVE_NOT_SAID,
-                                       .peer = COLLECTIVE_NOT_SAID,
-                                       .root = COLLECTIVE_NOT_SAID,
-                                       .ranks = COLLECTIVE_NOT_SAID,
-                                       .rank = COLLECTIVE_NOT_SAID,
-                                       .device = COLLECTIVE_NOT_SAID,
-                                       .sequence = COLLECTIVE_NOT_SAID,
-                                       .sent = COLLECTIVE_NOT_SAID,
-                                       .received = COLLECTIVE_NOT_SAID,
-                                       .source = COLLECTIVE_NOT_SAID};
+    *facts = (struct collective_facts){0};
+    for (size_t i = 0; i < sizeof(facts->numbers) / sizeof(*facts->numbers); i++)
+        facts->numbers[i] = COLLECTIVE_NOT_SAID;
     read_payloads(facts, kind, nvtx, range->record, range->thread);
     if (range->end_record)
         read_payloads(facts, kind, nvtx, range->end_record, range->end_thread);

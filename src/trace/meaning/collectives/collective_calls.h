@@ -69,9 +69,14 @@ enum collective_kernels collective_kernel_named(const char *name, size_t length)
 struct collective_facts {
     bool has_communicator;
     uint64_t communicator;
-    int64_t bytes, peer, root, ranks, rank, device;
-    int64_t sent, received, source; /* bytes of buffers; the rank of an exchange that sends to this one */
-    int64_t sequence;               /* of the operation on its communicator; of collective operations */
+    union {
+        struct {
+            int64_t bytes, peer, root, ranks, rank, device;
+            int64_t sequence;               /* of the operation on its communicator; of collective operations */
+            int64_t sent, received, source; /* bytes of buffers; the rank of an exchange that sends to this one */
+        };
+        int64_t numbers[10]; /* the same, in the order of enum member in collective_calls.c */
+    };
     struct nvtx_text reduction;
 };
 

@@ -193,24 +193,6 @@ static void add_elements(struct args *args, enum arg_key key, int64_t bytes, con
         args_u64(args, key, (uint64_t)(type ? bytes / type->bytes : bytes));
 }
 
-/* Kineto's names of groups are for readers of kernels. */
-static void add_communicator(struct collective_args *space, const struct collective_communicator *communicator,
-                             bool kernel)
-{
-    char *end = number_hex(space->communicator, communicator->id);
-    args_text(&space->args, ARG_COMMUNICATOR, space->communicator, (size_t)(end - space->communicator));
-    if (kernel && communicator->domain == COLLECTIVE_NCCL)
-        args_text(&space->args, ARG_GROUP_NAME, space->communicator, (size_t)(end - space->communicator));
-    if (communicator->members_shown.text)
-        args_text(&space->args, ARG_GROUP_RANKS, communicator->members_shown.text, communicator->members_shown.length);
-    if (communicator->name.text)
-        args_text(&space->args, ARG_GROUP_DESCRIPTION, communicator->name.text, communicator->name.length);
-    if (communicator->ranks > 0)
-        args_i64(&space->args, ARG_GROUP_SIZE, communicator->ranks);
-    if (communicator->rank >= 0)
-        args_i64(&space->args, ARG_GROUP_RANK, communicator->rank);
-}
-
 static void add_peer(struct args *args, const struct collective_call *call)
 {
     bool receives = call->function->pairs == COLLECTIVE_RECEIVES;
@@ -286,8 +268,22 @@ static void describe(struct args *args, const struct communication *collectives,
     int64_t ranks = communicator ? communicator->ranks : COLLECTIVE_NOT_SAID;
     space->args.count = 0;
     args_words(&space->args, ARG_COLLECTIVE, call->function->name);
-    if (communicator)
-        add_communicator(space, communicator, operations > 0);
+    if (communicator) {
+        /* Kineto's names of groups are for readers of kernels. */
+        char *end = number_hex(space->communicator, communicator->id);
+        args_text(&space->args, ARG_COMMUNICATOR, space->communicator, (size_t)(end - space->communicator));
+        if (operations > 0 && communicator->domain == COLLECTIVE_NCCL)
+            args_text(&space->args, ARG_GROUP_NAME, space->communicator, (size_t)(end - space->communicator));
+        if (communicator->members_shown.text)
+            args_text(&space->args, ARG_GROUP_RANKS, communicator->members_shown.text,
+                      communicator->members_shown.length);
+        if (communicator->name.text)
+            args_text(&space->args, ARG_GROUP_DESCRIPTION, communicator->name.text, communicator->name.length);
+        if (communicator->ranks > 0)
+            args_i64(&space->args, ARG_GROUP_SIZE, communicator->ranks);
+        if (communicator->rank >= 0)
+            args_i64(&space->args, ARG_GROUP_RANK, communicator->rank);
+    }
     if (call->sequence != UINT64_MAX)
         args_u64(&space->args, ARG_GROUP_SEQUENCE, call->sequence);
     add_data(&space->args, collectives, call, ranks);

@@ -191,27 +191,6 @@ int write_plugin_slices(struct piece_writer *out, struct process *process)
     return 0;
 }
 
-static int write_counter(struct piece_writer *out, const struct process *process, const struct event *event)
-{
-    const struct spool_plugin_event *made = event->record;
-    struct name name = event_name(event);
-    char *plugin = plugin_name(process, made->plugin), *text = NULL;
-    uint32_t length = name_length(event) < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
-    if (!plugin || asprintf(&text, "%s: %.*s", plugin, (int)length, name.text) < 0) {
-        free(plugin);
-        return error_no_memory("names of counters");
-    }
-    struct counter counter = {.name = name_passing(text, strlen(text)),
-                              .pid = process->pid,
-                              .time = event->start,
-                              .real = true,
-                              .value = made->value};
-    out->sink.format->counter(&out->sink, &counter);
-    free(plugin);
-    free(text);
-    return 0;
-}
-
 int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
 {
     const struct spool_plugin_event *made = event->record;
@@ -219,8 +198,24 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
     if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
         !capture_intervals_hold(process->capture_intervals, event->start))
         return 0; /* slices come before, in their order */
-    if (what == SPOOL_PLUGIN_COUNTER)
-        return write_counter(out, process, event);
+    if (what == SPOOL_PLUGIN_COUNTER) {
+        struct name name = event_name(event);
+        char *plugin = plugin_name(process, made->plugin), *text = NULL;
+        uint32_t length = name_length(event) < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
+        if (!plugin || asprintf(&text, "%s: %.*s", plugin, (int)length, name.text) < 0) {
+            free(plugin);
+            return error_no_memory("names of counters");
+        }
+        struct counter counter = {.name = name_passing(text, strlen(text)),
+                                  .pid = process->pid,
+                                  .time = event->start,
+                                  .real = true,
+                                  .value = made->value};
+        out->sink.format->counter(&out->sink, &counter);
+        free(plugin);
+        free(text);
+        return 0;
+    }
     const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct args args = {0};
     if (!track)

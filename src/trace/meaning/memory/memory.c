@@ -47,16 +47,6 @@ static void lower(struct allocations *allocations, const struct allocation *allo
     level->changed = true;
 }
 
-static uint32_t new_entry(struct allocations *allocations)
-{
-    if (allocations->free != 0) {
-        uint32_t index = allocations->free;
-        allocations->free = allocations->entries.items[index - 1].next;
-        return index;
-    }
-    return array_push(&allocations->entries) ? (uint32_t)allocations->entries.count : 0;
-}
-
 #define GONE_KIND_SHIFT 32 /* the device is below */
 
 /* Returns 0, or -1 after error(). */
@@ -114,7 +104,11 @@ int allocations_apply(struct allocations *allocations, const struct memory_step 
     if (step->operation != SPOOL_MEMORY_ALLOCATE || step->result != 0)
         return 0;
     struct allocation_level *level = level_of(allocations, about->device, about->kind);
-    uint32_t index = level ? new_entry(allocations) : 0;
+    uint32_t index = level ? allocations->free : 0;
+    if (index != 0)
+        allocations->free = allocations->entries.items[index - 1].next;
+    else if (level && array_push(&allocations->entries))
+        index = (uint32_t)allocations->entries.count;
     uint64_t *oldest = index ? map_put(&allocations->live, step->address, NULL) : NULL;
     if (!oldest)
         return error_no_memory("allocations");

@@ -249,26 +249,6 @@ static bool is_none(const struct spool_nvtx_sample *record, uint64_t reason)
     return record->head.flags == SPOOL_NVTX_SAMPLE_NONE && record->bits == reason;
 }
 
-/* The values that hold from now on; none when they are not known. */
-static void read_values(struct payload_series *series, const struct nvtx *nvtx, struct nvtx_counter *counter,
-                        const struct nvtx_sample *sample)
-{
-    bool unchanged = is_none(sample->record, NO_VALUE_UNCHANGED);
-    bool known = sample->record->head.flags != SPOOL_NVTX_SAMPLE_NONE || is_none(sample->record, NO_VALUE_ZERO);
-    series->count = 0;
-    if (known) {
-        counter->last = sample->record;
-        counter->last_index = sample->index;
-    }
-    if (known || (unchanged && counter->last))
-        read_sample(series, nvtx, counter->record, counter->last, counter->last_index);
-    for (size_t i = 0; unchanged && i < series->count; i++) { /* a difference of nothing */
-        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series->values[i]);
-        if (semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA)
-            series->values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};
-    }
-}
-
 /* "domain: name (scope)": those of different domains and scopes are different. To be released. */
 static void counter_name(struct buffer *name, const struct process *process, const struct nvtx_counter *counter)
 {
@@ -294,7 +274,21 @@ static void write_sample(struct piece_writer *out, const struct process *process
     struct payload_series series;
     struct buffer name;
     struct counter written = {.pid = process->pid, .time = sample->time, .values = values};
-    read_values(&series, process->nvtx, counter, sample);
+    /* The values that hold from now on; none when they are not known. */
+    bool unchanged = is_none(sample->record, NO_VALUE_UNCHANGED);
+    bool known = sample->record->head.flags != SPOOL_NVTX_SAMPLE_NONE || is_none(sample->record, NO_VALUE_ZERO);
+    series.count = 0;
+    if (known) {
+        counter->last = sample->record;
+        counter->last_index = sample->index;
+    }
+    if (known || (unchanged && counter->last))
+        read_sample(&series, process->nvtx, counter->record, counter->last, counter->last_index);
+    for (size_t i = 0; unchanged && i < series.count; i++) { /* a difference of nothing */
+        const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[i]);
+        if (semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA)
+            series.values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};
+    }
     for (size_t i = 0; i < series.count; i++)
         written.value_count += read_value(&series.values[i], semantics_of(counter, &series.values[i]),
                                           &counter->total[i], &values[written.value_count]);

@@ -241,27 +241,6 @@ static void args_named(struct args *args, enum arg_key key, uint32_t number, con
         args_u64(args, key, number);
 }
 
-static void describe_place(struct args *args, const struct spool_nvtx_memory *record, const struct nvtx_heap *heap,
-                           const struct nvtx_region *region)
-{
-    uint64_t address = record->address ? record->address : record->region;
-    bool is_array = record->type == 0x11 || record->type == 0x12;
-    if (heap && heap->name.text)
-        args_text(args, ARG_HEAP, heap->name.text, heap->name.length);
-    else if (record->heap)
-        args_add(args, ARG_HEAP, ARG_TYPE_HEX)->u64 = record->heap;
-    if (region && region->name.text)
-        args_text(args, ARG_NAME, region->name.text, region->name.length);
-    if (address)
-        args_add(args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = address;
-    if (record->size)
-        args_u64(args, ARG_BYTES, record->size);
-    if (is_array && record->extent[0]) {
-        args_json(args, ARG_OFFSET, put_extent, 0, record->offset);
-        args_json(args, ARG_EXTENT, put_extent, 0, record->extent);
-    }
-}
-
 static void describe_permissions(struct args *args, const struct spool_nvtx_memory *record)
 {
     static const char *const access[] = {"read", "write", "atomic", "reset", NULL};
@@ -310,7 +289,22 @@ static void write_call(struct piece_writer *out, struct process *process, const 
         describe_nvtx_category(&args, process->nvtx, record->domain, record->category, true);
     args_named(&args, ARG_KIND, record->type, types, sizeof(types) / sizeof(*types));
     args_named(&args, ARG_USAGE, record->usage, usages, sizeof(usages) / sizeof(*usages));
-    describe_place(&args, record, heap, region);
+    uint64_t address = record->address ? record->address : record->region;
+    bool is_array = record->type == 0x11 || record->type == 0x12;
+    if (heap && heap->name.text)
+        args_text(&args, ARG_HEAP, heap->name.text, heap->name.length);
+    else if (record->heap)
+        args_add(&args, ARG_HEAP, ARG_TYPE_HEX)->u64 = record->heap;
+    if (region && region->name.text)
+        args_text(&args, ARG_NAME, region->name.text, region->name.length);
+    if (address)
+        args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = address;
+    if (record->size)
+        args_u64(&args, ARG_BYTES, record->size);
+    if (is_array && record->extent[0]) {
+        args_json(&args, ARG_OFFSET, put_extent, 0, record->offset);
+        args_json(&args, ARG_EXTENT, put_extent, 0, record->extent);
+    }
     /* By its number, as GPU operations have it; else by its handle. */
     uint64_t handle = record->stream;
     const uint64_t *stream = map_get(&process->stream_of_handle, handle);

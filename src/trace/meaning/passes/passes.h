@@ -38,7 +38,7 @@ struct process;
  */
 int convert_spool(const struct convert_options *options, struct convert_summary *summary);
 
-/* The passes, each in a file of its name; the last writes the rows of all processes, then their events. Return 0, or -1
+/* The passes: the first two are in index_pass.c, the last, in write_pass.c, writes the rows of all processes, then their events. Return 0, or -1
  * after error(). */
 int index_process(struct process *process);
 int resolve_process(struct process *process);

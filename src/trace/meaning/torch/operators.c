@@ -217,16 +217,6 @@ static int add_numbered(struct linking *linking, uint32_t number)
     return ADD(file_vector_push, &linking->numbered, numbered) ? 0 : -1;
 }
 
-static int add_link(struct operators *operators, uint32_t forward, uint32_t backward)
-{
-    struct operator_link from = {forward, operators->flows, false}, to = {backward, operators->flows, true};
-    operators->flows++;
-    return ADD(file_vector_push, &operators->links, from) && ADD(file_vector_push, &operators->links, to) &&
-                   ADD(file_vector_push, &operators->forward, forward)
-               ? 0
-               : -1;
-}
-
 static int link_one(struct linking *linking, size_t i)
 {
     const struct numbered *items = linking->numbered.items, *item = &items[i];
@@ -241,7 +231,13 @@ static int link_one(struct linking *linking, size_t i)
     }
     uint32_t forward = items[*known - 1].range;
     map_remove(&linking->forward, item->key);
-    return add_link(linking->process->operators, forward, item->range);
+    struct operators *operators = linking->process->operators;
+    struct operator_link from = {forward, operators->flows, false}, to = {item->range, operators->flows, true};
+    operators->flows++;
+    return ADD(file_vector_push, &operators->links, from) && ADD(file_vector_push, &operators->links, to) &&
+                   ADD(file_vector_push, &operators->forward, forward)
+               ? 0
+               : -1;
 }
 
 static int link_all(struct linking *linking)

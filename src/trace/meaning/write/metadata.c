@@ -372,10 +372,22 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     interner_release(&noting.warned);
 }
 
-/* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
- * readable name the first is kept. */
-static void put_symbols(const struct names *names, struct json_out *json)
+static void put_gputrace(struct conversion *conversion, struct json_out *json)
 {
+    json_begin_object(json);
+    json_put_text(json, "version", GPUTRACE_VERSION);
+    session_note_put(conversion->session, json);
+    if (conversion->options->exit_text)
+        json_put_text(json, "exit", conversion->options->exit_text);
+    put_losses(&conversion->losses, json);
+    write_missed(conversion, json);
+    put_notes(conversion, json);
+    put_plugins(&conversion->plugins, json);
+    write_nvtx_resources(conversion, json);
+    put_nvtx_counters(conversion, json);
+    /* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols
+     * with one readable name the first is kept. */
+    const struct names *names = &conversion->names;
     struct map written = {0};
     json_key_object(json, "symbols");
     for (uint32_t i = 0; i < names->demangled.count; i++) {
@@ -390,22 +402,6 @@ static void put_symbols(const struct names *names, struct json_out *json)
     }
     json_end(json);
     map_release(&written);
-}
-
-static void put_gputrace(struct conversion *conversion, struct json_out *json)
-{
-    json_begin_object(json);
-    json_put_text(json, "version", GPUTRACE_VERSION);
-    session_note_put(conversion->session, json);
-    if (conversion->options->exit_text)
-        json_put_text(json, "exit", conversion->options->exit_text);
-    put_losses(&conversion->losses, json);
-    write_missed(conversion, json);
-    put_notes(conversion, json);
-    put_plugins(&conversion->plugins, json);
-    write_nvtx_resources(conversion, json);
-    put_nvtx_counters(conversion, json);
-    put_symbols(&conversion->names, json);
     write_processes(conversion, json);
     json_end(json);
 }
