@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/spool/agent_records.h"
 
 void capture_intervals_release(struct capture_intervals *capture_intervals)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 
 /* A call that was captured, and the type that a kernel of the graph says. */
 struct collective_captured {

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/collectives/collective_calls.h"
 
 #define COLLECTIVE_NO_DEVICE UINT32_MAX

@@ -294,13 +294,6 @@ int index_graph_node_stack(struct process *process, const struct event *event)
     return stacks_use(process->stacks, record->stack, 1);
 }
 
-static uint32_t stack_of(const struct captures *captures, uint64_t node)
-{
-    size_t place = COUNT_BEFORE(captures->stacks.count, i, captures->stacks.items[i].node < node);
-    bool found = place < captures->stacks.count && captures->stacks.items[place].node == node;
-    return found ? captures->stacks.items[place].stack : 0;
-}
-
 static int resolve_change(struct process *process, size_t change)
 {
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
@@ -310,8 +303,12 @@ static int resolve_change(struct process *process, size_t change)
         capture.context = context_of(process, made);
     if (capture.context == CAPTURE_NO_MEMORY)
         return -1;
-    if (made)
-        capture.stack = stack_of(process->captures, made->node);
+    if (made) {
+        const struct captures *captures = process->captures;
+        size_t place = COUNT_BEFORE(captures->stacks.count, i, captures->stacks.items[i].node < made->node);
+        bool found = place < captures->stacks.count && captures->stacks.items[place].node == made->node;
+        capture.stack = found ? captures->stacks.items[place].stack : 0;
+    }
     return ADD(file_vector_push, &process->captures->of_changes, capture)
                ? 0
                : error_no_memory("what was open when graphs were captured");

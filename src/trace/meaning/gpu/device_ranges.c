@@ -6,7 +6,7 @@
 
 #include "common/log.h"
 #include "common/settings.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/launches/launches.h"
 
 #define EVICT_MARKERS ((size_t)1 << 17) /* are settled before pages are given back */

@@ -12,7 +12,6 @@
 #include "common/spool_records.h"
 #include "trace/meaning/base/times.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/torch/torch_launches.h"

@@ -2,7 +2,7 @@
 #include "trace/meaning/host/cpu.h"
 
 #include "common/log.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 
 void cpu_scopes_release(struct cpu_scopes *scopes)

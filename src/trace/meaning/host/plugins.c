@@ -10,7 +10,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/spool/agent_records.h"
 

@@ -11,7 +11,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 
 static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)
 {

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_clocks.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_names.h"

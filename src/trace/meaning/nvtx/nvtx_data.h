@@ -11,7 +11,7 @@
 
 #include "common/extents.h"
 #include "trace/meaning/base/times.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/payload_schemas.h"
 
 /* --- resources --- */

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 

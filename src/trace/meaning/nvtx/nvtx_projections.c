@@ -102,17 +102,6 @@ static int add_track(struct pushed *pushed, struct nvtx *nvtx, const struct nvtx
     return 0;
 }
 
-static int add_pushed(struct nvtx *nvtx)
-{
-    struct pushed pushed = {.extents = &nvtx->projections.extents};
-    int result = 0;
-    for (size_t i = 0; i < nvtx->tracks.count && result == 0; i++)
-        if (nvtx->tracks.items[i].domain != NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR))
-            result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
-    array_release(&pushed.open);
-    return result;
-}
-
 static int by_time(const void *a, const void *b)
 {
     const uint64_t *left = a, *right = b;
@@ -122,7 +111,13 @@ static int by_time(const void *a, const void *b)
 int projections_begin(struct nvtx *nvtx)
 {
     struct projections *projections = &nvtx->projections;
-    if (add_pushed(nvtx) != 0 || add_all_started(nvtx) != 0)
+    struct pushed pushed = {.extents = &projections->extents};
+    int result = 0;
+    for (size_t i = 0; i < nvtx->tracks.count && result == 0; i++)
+        if (nvtx->tracks.items[i].domain != NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR))
+            result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
+    array_release(&pushed.open);
+    if (result != 0 || add_all_started(nvtx) != 0)
         return error_no_memory("NVTX ranges on the GPU");
     for (size_t i = 0; i < projections->pieces.count; i++)
         if (file_vector_sort(&projections->pieces.items[i].starts, by_time) != 0)

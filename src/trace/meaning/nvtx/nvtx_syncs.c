@@ -12,7 +12,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/spool_records.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/nvtx_names.h"

@@ -13,7 +13,6 @@
 #include "common/map.h"
 #include "common/spool_records.h"
 #include "trace/meaning/base/process.h"
-#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/nvtx/nvtx.h"
 #include "trace/event_fields.h"
 #include "trace/spool/agent_records.h"

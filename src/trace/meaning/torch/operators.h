@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 
 struct operators {
     struct map text_of; /* number -> index + 1 in texts */

@@ -17,7 +17,6 @@
 
 #include "common/log.h"
 #include "common/array.h"
-#include "trace/meaning/base/piece_writer.h"
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/base/stacks.h"
 #include "trace/meaning/launches/launches.h"

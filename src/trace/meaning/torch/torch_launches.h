@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "trace/meaning/torch/operators.h"
-#include "trace/meaning/base/piece_writer.h"
+#include "trace/meaning/base/process.h"
 
 struct launch;
 

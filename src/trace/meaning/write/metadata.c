@@ -139,26 +139,18 @@ static void write_crash_records(const struct conversion *conversion, const struc
         put_signal(conversion, process, json, crash);
 }
 
-/* Whether the file says that the GPU has this UUID. */
-static bool names_uuid(FILE *information, const char *uuid)
-{
-    char line[256], found[64];
-    while (fgets(line, sizeof(line), information))
-        if (sscanf(line, "GPU UUID: %63s", found) == 1)
-            return strcmp(found, uuid) == 0;
-    return false;
-}
-
 static bool is_gpu(const char *folder, const char *name, const char *uuid)
 {
-    char path[512];
+    char path[512], line[256], found[64];
+    bool is_known = false;
     int length = snprintf(path, sizeof(path), "%s/%s/information", folder, name);
     FILE *information = length > 0 && (size_t)length < sizeof(path) ? fopen(path, "re") : NULL;
     if (!information)
         return false;
-    bool same = names_uuid(information, uuid);
+    while (!is_known && fgets(line, sizeof(line), information))
+        is_known = sscanf(line, "GPU UUID: %63s", found) == 1;
     fclose(information);
-    return same;
+    return is_known && strcmp(found, uuid) == 0;
 }
 
 bool pci_address_find(const char *folder, const char *uuid, char address[PCI_ADDRESS_BYTES])
