@@ -15,9 +15,9 @@ $(GEN)/common/$(1)_classes.inc: $$(wildcard $(CUPTI_INCLUDE)cupti_$(1)_cbid.h) s
 	@mkdir -p $$(@D)
 	$$(call say,GEN,$$@)awk -f src/common/cbid.awk src/common/api_classes.list $(CUPTI_INCLUDE)cupti_$(1)_cbid.h >$$@
 
-$(GEN)/trace/spool/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/trace/spool/error_names.awk | toolkit
+$(GEN)/trace/spool/$(1)_errors.inc: $$(wildcard $(CUDA_HOME)/include/$(2)) src/common/cbid.awk | toolkit
 	@mkdir -p $$(@D)
-	$$(call say,GEN,$$@)awk -f src/trace/spool/error_names.awk $(CUDA_HOME)/include/$(2) >$$@
+	$$(call say,GEN,$$@)awk -f src/common/cbid.awk $(CUDA_HOME)/include/$(2) >$$@
 endef
 $(eval $(call CBID_RULE,runtime,driver_types.h))
 $(eval $(call CBID_RULE,driver,cuda.h))

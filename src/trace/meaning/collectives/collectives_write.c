@@ -61,18 +61,6 @@ static struct nvtx_text collective_task_word(const struct collective_task *task,
 
 ORDER_BY(by_number, struct collective_task, record->number)
 
-/* --- the call --- */
-
-/* The call of the range that was open on THREAD at TIME. A call that became several operations keeps the first. */
-static struct collective_call *call_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
-                                       uint64_t time)
-{
-    const struct communication *collectives = process->collectives;
-    uint32_t range = collectives_range_at(process, places, thread, time);
-    size_t place = range ? collectives_place_of_range(collectives, range - 1) : SIZE_MAX;
-    return place != SIZE_MAX ? &collectives->calls.items[place] : NULL;
-}
-
 /* Of COUNT calls from FIRST on, the first that fits the task and has none. */
 static struct collective_call *call_of_task(const struct communication *collectives, const struct collective_task *task,
                                             size_t first, size_t count)
@@ -91,13 +79,6 @@ static struct collective_call *call_of_task(const struct communication *collecti
             return call;
     }
     return NULL;
-}
-
-static struct collective_call *call_launched(const struct process *process, struct nvtx_places *places,
-                                             const struct collective_task *task)
-{
-    size_t first = 0, count = collectives_launched(process, places, task->thread, task->record->head.time, &first);
-    return call_of_task(process->collectives, task, first, count);
 }
 
 static void join(const struct communication *collectives, uint32_t number, struct collective_call *call)
@@ -137,9 +118,17 @@ int collectives_join_tasks(struct process *process)
     }
     for (size_t i = 0; i < collectives->tasks.count; i++) {
         const struct collective_task *task = &collectives->tasks.items[i];
-        struct collective_call *call = task->record->called != 0
-                                           ? call_at(process, &places, task->record->thread, task->record->called)
-                                           : call_launched(process, &places, task);
+        const struct spool_nccl_operation *record = task->record;
+        struct collective_call *call = NULL;
+        size_t first = 0;
+        if (record->called != 0) { /* of the range that was open then; if it became several, the first counts */
+            uint32_t range = collectives_range_at(process, &places, record->thread, record->called);
+            size_t place = range ? collectives_place_of_range(collectives, range - 1) : SIZE_MAX;
+            call = place != SIZE_MAX ? &collectives->calls.items[place] : NULL;
+        } else {
+            size_t launched = collectives_launched(process, &places, task->thread, record->head.time, &first);
+            call = call_of_task(collectives, task, first, launched);
+        }
         join(collectives, (uint32_t)i, call);
     }
     return 0;
@@ -250,14 +239,6 @@ static void add_task(struct args *args, const struct collective_task *task)
         args_u64(args, ARG_PROXY_STEPS, task->steps);
 }
 
-/* Calls that one kernel does follow one another. */
-static bool is_of_several(const struct communication *collectives, size_t number)
-{
-    const struct collective_call *calls = collectives->calls.items;
-    return calls[number].leader != number ||
-           (number + 1 < collectives->calls.count && calls[number + 1].leader == number);
-}
-
 /* OPERATIONS: of a kernel, how many calls it does; of a call 0. */
 static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
                      struct collective_args *space)
@@ -296,7 +277,9 @@ static void describe(struct args *args, const struct communication *collectives,
         add_task(&space->args, &collectives->tasks.items[call->task - 1]);
     if (operations > 1)
         args_u64(&space->args, ARG_OPERATIONS, operations);
-    if (is_of_several(collectives, number))
+    /* Calls that one kernel does follow one another. */
+    const struct collective_call *next = number + 1 < collectives->calls.count ? call + 1 : NULL;
+    if (call->leader != number || (next && next->leader == number))
         args_u64(&space->args, ARG_GROUP_CALL, collectives->calls.items[call->leader].range + (uint64_t)1);
     space->list = (struct arg_list){.items = space->args.items, .count = space->args.count};
     args_list(args, &space->list);

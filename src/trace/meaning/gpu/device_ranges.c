@@ -194,15 +194,6 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
 ORDER_OUTER_FIRST(outer_first, struct device_range, marked, number)
 ORDER_BY(edges_by_place, struct device_edge, device, context, stream, time)
 
-static int add_range(struct device_ranges *ranges, const struct device_range *range)
-{
-    struct device_edge start = {range->device, range->context, range->stream, range->start}, end = start;
-    end.time = range->end;
-    bool added = ADD(file_vector_push, &ranges->items, *range) && ADD(file_vector_push, &ranges->edges, start) &&
-                 ADD(file_vector_push, &ranges->edges, end);
-    return added ? 0 : error_no_memory("device ranges");
-}
-
 /* The markers from FIRST on that are of one range. */
 static int close_range(struct device_ranges *ranges, size_t first, size_t end,
                        const struct capture_intervals *capture_intervals, uint64_t time)
@@ -215,10 +206,15 @@ static int close_range(struct device_ranges *ranges, size_t first, size_t end,
         else
             started = &markers[i];
     }
-    if (make_range(&range, started, ended, capture_intervals, time))
-        return add_range(ranges, &range);
-    ranges->untimed++;
-    return 0;
+    if (!make_range(&range, started, ended, capture_intervals, time)) {
+        ranges->untimed++;
+        return 0;
+    }
+    struct device_edge begins = {range.device, range.context, range.stream, range.start}, ends = begins;
+    ends.time = range.end;
+    bool added = ADD(file_vector_push, &ranges->items, range) && ADD(file_vector_push, &ranges->edges, begins) &&
+                 ADD(file_vector_push, &ranges->edges, ends);
+    return added ? 0 : error_no_memory("device ranges");
 }
 
 int device_ranges_close(struct device_ranges *ranges, const struct capture_intervals *capture_intervals, uint64_t time)

@@ -70,12 +70,6 @@ static struct name kernel_name(const struct piece_writer *out, const struct proc
     return name_plain_n(space, (size_t)length);
 }
 
-static struct name set_name(const struct event *event, char space[NAME_SPACE])
-{
-    char *at = stpcpy(stpcpy(stpcpy(space, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
-    return name_plain_n(space, (size_t)(at - space));
-}
-
 static void add_gpu_place(struct args *args, const struct process *process, const struct event *event)
 {
     args_u64(args, ARG_DEVICE, event->device);
@@ -130,6 +124,7 @@ static struct slice describe(const struct piece_writer *out, const struct proces
                              struct args *args, char space[NAME_SPACE])
 {
     struct slice slice = {.start = event->start, .end = event->end, .args = args};
+    char *at;
     switch (event->type) {
     case EVENT_KERNEL:
         slice.category = CATEGORY_KERNEL;
@@ -138,7 +133,7 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         break;
     case EVENT_MEMCPY:
         slice.category = CATEGORY_GPU_MEMCPY;
-        char *at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+        at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
         at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
         at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
         slice.name = name_plain_n(space, (size_t)(at - space));
@@ -156,7 +151,8 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         break;
     case EVENT_MEMSET:
         slice.category = CATEGORY_GPU_MEMSET;
-        slice.name = set_name(event, space);
+        at = stpcpy(stpcpy(stpcpy(space, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
+        slice.name = name_plain_n(space, (size_t)(at - space));
         add_gpu_place(args, process, event);
         add_bytes(args, event, event->memset.bytes);
         args_u64(args, ARG_VALUE, event->memset.value);

@@ -49,14 +49,6 @@ static void put_time(const struct conversion *conversion, struct json_out *json,
     json_us(json, (int64_t)(time - conversion->base));
 }
 
-/* Faults that the kernel raises have an address. */
-static bool has_address(const struct event *event)
-{
-    const struct spool_crash *crash = event->record;
-    int32_t signal = crash->signal;
-    return crash->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
-}
-
 static void put_signal(const struct conversion *conversion, const struct process *process, struct json_out *json,
                        const struct event *event)
 {
@@ -66,7 +58,9 @@ static void put_signal(const struct conversion *conversion, const struct process
     json_put_text(json, "words", strsignal(crash->signal));
     json_put_i64(json, "code", crash->code);
     json_put_i64(json, "thread", event->thread);
-    if (has_address(event))
+    int32_t number = crash->signal;
+    bool by_kernel = number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE;
+    if (crash->code > 0 && by_kernel) /* faults that the kernel raises have an address */
         json_put_hex(json, "address", crash->address);
     if (crash->sender != 0)
         json_put_i64(json, "sender", crash->sender);
