@@ -29,18 +29,13 @@ static bool has_kernel(const struct collective *one)
 }
 
 /* Sorts the calls of a group before its further kernels, which are replays of a graph. */
-static int by_group(const void *left, const void *right)
+int collective_groups_order(const void *left, const void *right)
 {
     const struct collective *a = left, *b = right;
     return ORDER(a->pid, b->pid)
                ?: ORDER(a->group_call, b->group_call)
                ?: ORDER(a->called == FIELD_ABSENT, b->called == FIELD_ABSENT)
                ?: ORDER(a->called, b->called) ?: ORDER(a->part, b->part) ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
-}
-
-void collective_groups_init(struct sorter *grouped, struct sorter_space *space)
-{
-    sorter_init(grouped, space, sizeof(struct collective), by_group);
 }
 
 /* The calls of one kernel. */

@@ -14,8 +14,9 @@
 /* Copies the fields of KERNEL to its CALL that CALL lacks. */
 void collective_add_kernel(struct collective *call, const struct collective *kernel);
 
-/* Initialises GROUPED, the sorter of all struct collective that have a group_call. The caller releases it. */
-void collective_groups_init(struct sorter *grouped, struct sorter_space *space);
+/* The order of GROUPED, the sorter of all struct collective that have a group_call: calls of a group come before its
+ * further kernels. */
+int collective_groups_order(const void *left, const void *right);
 
 /* Receives an operation. Returns 0, or -1 to stop. */
 typedef int collective_receiver(void *context, const struct collective *one);

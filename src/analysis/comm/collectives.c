@@ -337,7 +337,7 @@ static int join(collective_array *same, const struct found *found)
 
 /* Operations joined with their kernels, in any order. */
 struct joined {
-    struct sorter grouped; /* of collective_groups_init() */
+    struct sorter grouped; /* in collective_groups_order() */
     FILE_VECTOR(struct collective) items;
 };
 
@@ -386,7 +386,7 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     struct joined joined = {.items = {.memory = {.directory = temporary_directory()}}};
     sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
     sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
-    collective_groups_init(&joined.grouped, trace->space);
+    sorter_init(&joined.grouped, trace->space, sizeof(struct collective), collective_groups_order);
     int status = sorter_ready(&collectives->found);
     if (status == 0 && collectives->named_count == 0)
         status = walk_found(collectives, &owners, NULL);

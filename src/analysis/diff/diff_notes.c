@@ -76,16 +76,6 @@ static void note_modes(struct notes *notes, size_t fewest)
 
 #define RANKS_LISTED 16 /* ranks of a side in a note */
 
-/* Writes the ranks of the traces of a side in their order: "0, 1, 2". */
-static void write_ranks(struct buffer *text, const struct diff *diff, enum diff_side side)
-{
-    size_t first = side == BEFORE ? 0 : diff->options->counts[BEFORE], count = diff->options->counts[side];
-    for (size_t i = 0; i < count && i < RANKS_LISTED; i++)
-        buffer_format(text, "%s%" PRId64, i ? ", " : "", diff->wholes[first + i].rank);
-    if (count > RANKS_LISTED)
-        buffer_text(text, " and others");
-}
-
 /* The trace after with the rank of trace BEFORE, or NULL. */
 static const struct diff_whole *same_rank(const struct diff *diff, size_t before)
 {
@@ -95,27 +85,20 @@ static const struct diff_whole *same_rank(const struct diff *diff, size_t before
     return NULL;
 }
 
-/* Whether every trace is of one rank, and no side has a rank twice. */
-static bool are_ranks(const struct diff *diff)
-{
-    for (size_t i = 0; i < diff->traces; i++) {
-        if (diff->wholes[i].rank == FIELD_ABSENT)
-            return false;
-        for (size_t k = 0; k < i; k++)
-            if (diff_side_of(diff, i) == diff_side_of(diff, k) && diff->wholes[i].rank == diff->wholes[k].rank)
-                return false;
-    }
-    return true;
-}
-
 /* Notes that the traces are of ranks of two jobs, whose figures are means, and names the rank that changed most. */
 static void note_ranks(struct notes *notes)
 {
     const struct diff *diff = notes->diff;
     size_t pairs = 0, most = 0;
     double change = -1;
-    if (!are_ranks(diff))
-        return;
+    /* Every trace is of one rank, and no side has a rank twice. */
+    for (size_t i = 0; i < diff->traces; i++) {
+        if (diff->wholes[i].rank == FIELD_ABSENT)
+            return;
+        for (size_t k = 0; k < i; k++)
+            if (diff_side_of(diff, i) == diff_side_of(diff, k) && diff->wholes[i].rank == diff->wholes[k].rank)
+                return;
+    }
     for (size_t i = 0; i < diff->options->counts[BEFORE]; i++) {
         const struct diff_whole *after = same_rank(diff, i);
         double own = after ? fabs(after->span - diff->wholes[i].span) : -1;
@@ -127,7 +110,10 @@ static void note_ranks(struct notes *notes)
         struct buffer ranks[DIFF_SIDES];
         for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++) {
             buffer_init_memory(&ranks[side]);
-            write_ranks(&ranks[side], diff, side);
+            size_t before = side == BEFORE ? 0 : diff->options->counts[BEFORE], count = diff->options->counts[side];
+            for (size_t i = 0; i < count && i < RANKS_LISTED; i++)
+                buffer_format(&ranks[side], "%s%" PRId64, i ? ", " : "", diff->wholes[before + i].rank);
+            buffer_text(&ranks[side], count > RANKS_LISTED ? " and others" : "");
             buffer_char(&ranks[side], '\0');
         }
         if (!ranks[BEFORE].failure && !ranks[AFTER].failure)

@@ -9,11 +9,6 @@
 #include "common/array.h"
 #include "common/map.h"
 
-void hangs_init(struct hangs *hangs, const struct interner *strings)
-{
-    *hangs = (struct hangs){.fronts = {.strings = strings}};
-}
-
 void hangs_release(struct hangs *hangs)
 {
     hang_fronts_release(&hangs->fronts);

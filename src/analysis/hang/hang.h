@@ -53,6 +53,7 @@ struct hang {
     bool follows; /* the missing ranks wait in another hang */
 };
 
+/* All zero but `fronts.strings` is empty. */
 struct hangs {
     struct hang_fronts fronts;
     int64_t origin; /* the time that is shown as 0 */
@@ -60,8 +61,6 @@ struct hangs {
     ARRAY(struct hang) items; /* `follows`: another hang is the cause */
 };
 
-/* STRINGS outlives HANGS. */
-void hangs_init(struct hangs *hangs, const struct interner *strings);
 void hangs_release(struct hangs *hangs);
 
 /* Fills items and ranks, after the last operation. Returns 0, or -1: no memory. */

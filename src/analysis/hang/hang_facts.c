@@ -146,8 +146,10 @@ static struct process_facts *facts_of(struct publisher *publisher, event_id proc
     return facts;
 }
 
-static int gather_threads(struct publisher *publisher)
+/* Finds the facts about each process: by its threads, operations in flight, crashes and open calls. */
+static int gather(struct publisher *publisher)
 {
+    const struct trace *trace = publisher->trace;
     for (size_t i = 0; i < publisher->facts->threads.count; i++) {
         const struct trace_thread_id *id = dense_map_row(&publisher->facts->thread_ids, i);
         const struct hang_thread *threads = publisher->facts->threads.items, *thread = &threads[i];
@@ -164,27 +166,16 @@ static int gather_threads(struct publisher *publisher)
         if (!facts->init && thread->init != EVENT_NO_TEXT)
             facts->init = (uint32_t)i + 1;
     }
-    return 0;
-}
-
-static int gather_ops(struct publisher *publisher)
-{
     for (size_t i = 0; i < publisher->facts->ops.count; i++) {
         const struct trace_stream_id *id = dense_map_row(&publisher->facts->op_ids, i);
         const struct hang_gpu_op *ops = publisher->facts->ops.items;
-        const struct trace_gpu_row *row = trace_gpu_row(publisher->trace, id->process);
+        const struct trace_gpu_row *row = trace_gpu_row(trace, id->process);
         struct process_facts *facts = facts_of(publisher, row ? row->process : id->process);
         if (!facts)
             return -1;
         if (!facts->op || ops[i].launched < ops[facts->op - 1].launched)
             facts->op = (uint32_t)i + 1;
     }
-    return 0;
-}
-
-static int gather_ends(struct publisher *publisher)
-{
-    const struct trace *trace = publisher->trace;
     for (size_t i = 0; i < trace->crashes.count; i++) {
         struct process_facts *facts = facts_of(publisher, event_id_number(trace->crashes.items[i].pid));
         if (!facts)
@@ -311,7 +302,7 @@ static void publish_host(const struct publisher *publisher)
 int hang_facts_publish(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)
 {
     struct publisher publisher = {.facts = facts, .trace = trace, .fronts = fronts};
-    int status = gather_threads(&publisher) < 0 || gather_ops(&publisher) < 0 || gather_ends(&publisher) < 0 ? -1 : 0;
+    int status = gather(&publisher);
     for (size_t i = 0; status == 0 && i < fronts->members.count; i++) {
         publisher.member = &fronts->members.items[i];
         publisher.known = facts_of(&publisher, publisher.member->process);

@@ -429,8 +429,7 @@ const struct hangs *hangs_found(const struct trace *trace)
     struct hangs *hangs = &state->hangs;
     if (state->found)
         return hangs;
-    hangs_init(hangs, &trace->strings);
-    hangs->origin = trace->start;
+    *hangs = (struct hangs){.fronts = {.strings = &trace->strings}, .origin = trace->start};
     state->found = true;
     int status = hang_facts_add_ranks(trace, &hangs->fronts);
     if (status == 0) {

@@ -230,11 +230,6 @@ static struct cell text_cell(const struct writer *writer, uint32_t text)
     return trace_text_cell(writer->trace, writer->table, text);
 }
 
-static struct cell thread_cell(const struct writer *writer, int64_t thread)
-{
-    return trace_thread_id_cell(writer->trace, writer->table, writer->process, thread);
-}
-
 #define FRAMES_SHOWN 16
 
 /* How the first process ended is known from its exit status too. */
@@ -257,7 +252,8 @@ static void write_ending(const struct writer *writer)
         sender = table_text(writer->table, "sent by itself");
     else if (crash->sender != FIELD_ABSENT)
         sender = table_format(writer->table, "sent by process %" PRId64, crash->sender);
-    put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, FIELD_ABSENT, sender);
+    put(writer, "Signal", trace_thread_id_cell(writer->trace, writer->table, writer->process, crash->thread), name,
+        crash->time, FIELD_ABSENT, sender);
     /* The stack of the thread that got the signal, from the frame that caused it outwards. */
     const struct trace_frame *frames[FRAMES_SHOWN];
     size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
@@ -329,8 +325,9 @@ static void write_open_calls(const struct writer *writer)
         else if (call->waits_for != EVENT_NO_TEXT)
             waits = table_format(writer->table, "had not returned: waited for %s%s%s",
                                  trace_text(writer->trace, call->waits_for), *handle ? " " : "", handle);
-        put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
-            open ? writer->trace->end - call->time : FIELD_ABSENT, waits);
+        put(writer, "Open call", trace_thread_id_cell(writer->trace, writer->table, writer->process, call->thread),
+            text_cell(writer, call->function), call->time, open ? writer->trace->end - call->time : FIELD_ABSENT,
+            waits);
     }
 }
 

@@ -38,7 +38,7 @@ ORDER_BY(by_operation, struct member, operation, host, enter, leave, roles)
 /* --- one trace --- */
 
 struct reading {
-    struct trace trace;
+    struct trace trace;       /* first, as the receiver of metadata is a trace */
     uint32_t host_text, host; /* the last name of a host, and its number */
     struct collectives collectives;
 };
@@ -51,11 +51,6 @@ static int read_event(void *context, struct event_fields *event)
     if (event_communicates(event) && collectives_event(&reading->collectives, &reading->trace, event) < 0)
         return error_no_memory("operations of several ranks");
     return 0;
-}
-
-static int read_metadata(void *context, const char *key, const struct cJSON *value)
-{
-    return trace_receive_metadata(&((struct reading *)context)->trace, key, value);
 }
 
 static uint64_t hash_of(const struct trace *trace, const struct collective *one)
@@ -139,7 +134,8 @@ int clock_files_find(const struct clock_file *files, size_t count, const char *c
     for (size_t i = 0; i < count && status == 0; i++) {
         static const struct report_options options;
         struct reading reading = {.host_text = EVENT_NO_TEXT};
-        const struct fields_receiver receiver = {.context = &reading, .event = read_event, .metadata = read_metadata};
+        const struct fields_receiver receiver = {
+            .context = &reading, .event = read_event, .metadata = trace_receive_metadata};
         trace_init(&reading.trace, &options);
         collectives_init(&reading.collectives, reading.trace.space);
         status = sources_read_fields(files[i].path, &reading.trace.strings, &receiver, &(struct sources_options){0});

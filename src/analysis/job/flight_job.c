@@ -69,11 +69,6 @@ static int read_event(void *context, struct event_fields *event)
     return 0;
 }
 
-static int read_metadata(void *context, const char *key, const struct cJSON *value)
-{
-    return trace_receive_metadata(&((struct flight_job *)context)->trace, key, value);
-}
-
 /* --- groups and ranks --- */
 
 /* Adds RANK to the COUNT ranks in order. Returns 1 if it is new, 0, or -1: no memory. */
@@ -190,31 +185,22 @@ static int add_silent_to(const struct flight_job *job, struct flight_group *grou
     }
 }
 
-static int add_silent_ranks(struct flight_job *job)
-{
-    int64_t world = 0;
-    for (size_t i = 0; i < job->trace.ranks.count; i++) {
-        const struct trace_rank *rank = &job->trace.ranks.items[i];
-        world = rank->world_size > world ? rank->world_size : world;
-        if (add_rank(&job->ranks, rank->rank) < 0)
-            return -1;
-    }
-    world = world > (int64_t)job->ranks.count ? world : (int64_t)job->ranks.count;
-    for (size_t i = 0; i < job->groups.count; i++)
-        if (add_silent_to(job, &job->groups.items[i], world) < 0)
-            return -1;
-    return 0;
-}
-
 int flight_job_read(struct flight_job *job, const char *input)
 {
-    const struct fields_receiver receiver = {.context = job, .event = read_event, .metadata = read_metadata};
+    const struct fields_receiver receiver = {.context = job, .event = read_event, .metadata = trace_receive_metadata};
     if (sources_read_fields(input, &job->trace.strings, &receiver, &(struct sources_options){0}) < 0)
         return -1;
-    if (trace_finish(&job->trace, 1) < 0 || collectives_gather(&job->collectives, &job->trace) < 0 ||
-        add_entries(job) < 0 || add_silent_ranks(job) < 0)
-        return error_no_memory("operations");
-    return 0;
+    int64_t world = 0;
+    int status = trace_finish(&job->trace, 1) ?: collectives_gather(&job->collectives, &job->trace) ?: add_entries(job);
+    for (size_t i = 0; i < job->trace.ranks.count && status == 0; i++) {
+        const struct trace_rank *rank = &job->trace.ranks.items[i];
+        world = rank->world_size > world ? rank->world_size : world;
+        status = add_rank(&job->ranks, rank->rank) < 0 ? -1 : 0;
+    }
+    world = world > (int64_t)job->ranks.count ? world : (int64_t)job->ranks.count;
+    for (size_t i = 0; i < job->groups.count && status == 0; i++)
+        status = add_silent_to(job, &job->groups.items[i], world);
+    return status < 0 ? error_no_memory("operations") : 0;
 }
 
 /* --- an entry --- */

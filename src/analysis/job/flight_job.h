@@ -33,7 +33,7 @@ struct flight_entry {
 
 /* After flight_job_read() all but the entries stays as it is. */
 struct flight_job {
-    struct trace trace;
+    struct trace trace; /* first, as the receiver of metadata is a trace */
     struct collectives collectives;
     struct hang_facts facts;
     struct hang_fronts fronts; /* what ranks did at their end */

@@ -18,8 +18,7 @@ void job_init(struct job_whole *job, const struct report_options *options)
 {
     *job = (struct job_whole){.world_size = FIELD_ABSENT, .base = FIELD_ABSENT};
     trace_init(&job->trace, options);
-    hangs_init(&job->hangs, &job->trace.strings);
-    job->hangs.origin = FIELD_ABSENT;
+    job->hangs = (struct hangs){.fronts = {.strings = &job->trace.strings}, .origin = FIELD_ABSENT};
     sorter_init(&job->collectives, job->trace.space, sizeof(struct collective), collectives_order);
 }
 
@@ -52,21 +51,6 @@ struct adding {
     uint32_t *of_ranks; /* by numbers of its texts: numbers in job.ranks.texts */
     uint32_t *of_trace; /* by numbers of its texts: numbers in job.trace.strings */
 };
-
-static int translate_texts(struct adding *adding)
-{
-    const struct interner *texts = &adding->report->ranks.texts;
-    adding->of_ranks = calloc(texts->count + 1, sizeof(uint32_t));
-    adding->of_trace = calloc(texts->count + 1, sizeof(uint32_t));
-    for (uint32_t i = 0; adding->of_ranks && adding->of_trace && i < texts->count; i++) {
-        const char *text = interned(texts, i);
-        adding->of_ranks[i] = intern(&adding->job->ranks.texts, text, strlen(text));
-        adding->of_trace[i] = intern(&adding->job->trace.strings, text, strlen(text));
-        if (adding->of_ranks[i] == INTERN_NO_MEMORY || adding->of_trace[i] == INTERN_NO_MEMORY)
-            return -1;
-    }
-    return adding->of_ranks && adding->of_trace ? 0 : -1;
-}
 
 static uint32_t translated(const uint32_t *numbers, uint32_t text)
 {
@@ -247,8 +231,17 @@ int job_add(struct job_whole *job, const struct rank_report *report, const char 
     shift(&start, adding.shift);
     if (start != FIELD_ABSENT && (job->hangs.origin == FIELD_ABSENT || start < job->hangs.origin))
         job->hangs.origin = start;
-    int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding);
-    status = status ?: add_findings(&adding) ?: add_members(&adding);
+    const struct interner *texts = &report->ranks.texts;
+    adding.of_ranks = calloc(texts->count + 1, sizeof(uint32_t));
+    adding.of_trace = calloc(texts->count + 1, sizeof(uint32_t));
+    int status = adding.of_ranks && adding.of_trace ? 0 : -1;
+    for (uint32_t i = 0; status == 0 && i < texts->count; i++) {
+        const char *text = interned(texts, i);
+        adding.of_ranks[i] = intern(&job->ranks.texts, text, strlen(text));
+        adding.of_trace[i] = intern(&job->trace.strings, text, strlen(text));
+        status = adding.of_ranks[i] == INTERN_NO_MEMORY || adding.of_trace[i] == INTERN_NO_MEMORY ? -1 : 0;
+    }
+    status = status ?: add_ranks(&adding) ?: add_rows(&adding) ?: add_findings(&adding) ?: add_members(&adding);
     if (status < 0)
         error_no_memory("a report of a job");
     else

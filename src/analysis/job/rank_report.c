@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,12 +73,6 @@ static bool are_good(const struct rank_report *report, enum check check, const i
     return good;
 }
 
-/* Whether AMOUNT can be summed in rows. */
-static bool is_amount(double amount)
-{
-    return amount > -(double)EVENT_TIME_LIMIT && amount < (double)EVENT_TIME_LIMIT;
-}
-
 static bool is_rank(const struct rank_report *report, const struct rank *rank)
 {
     /* Who waited for whom is found when all reports are there. */
@@ -88,25 +83,6 @@ static bool is_rank(const struct rank_report *report, const struct rank *rank)
                          rank->exposed, rank->copies, rank->idle, rank->loading, rank->neighbours);
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
         good = is_good(report, LENGTH, rank->causes[i]) && is_good(report, TEXT, rank->mostly[i]);
-    return good;
-}
-
-static bool is_step(const struct rank_report *report, const struct rank_step *step)
-{
-    return rank_step_is_good(step, report->ranks.items.count) && ALL_GOOD(report, TIME, step->from, step->to) &&
-           ALL_GOOD(report, LENGTH, step->total, step->gpu) && step->communication == 0 && step->waited == 0 &&
-           are_good(report, LENGTH, step->idle, RANK_STEP_CAUSE_COUNT);
-}
-
-static bool is_member(const struct rank_report *report, const struct hang_member *member)
-{
-    const uint32_t *const texts[] = HANG_MEMBER_TEXTS(member);
-    const int64_t *const times[] = HANG_MEMBER_TIMES(member);
-    bool good = member->rank >= 0 && is_good(report, NUMBER, member->rank);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        good &= is_good(report, TEXT, *texts[i]);
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-        good &= is_good(report, TIME, *times[i]);
     return good;
 }
 
@@ -124,15 +100,28 @@ static bool is_report(const struct rank_report *report)
         good = name->rank < ranks->items.count && is_good(report, KNOWN_TEXT, name->name) && name->count > 0 &&
                ALL_GOOD(report, LENGTH, name->total, name->count);
     }
-    for (size_t i = 0; i < ranks->steps.count && good; i++)
-        good = is_step(report, &ranks->steps.items[i]);
+    for (size_t i = 0; i < ranks->steps.count && good; i++) {
+        const struct rank_step *step = &ranks->steps.items[i];
+        good = rank_step_is_good(step, ranks->items.count) && ALL_GOOD(report, TIME, step->from, step->to) &&
+               ALL_GOOD(report, LENGTH, step->total, step->gpu) && step->communication == 0 && step->waited == 0 &&
+               are_good(report, LENGTH, step->idle, RANK_STEP_CAUSE_COUNT);
+    }
     for (size_t i = 0; i < report->rows.count && good; i++) {
         const struct rank_report_row *row = &report->rows.items[i];
-        good = row->section < REPORT_SECTION_COUNT && is_good(report, KNOWN_TEXT, row->name) && is_amount(row->total) &&
-               is_amount(row->count);
+        good = row->section < REPORT_SECTION_COUNT && is_good(report, KNOWN_TEXT, row->name) &&
+               fabs(row->total) < (double)EVENT_TIME_LIMIT &&
+               fabs(row->count) < (double)EVENT_TIME_LIMIT; /* can be summed */
     }
-    for (size_t i = 0; i < report->members.count && good; i++)
-        good = is_member(report, &report->members.items[i]);
+    for (size_t i = 0; i < report->members.count && good; i++) {
+        const struct hang_member *member = &report->members.items[i];
+        const uint32_t *const texts[] = HANG_MEMBER_TEXTS(member);
+        const int64_t *const times[] = HANG_MEMBER_TIMES(member);
+        good = member->rank >= 0 && is_good(report, NUMBER, member->rank);
+        for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+            good &= is_good(report, TEXT, *texts[k]);
+        for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
+            good &= is_good(report, TIME, *times[k]);
+    }
     for (size_t i = 0; i < report->findings.count && good; i++) {
         const struct rank_report_finding *finding = &report->findings.items[i];
         good = finding->rule < FINDING_RULE_COUNT &&

@@ -316,19 +316,17 @@ static int exposed_op(void *state, const struct trace *trace, const struct timel
     return 0;
 }
 
-static int64_t exposed_time(const struct exposed_device *device)
-{
-    return device->both.total - device->computation.total;
-}
-
 static int exposed_find(void *state, struct findings *findings)
 {
     const struct exposed *exposed = state;
     const struct exposed_device *worst = NULL;
-    for (size_t i = 0; i < exposed->devices.count; i++)
-        if (!worst || exposed_time(&exposed->devices.items[i]) > exposed_time(worst))
-            worst = &exposed->devices.items[i];
-    int64_t alone = worst ? exposed_time(worst) : 0;
+    int64_t alone = 0;
+    for (size_t i = 0; i < exposed->devices.count; i++) {
+        const struct exposed_device *device = &exposed->devices.items[i];
+        int64_t own = device->both.total - device->computation.total;
+        worst = !worst || own > alone ? device : worst;
+        alone = worst == device ? own : alone;
+    }
     int64_t count = worst ? worst->kernels.count : 0;
     if (count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;

@@ -74,11 +74,6 @@ static bool is_number(const struct cell *cell)
     return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL;
 }
 
-static void widen(size_t *widest, size_t width)
-{
-    *widest = width > *widest ? width : *widest;
-}
-
 /* Writes a column of numbers aligned to the right, followed by units aligned to the left. */
 static void write_suited(struct grid *grid, size_t column)
 {
@@ -90,8 +85,9 @@ static void write_suited(struct grid *grid, size_t column)
         struct value_text value = is_number(cell)
                                       ? value_text_of(cell, shown->type, shown->flags, grid->render->options->ascii)
                                       : (struct value_text){.unit = ""};
-        widen(&widest, strlen(value.number));
-        widen(&widest_unit, render_width(value.unit, strlen(value.unit)));
+        size_t width = strlen(value.number), unit_width = render_width(value.unit, strlen(value.unit));
+        widest = width > widest ? width : widest;
+        widest_unit = unit_width > widest_unit ? unit_width : widest_unit;
     }
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
         const struct cell *cell = column_cell(grid, row, column, &sum);
@@ -179,7 +175,8 @@ int grid_make(struct grid *grid, const struct render *render, const struct table
         if (last + 1 < grid->columns && grid->column[last].left && row > GRID_HEAD && last > 0)
             last--;
         for (size_t column = 0; column <= last; column++)
-            widen(&grid->column[column].width, grid_cell(grid, row, column)->width);
+            if (grid_cell(grid, row, column)->width > grid->column[column].width)
+                grid->column[column].width = grid_cell(grid, row, column)->width;
     }
     return grid->text.failure ? -1 : 0;
 }
