@@ -30,7 +30,7 @@ unit() { # NAME LINE...
 
 @test "each suite has a line when it ends, before later ones have" {
     unit first 'echo 1..2' 'echo "ok 1 - one"' 'echo "ok 2 - two # SKIP no GPU"'
-    unit later 'echo 1..1' "i=0; while [ ! -e '$PWD/end' ] && [ \$i -lt 200 ]; do sleep 0.05; i=\$((i + 1)); done" \
+    unit later 'echo 1..1' "i=0; while [ ! -e '$PWD/end' ] && [ \$i -lt 1200 ]; do sleep 0.05; i=\$((i + 1)); done" \
         "[ -e '$PWD/end' ] && echo 'ok 1 - one'"
     tree/tests/run -j 1 >said &
     launcher=$!
@@ -62,6 +62,8 @@ unit() { # NAME LINE...
     run -0 tree/tests/run
     assert_line --index -1 '2 passed, 0 failed, 0 skipped'
     run -0 tree/tests/run -a -s 9
+    assert_line --regexp '^[0-9]+\.[0-9] s  of processor time in all$'
+    assert_equal "$(grep -c ' s  tests/' <<<"$output")" 2
     assert_line 'skipped tests/long.bats: daemons: no daemons'
     assert_line --index -1 '3 passed, 0 failed, 1 skipped'
     run -0 grep ' ms  ' <<<"$output"
