@@ -43,17 +43,6 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
     summary_notice(&line);
 }
 
-/* Prints the last line about dumps for PyTorch's flight recorder, a file for each rank. */
-static void print_flight(const struct flight_files_summary *made, const char *output)
-{
-    notice("%s of %s in '%s'", text_count(made->entries, "operation").text, text_count(made->ranks, "rank").text,
-           output);
-    if (made->left_out > 0)
-        notice("%s %s left out: fr_trace cannot compare %s with those of other ranks",
-               text_count(made->left_out, "operation").text, made->left_out == 1 ? "was" : "were",
-               made->left_out == 1 ? "it" : "them");
-}
-
 /* Writes the output from a trace, or from a spool whose stacks or operations are written. */
 static int write_file(const struct convert_command_options *wanted, enum file_content content, const char *input,
                       const char *output)
@@ -73,11 +62,16 @@ static int write_file(const struct convert_command_options *wanted, enum file_co
         return -1;
     if (made.events == 0 && !whole)
         warning("the part of '%s' has no events", input);
-    if (content == FILE_FLIGHT)
-        print_flight(&flight, output);
-    else if (content == FILE_EVENTS)
+    if (content == FILE_FLIGHT) /* a file for each rank */
+        notice("%s of %s in '%s'", text_count(flight.entries, "operation").text, text_count(flight.ranks, "rank").text,
+               output);
+    if (flight.left_out > 0)
+        notice("%s %s left out: fr_trace cannot compare %s with those of other ranks",
+               text_count(flight.left_out, "operation").text, flight.left_out == 1 ? "was" : "were",
+               flight.left_out == 1 ? "it" : "them");
+    if (content == FILE_EVENTS)
         print_made(made.events, "event", output, made.bytes);
-    else
+    else if (content != FILE_FLIGHT)
         print_made(stacks.stacks, "stack", output, stacks.bytes);
     return 0;
 }

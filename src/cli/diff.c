@@ -169,17 +169,6 @@ static int write_files(void *diff, struct buffer *out)
     return diff_files(diff, out);
 }
 
-/* HTML: the page that is written instead of text on standard output; NULL: none. */
-static int write_diff(struct diff_options *diff, const char *html, bool spools)
-{
-    struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
-    struct frame_namer namer = symbols_namer(symbols);
-    diff->report.namer = symbols ? &namer : NULL;
-    int status = page_file_write(html, "traces", write_files, diff);
-    symbols_free(symbols);
-    return status;
-}
-
 static int parse(struct diff_settings *settings, int argc, char **argv, char **words)
 {
     int count = take_traces(settings, argc, argv, words);
@@ -226,7 +215,12 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
         diff->counts[side] = traces[side].count;
     }
     choose(settings);
-    int result = write_diff(diff, settings->html, traces[BEFORE].spools || traces[AFTER].spools);
+    bool spools = traces[BEFORE].spools || traces[AFTER].spools;
+    struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    diff->report.namer = symbols ? &namer : NULL;
+    int result = page_file_write(settings->html, "traces", write_files, diff);
+    symbols_free(symbols);
     return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 

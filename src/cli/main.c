@@ -88,16 +88,6 @@ static int find_program(const struct command *command, int count, char **words)
     return i < count ? i : count;
 }
 
-static void complete_operand(const struct command *command)
-{
-    if (command == &command_run)
-        puts(":commands");
-    else if (command == &command_recover)
-        puts(":folders");
-    else if (command != &command_doctor)
-        puts(":files");
-}
-
 /* The COUNT words behind COMMAND's name. */
 static void complete_after(const struct command *command, int count, char **words)
 {
@@ -118,8 +108,8 @@ static void complete_after(const struct command *command, int count, char **word
         complete_argument(row, before, equals + 1);
     } else if (*typed == '-')
         complete_option(command, typed);
-    else
-        complete_operand(command);
+    else if (command != &command_doctor)
+        puts(command == &command_run ? ":commands" : command == &command_recover ? ":folders" : ":files");
 }
 
 /*

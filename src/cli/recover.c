@@ -41,14 +41,6 @@ static const char *const agent_names[EVENT_TYPE_COUNT] = {[EVENT_TYPE_NONE] = "-
 
 #define TEXT_MOST 200 /* bytes of a record's text that are printed */
 
-static void put_text(struct buffer *out, const char *text, size_t length)
-{
-    buffer_text(out, " \"");
-    for (size_t i = 0; i < length && i < TEXT_MOST; i++)
-        buffer_char(out, text[i] >= ' ' && text[i] <= '~' ? text[i] : '.');
-    buffer_text(out, length > TEXT_MOST ? "\"…" : "\"");
-}
-
 static void put_event(struct buffer *out, const struct event *event, const char *name, uint64_t offset)
 {
     buffer_format(out, "    +%-8" PRIu64 " %-16s", offset, name ? name : "?");
@@ -63,9 +55,10 @@ static void put_event(struct buffer *out, const struct event *event, const char 
     if (event_is_gpu_work(event->type))
         buffer_format(out, " device %" PRIu32 " context %" PRIu32 " stream %" PRId32, event->device, event->context,
                       (int32_t)event->stream);
-    if (event->text_length > 0)
-        put_text(out, event->text, event->text_length);
-    buffer_char(out, '\n');
+    buffer_text(out, event->text_length > 0 ? " \"" : "");
+    for (size_t i = 0; i < event->text_length && i < TEXT_MOST; i++)
+        buffer_char(out, event->text[i] >= ' ' && event->text[i] <= '~' ? event->text[i] : '.');
+    buffer_text(out, event->text_length > TEXT_MOST ? "\"…\n" : event->text_length > 0 ? "\"\n" : "\n");
 }
 
 static void dump_cupti(struct buffer *out, const struct spool_part *part, const uint16_t *sizes,

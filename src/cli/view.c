@@ -99,15 +99,6 @@ static bool open_browser(const char *url)
     return failure == 0;
 }
 
-/* What keeps a browser from the trace, before it does: Chrome's permission, and no internet. */
-static void say_what_is_needed(const char *file)
-{
-    notice("if the browser asks whether ui.perfetto.dev may access this device or the local network, allow it: it "
-           "cannot fetch the trace otherwise");
-    notice("ui.perfetto.dev comes from the internet; where there is none: gputrace report --html=page.html %s",
-           shell_file(file));
-}
-
 /* Prints where the trace can be seen, or opens it. */
 static int show(const char *file, const char *url)
 {
@@ -124,7 +115,11 @@ static int show(const char *file, const char *url)
         notice("open this link in a browser of this machine to see '%s':", file);
         printf("%s\n", url);
     }
-    say_what_is_needed(file);
+    /* What may keep a browser from the trace: Chrome's permission, and no internet. */
+    notice("if the browser asks whether ui.perfetto.dev may access this device or the local network, allow it: it "
+           "cannot fetch the trace otherwise");
+    notice("ui.perfetto.dev comes from the internet; where there is none: gputrace report --html=page.html %s",
+           shell_file(file));
     return fflush(stdout) == 0 ? 0 : error("cannot write to standard output: %s", strerror(errno));
 }
 

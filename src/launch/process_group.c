@@ -220,14 +220,6 @@ static bool ask_witness(struct process_group *group, int number)
     return false;
 }
 
-/* Whether PID waits for a processor, has one, or waits for a disk. */
-static bool is_running(pid_t pid)
-{
-    char state = 0;
-    parent_of(pid, &state);
-    return state == 'R' || state == 'D';
-}
-
 /* Whether others than this process got the signal as well. timeout(1) signals its child and then its group: what comes
  * twice while the witness is asked counts once. */
 static bool was_for_all(struct process_group *group, const siginfo_t *signal)
@@ -239,8 +231,10 @@ static bool was_for_all(struct process_group *group, const siginfo_t *signal)
     if (group->witness < 0) /* the kernel's are of the terminal, for the group, but for a hang-up */
         return by_kernel && !(getsid(0) == getpid() && (number == SIGHUP || number == SIGCONT));
     while (!ask_witness(group, number)) {
-        if (by_kernel || group->witness < 0 || waited > SWEEP_MOST_NS ||
-            (waited > SWEEP_NS && !is_running(signal->si_pid)))
+        char state = 0; /* of who sent it: it waits for a processor, has one, or waits for a disk */
+        parent_of(signal->si_pid, &state);
+        bool runs = state == 'R' || state == 'D';
+        if (by_kernel || group->witness < 0 || waited > SWEEP_MOST_NS || (waited > SWEEP_NS && !runs))
             return false;
         nanosleep(&moment, NULL);
         waited = clock_monotonic() - begun;

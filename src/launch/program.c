@@ -440,19 +440,15 @@ void preload_find_torch(const char *library, char *path, size_t space)
 
 #define SEPARATORS " :"
 
-/* "/usr/lib/libasan.so.8", "libclang_rt.asan-x86_64.so" */
-static bool is_sanitizer(const char *path, size_t length)
-{
-    return memmem(path, length, "san.so", strlen("san.so")) || memmem(path, length, "clang_rt.", strlen("clang_rt."));
-}
-
-/* Returns how many bytes of LIST name sanitizers, before another library. */
+/* Returns how many bytes of LIST name sanitizers, before another library: "/usr/lib/libasan.so.8",
+ * "libclang_rt.asan-x86_64.so". */
 static size_t sanitizers_length(const char *list)
 {
     size_t end = 0;
     while (true) {
         size_t start = end + strspn(list + end, SEPARATORS), length = strcspn(list + start, SEPARATORS);
-        if (!is_sanitizer(list + start, length))
+        if (!memmem(list + start, length, "san.so", strlen("san.so")) &&
+            !memmem(list + start, length, "clang_rt.", strlen("clang_rt.")))
             return end;
         end = start + length;
     }
