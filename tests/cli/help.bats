@@ -99,7 +99,7 @@ man_options() { # COMMAND
 }
 
 @test "help and man page of convert have every format" {
-    sed -nE 's/^ *X\("(\.[a-z.]+)", .*/\1/p' "$root/src/trace/sink.h" >in-table
+    sed -nE 's/^ *X\("(\.[a-z.]+)", .*/\1/p' "$root/src/trace/output.h" >in-table
     [ "$(wc -l <in-table)" -gt 8 ]
     "$gputrace" convert --help >in-help
     for format in $(cat in-table); do
