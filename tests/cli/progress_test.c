@@ -58,10 +58,8 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *lock, clockid_t clock,
-                           const struct timespec *until)
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until)
 {
-    (void)clock;
     if (is_long && until->tv_sec == 1001 && until->tv_nsec == 0) {
         sem_wait(&wakes);
         return ETIMEDOUT;
