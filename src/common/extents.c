@@ -5,10 +5,6 @@
  */
 #include "common/extents.h"
 
-#include <stdbool.h>
-
-#include "common/array.h"
-
 #define REST_ITEMS ((size_t)1 << 16) /* are walked over before pages are given back */
 #define CROWDED ((size_t)1 << 20)
 

@@ -4,7 +4,6 @@
  */
 #include "common/file_vector.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -88,19 +88,6 @@ static bool plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-static void escape_ascii(struct buffer *buffer, unsigned char c)
-{
-    static const char short_forms[] = "\b\f\n\r\t\"\\";
-    static const char letters[] = "bfnrt\"\\";
-    const char *found = c ? strchr(short_forms, c) : NULL;
-    if (found) {
-        char pair[2] = {'\\', letters[found - short_forms]};
-        buffer_bytes(buffer, pair, 2);
-    } else {
-        buffer_format(buffer, "\\u%04x", c);
-    }
-}
-
 void json_escape(struct buffer *buffer, const char *text, size_t length)
 {
     size_t at = 0;
@@ -114,12 +101,19 @@ void json_escape(struct buffer *buffer, const char *text, size_t length)
             break;
         unsigned char c = (unsigned char)text[at];
         size_t size = c < 0x80 ? 1 : utf8_size(text + at, length - at);
-        if (c < 0x80)
-            escape_ascii(buffer, c);
-        else if (size == 0)
-            buffer_bytes(buffer, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
-        else
-            buffer_bytes(buffer, text + at, size);
+        if (c < 0x80) {
+            static const char short_forms[] = "\b\f\n\r\t\"\\";
+            static const char letters[] = "bfnrt\"\\";
+            const char *found = c ? strchr(short_forms, c) : NULL;
+            if (found) {
+                char pair[2] = {'\\', letters[found - short_forms]};
+                buffer_bytes(buffer, pair, 2);
+            } else {
+                buffer_format(buffer, "\\u%04x", c);
+            }
+        } else {
+            buffer_bytes(buffer, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
+        }
         at += size ? size : 1;
     }
 }

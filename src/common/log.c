@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,35 +42,17 @@ void log_set_receiver(log_receiver *receiver)
 
 static char only_to[LOG_FILE_NAME_BYTES];
 
-static void name_file(const struct stat *status, char text[LOG_FILE_NAME_BYTES])
-{
-    snprintf(text, LOG_FILE_NAME_BYTES, "%" PRIx64 ":%" PRIx64, (uint64_t)status->st_dev, (uint64_t)status->st_ino);
-}
-
 void log_name_file(char text[LOG_FILE_NAME_BYTES])
 {
     struct stat status;
     *text = '\0';
     if (fstat(STDERR_FILENO, &status) == 0)
-        name_file(&status, text);
+        snprintf(text, LOG_FILE_NAME_BYTES, "%" PRIx64 ":%" PRIx64, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
 }
 
 void log_only_to(const char *name)
 {
     snprintf(only_to, sizeof(only_to), "%s", name ? name : "");
-}
-
-/* The descriptor may have become a data file of the program, which our line would damage. */
-static bool may_write(void)
-{
-    struct stat status;
-    char name[LOG_FILE_NAME_BYTES];
-    if (!*only_to)
-        return true;
-    if (fstat(STDERR_FILENO, &status) != 0)
-        return false;
-    name_file(&status, name);
-    return strcmp(name, only_to) == 0;
 }
 
 /*
@@ -84,8 +65,12 @@ bool log_write(const char *lines, size_t length)
     static const struct timespec at_once;
     static const int brought[] = {SIGPIPE, SIGXFSZ};
     sigset_t blocked, before, pending;
-    if (!may_write())
-        return false;
+    char name[LOG_FILE_NAME_BYTES];
+    if (*only_to) { /* the descriptor may have become a data file of the program, which our line would damage */
+        log_name_file(name);
+        if (strcmp(name, only_to) != 0)
+            return false;
+    }
     sigemptyset(&blocked);
     for (size_t i = 0; i < sizeof(brought) / sizeof(brought[0]); i++)
         sigaddset(&blocked, brought[i]);

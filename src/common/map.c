@@ -72,9 +72,11 @@ uint32_t dense_map_put(struct dense_map *map, const uint64_t *key, struct dense_
     return number != DENSE_MAP_NONE ? number : dense_map_add(map, key, layout, hash);
 }
 
-/* Empties a slot. Those behind it move up where a search from their home would stop at the gap. */
-static void close_gap(struct dense_map *map, size_t gap, struct dense_layout layout)
+void dense_map_remove(struct dense_map *map, uint32_t number, struct dense_layout layout)
 {
+    uint32_t moved = map->count - 1;
+    /* Empties a slot. Those behind it move up where a search from their home would stop at the gap. */
+    size_t gap = slot_of(map, home_of(map, number, layout), number + 1);
     size_t last = (size_t)2 * map->most - 1;
     for (size_t at = (gap + 1) & last; map->slots[at]; at = (at + 1) & last) {
         size_t home = home_of(map, map->slots[at] - 1, layout);
@@ -84,12 +86,6 @@ static void close_gap(struct dense_map *map, size_t gap, struct dense_layout lay
         gap = at;
     }
     map->slots[gap] = 0;
-}
-
-void dense_map_remove(struct dense_map *map, uint32_t number, struct dense_layout layout)
-{
-    uint32_t moved = map->count - 1;
-    close_gap(map, slot_of(map, home_of(map, number, layout), number + 1), layout);
     if (moved != number) {
         map->slots[slot_of(map, home_of(map, moved, layout), moved + 1)] = number + 1;
         memcpy(map->rows + number * layout.row, map->rows + moved * layout.row, layout.row * sizeof(*map->rows));
@@ -186,17 +182,6 @@ void interner_release(struct interner *interner)
     *interner = (struct interner){0};
 }
 
-static uint32_t find_among(const struct interner *interner, uint64_t first, const char *text, size_t length)
-{
-    for (uint64_t next = first; next != 0;) {
-        const struct interned *candidate = interner_at(interner, (uint32_t)(next - 1));
-        if (candidate->length == length && memcmp(candidate->text, text, length) == 0)
-            return (uint32_t)(next - 1);
-        next = candidate->next_same_hash;
-    }
-    return INTERN_NO_MEMORY;
-}
-
 /* Returns the place of the next string; NULL: no memory, or no number is left. */
 static struct interned *next_string(struct interner *interner)
 {
@@ -214,9 +199,12 @@ uint32_t intern(struct interner *interner, const char *text, size_t length)
     uint64_t *first = map_put(&interner->by_hash, hash_bytes(text, length), NULL);
     if (!first)
         return INTERN_NO_MEMORY;
-    uint32_t found = find_among(interner, *first, text, length);
-    if (found != INTERN_NO_MEMORY)
-        return found;
+    for (uint64_t next = *first; next != 0;) {
+        const struct interned *candidate = interner_at(interner, (uint32_t)(next - 1));
+        if (candidate->length == length && memcmp(candidate->text, text, length) == 0)
+            return (uint32_t)(next - 1);
+        next = candidate->next_same_hash;
+    }
     struct interned *added = next_string(interner);
     char *copy = added ? malloc(length + 1) : NULL;
     if (!copy)

@@ -10,11 +10,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
@@ -143,16 +141,6 @@ static bool can_replace(const struct stat *directory, const struct stat *child)
     return !(directory->st_mode & S_ISVTX) || (child->st_uid != 0 && child->st_uid != geteuid());
 }
 
-/* Cuts the last name off; false: none is left. */
-static bool go_up(char *path)
-{
-    char *slash = strrchr(path, '/');
-    if (!slash || !path[1])
-        return false;
-    slash[slash == path] = '\0';
-    return true;
-}
-
 static bool stands_open(char where[PATH_MAX])
 {
     struct stat child, directory;
@@ -160,9 +148,11 @@ static bool stands_open(char where[PATH_MAX])
         return false;
     if (!S_ISDIR(child.st_mode) && (child.st_mode & S_IWOTH))
         return true;
-    for (; go_up(where); child = directory)
+    for (char *slash; (slash = strrchr(where, '/')) && where[1]; child = directory) {
+        slash[slash == where] = '\0';
         if (stat(where, &directory) == 0 && can_replace(&directory, &child))
             return true;
+    }
     return false;
 }
 

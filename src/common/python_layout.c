@@ -5,8 +5,6 @@
  */
 #include "common/python_layout.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "common/text.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,11 +75,11 @@ int settings_export(const struct settings *settings)
 
 /* --- ranks --- */
 
-/* What starts jobs, and the variables that it sets. One whose processes start further jobs comes after what starts
- * these: Slurm has numbers for each node that runs a torchrun or Open MPI's daemon, too. */
-static const struct {
-    const char *rank, *world_size, *local, *node; /* NULL: there is none */
-} starters[] = {
+/* What starts jobs, and the variables that it sets: of the rank, the number of ranks, the number on its node, and the
+ * node; NULL: there is none. One whose processes start further jobs comes after what starts these: Slurm has numbers
+ * for each node that runs a torchrun or Open MPI's daemon, too. */
+#define RANK_VARIABLES 4
+static const char *const starters[][RANK_VARIABLES] = {
     /* torchrun */
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK"},
     /* Open MPI */
@@ -99,37 +98,20 @@ static const struct {
     {"PMIX_RANK", NULL, NULL, NULL},
 };
 
-struct variables {
-    const char *(*value)(void *context, const char *variable);
-    void *context;
-};
-
-/* The number in VARIABLE, or -1: it is absent or not a rank. */
-static int64_t rank_number(const struct variables *variables, const char *variable)
-{
-    int64_t value = variable ? number_in(variables->value(variables->context, variable), -1) : -1;
-    return value < 0 || value >= INT32_MAX ? -1 : value;
-}
-
-static void add_missing(int64_t *known, const struct variables *variables, const char *variable)
-{
-    if (*known < 0)
-        *known = rank_number(variables, variable);
-}
-
 void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, const char *variable), void *context)
 {
-    const struct variables variables = {value, context};
+    int64_t *const numbers[RANK_VARIABLES] = {&rank->rank, &rank->world_size, &rank->local, &rank->node};
     *rank = (struct job_rank){-1, -1, -1, -1};
     for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
-        int64_t number = rank_number(&variables, starters[i].rank);
-        if (rank->rank < 0)
-            rank->rank = number;
-        if (number < 0 || number != rank->rank)
-            continue; /* it says nothing, or numbers something else */
-        add_missing(&rank->world_size, &variables, starters[i].world_size);
-        add_missing(&rank->local, &variables, starters[i].local);
-        add_missing(&rank->node, &variables, starters[i].node);
+        for (size_t k = 0; k < RANK_VARIABLES; k++) {
+            int64_t number = starters[i][k] ? number_in(value(context, starters[i][k]), -1) : -1;
+            if (number < 0 || number >= INT32_MAX)
+                number = -1;
+            if (*numbers[k] < 0)
+                *numbers[k] = number;
+            if (k == 0 && (number < 0 || number != rank->rank))
+                break; /* it says nothing, or numbers something else */
+        }
     }
 }
 

@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/memory.h"
 
 /* The buffers of a walk: bytes of all, and of each one at least and at most. */
 #define BUFFERS_BYTES ((size_t)4 * 1024 * 1024)

@@ -8,10 +8,8 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static size_t size_by_first_byte(unsigned char first)
 {
