@@ -14,17 +14,6 @@
 #include "trace/cut_metadata.h"
 #include "trace/json/text.h"
 
-/* What RANGE is where it begins. */
-static struct slice cut_async_begin(const struct async_slice *range)
-{
-    return (struct slice){.category = range->category,
-                          .name = range->name,
-                          .row = range->begin,
-                          .start = range->start,
-                          .end = range->end,
-                          .args = range->args};
-}
-
 /* Whether some of a slice, or an instant, lies in a window. */
 static bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)
 {
@@ -101,7 +90,7 @@ static void look_at_instant(struct sink *sink, const struct slice *instant)
 
 static void look_at_async(struct sink *sink, const struct async_slice *slice)
 {
-    const struct slice begin = cut_async_begin(slice);
+    const struct slice begin = async_slice_begin(slice);
     selects_event(cut_of(sink), 'b', &begin);
     look_at_time(cut_of(sink), slice->start, slice->end, true);
 }
@@ -339,7 +328,7 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
-    const struct slice begin = cut_async_begin(slice);
+    const struct slice begin = async_slice_begin(slice);
     if (selects_event(cut, 'b', &begin) && cut_touches(cut, slice->start, slice->end))
         cut->whole->format->async(cut->whole, slice);
 }
@@ -379,14 +368,9 @@ static void keep(struct cut *cut, struct cut_counter *kept, const struct counter
     kept->held = true;
 }
 
-static const struct window *window_behind(const struct cut *cut, const struct cut_counter *kept)
-{
-    return windows_next(&cut->windows, (int64_t)kept->counter.time);
-}
-
 static void write_kept(struct cut *cut, struct cut_counter *kept)
 {
-    const struct window *window = kept->held ? window_behind(cut, kept) : NULL;
+    const struct window *window = kept->held ? windows_next(&cut->windows, (int64_t)kept->counter.time) : NULL;
     kept->held = false;
     if (!window || kept->given == (uint64_t)window->start)
         return;
@@ -407,7 +391,8 @@ static void write_counter(struct sink *sink, const struct counter *counter)
         cut->selection.no_memory = true;
         return;
     }
-    bool inside = (int64_t)counter->time >= next->start, same = kept->held && window_behind(cut, kept) == next;
+    bool inside = (int64_t)counter->time >= next->start;
+    bool same = kept->held && windows_next(&cut->windows, (int64_t)kept->counter.time) == next;
     if (inside) {
         kept->given = (int64_t)counter->time == next->start ? counter->time : kept->given;
         write_kept(cut, kept);

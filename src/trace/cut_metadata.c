@@ -14,20 +14,6 @@
 
 /* --- the first reading --- */
 
-static void look_at_gpus(struct cut *cut, const cJSON *process, const cJSON *pid)
-{
-    const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids"), *gpu;
-    cJSON_ArrayForEach(gpu, gpus)
-    {
-        bool known = cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
-        if (!known)
-            continue;
-        selection_add_row(&cut->selection, &(struct trace_gpu_row){.row = event_id_number(gpu->valueint),
-                                                                   .process = event_id_number(pid->valueint),
-                                                                   .device = strtoll(gpu->string, NULL, 10)});
-    }
-}
-
 /* TOLD says of PROCESS, or, as EVENT_NO_ID, of the trace, what its rank is. */
 static void look_at_rank_of(struct cut *cut, event_id process, const cJSON *told)
 {
@@ -51,7 +37,17 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
         const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
         if (!cJSON_IsNumber(pid))
             continue;
-        look_at_gpus(cut, process, pid);
+
+        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids"), *gpu;
+        cJSON_ArrayForEach(gpu, gpus)
+        {
+            bool known = cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
+            if (!known)
+                continue;
+            selection_add_row(&cut->selection, &(struct trace_gpu_row){.row = event_id_number(gpu->valueint),
+                                                                       .process = event_id_number(pid->valueint),
+                                                                       .device = strtoll(gpu->string, NULL, 10)});
+        }
         look_at_rank_of(cut, event_id_number(pid->valueint), process);
     }
     cJSON_Delete(told);
@@ -129,20 +125,6 @@ static void put_rank_member(struct buffer *out, const char *key, uint64_t value)
     buffer_u64(out, value);
 }
 
-/* What is said of the rank beside its numbers. */
-static void put_told(struct json_text told, struct buffer *out)
-{
-    struct json_text key, value;
-    for (const char *at = told.at + 1, *end = told.at + told.length; json_member(&at, end, &key, &value);) {
-        if (json_is(key, "rank") || json_is(key, "world_size"))
-            continue;
-        buffer_text(out, ", \"");
-        buffer_bytes(out, key.at, key.length);
-        buffer_text(out, "\": ");
-        buffer_bytes(out, value.at, value.length);
-    }
-}
-
 static void write_value(struct cut *cut, const char *key, struct buffer *text)
 {
     cut->selection.no_memory |= text->failure != 0;
@@ -165,8 +147,18 @@ static void write_own(struct cut *cut, struct json_text own)
     put_rank_member(&text, "rank", only.rank);
     if (only.world_size > 0)
         put_rank_member(&text, "world_size", only.world_size);
-    if (only.told.at)
-        put_told(only.told, &text);
+    if (only.told.at) { /* what is said of the rank beside its numbers */
+        struct json_text key, value;
+        for (const char *at = only.told.at + 1, *end = only.told.at + only.told.length;
+             json_member(&at, end, &key, &value);) {
+            if (json_is(key, "rank") || json_is(key, "world_size"))
+                continue;
+            buffer_text(&text, ", \"");
+            buffer_bytes(&text, key.at, key.length);
+            buffer_text(&text, "\": ");
+            buffer_bytes(&text, value.at, value.length);
+        }
+    }
     buffer_char(&text, '}');
     write_value(cut, RANKS_KEY, &text);
 }

@@ -412,6 +412,18 @@ struct async_slice {
     const struct args *args;
 };
 
+/* What RANGE is where it begins. */
+static inline struct slice async_slice_begin(const struct async_slice *range)
+{
+    return (struct slice){.category = range->category,
+                          .other_category = range->other_category,
+                          .name = range->name,
+                          .row = range->begin,
+                          .start = range->start,
+                          .end = range->end,
+                          .args = range->args};
+}
+
 /* One of several values of a counter. */
 struct counter_value {
     const char *name; /* escaped when it is written */
@@ -444,6 +456,18 @@ struct counter {
     const struct counter_value *values; /* instead, when there are any */
     size_t value_count;
 };
+
+/* The value of a counter that has no list of values. */
+static inline struct counter_value counter_only_value(const struct counter *counter)
+{
+    struct counter_value only = {.name = counter->real ? "value" : "bytes", .length = strlen("value")};
+    only.kind = counter->real ? COUNTER_REAL : COUNTER_UNSIGNED;
+    if (counter->real)
+        only.real = counter->value;
+    else
+        only.u64 = counter->bytes;
+    return only;
+}
 
 /* One end of a flow: from a call to the GPU operation it started; of CATEGORY_FWDBWD: from an operator of the forward
  * pass to that of the backward pass, which only JSON has. */

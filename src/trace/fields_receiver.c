@@ -138,18 +138,6 @@ struct fields_sink {
     struct event_batches own; /* where the receiver has none */
 };
 
-/* A key, NUL, a value of JSON. */
-static int receive_metadata(struct fields_sink *sink, const char *data, size_t size)
-{
-    const char *value = data + strlen(data) + 1;
-    cJSON *root;
-    int status = 0;
-    if (parser_json(&sink->parser, value, size - (size_t)(value - data), &root) == PARSE_DONE)
-        status = sink->receiver->metadata(sink->receiver->context, data, root);
-    cJSON_Delete(root);
-    return status;
-}
-
 /* The texts and the metadata of a batch. */
 static int receive_records(struct fields_sink *sink, const struct buffer *records)
 {
@@ -160,10 +148,15 @@ static int receive_records(struct fields_sink *sink, const struct buffer *record
         at += sizeof(record);
         const char *data = records->data + at;
         uint32_t *number = record.kind == RECORD_TEXT ? array_push(&sink->numbers) : NULL;
-        if (record.kind == RECORD_METADATA)
-            status = receive_metadata(sink, data, record.size);
-        else if (!number || (*number = intern(sink->parser.strings, data, record.size)) == INTERN_NO_MEMORY)
+        if (record.kind == RECORD_METADATA) { /* a key, NUL, a value of JSON */
+            const char *value = data + strlen(data) + 1;
+            cJSON *root;
+            if (parser_json(&sink->parser, value, record.size - (size_t)(value - data), &root) == PARSE_DONE)
+                status = sink->receiver->metadata(sink->receiver->context, data, root);
+            cJSON_Delete(root);
+        } else if (!number || (*number = intern(sink->parser.strings, data, record.size)) == INTERN_NO_MEMORY) {
             status = error_no_memory("the trace's names");
+        }
     }
     return status;
 }

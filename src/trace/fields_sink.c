@@ -99,18 +99,6 @@ static inline uint32_t record_texts_put_name(struct record_texts *texts, struct 
     return known->number;
 }
 
-/* A key of the trace's object and its value, SIZE bytes of JSON. */
-static void record_put_metadata(struct buffer *records, const char *key, const char *value, size_t size)
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    buffer_bytes(&text, key, strlen(key) + 1);
-    buffer_bytes(&text, value, size);
-    record_put(records, RECORD_METADATA, text.data, text.length);
-    records->failure = records->failure ? records->failure : text.failure;
-    buffer_release(&text);
-}
-
 /* --- the writer --- */
 
 /* An event with the arguments of a list. */
@@ -431,8 +419,15 @@ static void write_metadata(struct sink *sink, const char *key, const char *value
     struct event_batch *batch = writer ? writer->batch : NULL;
     if (!batch || batch->count > 0)
         batch = begin_batch(sink);
-    if (batch)
-        record_put_metadata(&batch->records, key, value, size);
+    if (batch) {
+        struct buffer text;
+        buffer_init_memory(&text);
+        buffer_bytes(&text, key, strlen(key) + 1);
+        buffer_bytes(&text, value, size);
+        record_put(&batch->records, RECORD_METADATA, text.data, text.length);
+        batch->records.failure = batch->records.failure ? batch->records.failure : text.failure;
+        buffer_release(&text);
+    }
 }
 
 static void put_naming(struct sink *sink, struct row row, const char *what, const char *label)

@@ -4,7 +4,6 @@
  */
 #include "trace/frames.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "common/buffer.h"
@@ -30,14 +29,6 @@ static bool starts_with_one_of(const char *text, const char *const *starts, size
 }
 
 #define STARTS_WITH_ONE_OF(text, starts) starts_with_one_of(text, starts, sizeof(starts) / sizeof(*(starts)))
-
-/* The runtime that is linked into the program has no debugging information. */
-static bool is_static_runtime(const struct stack_frame *frame)
-{
-    const char *function = frame->function;
-    bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
-    return starts_with(function, "libcudart_static_") || (of_runtime && !frame->file);
-}
 
 static bool is_of_python(const struct stack_frame *frame)
 {
@@ -83,17 +74,19 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
         "libc.so", "libc-2",     "libm.so", "libm-2",   "libdl",  "librt",     "libpthread", "libstdc++",
         "libgcc_", "libgomp.so", "libomp",  "libiomp",  "libffi", "ld-linux",  "ld-2",
     };
-    const char *module = frame_base_name(frame->module);
+    const char *module = frame_base_name(frame->module), *function = frame->function;
     if (is_of_python(frame)) {
         if (!frame->file || is_installed(frame->file))
             return FRAME_PYTHON_LIBRARY;
         return *frame->file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
     }
-    if (STARTS_WITH_ONE_OF(module, cuda) || is_static_runtime(frame))
+    /* The runtime that is linked into the program has no debugging information. */
+    bool call = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z' && !frame->file;
+    if (STARTS_WITH_ONE_OF(module, cuda) || call || starts_with(function, "libcudart_static_"))
         return FRAME_CUDA;
-    if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))
+    if (starts_with(function, "__device_stub__") || starts_with(function, "__wrapper__device_stub_"))
         return FRAME_STUB;
-    if (!frame->module && !frame->function)
+    if (!frame->module && !function)
         return FRAME_LIBRARY; /* nothing is known of it */
     bool library = STARTS_WITH_ONE_OF(module, libraries) || is_installed(frame->module) || is_installed(frame->file);
     return library || frame_is_start(frame) ? FRAME_LIBRARY : FRAME_PROGRAM;

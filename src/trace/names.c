@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/json_out.h"
 #include "common/log.h"

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/text.h"
-#include "trace/sink.h"
 #include "trace/pftrace/packets.h"
 #include "trace/sqlite/database.h"
 

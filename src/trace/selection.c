@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/array.h"
-#include "common/map.h"
 
 #define ID_SET_BLOCK 1024u /* ids */
 
@@ -204,19 +202,14 @@ static uint64_t call_key(uint64_t caller, int64_t correlation)
     return caller << 32 | (uint64_t)correlation;
 }
 
-/* The number of the process that launched an event of a GPU, which is in PROCESS, as far as its row says; 0: any. */
-static uint64_t caller_of(const struct selection *selection, event_id process)
-{
-    const struct trace_gpu_row *row = gpu_row(selection, process);
-    const uint64_t *caller = map_get(&selection->callers, row ? row->process : process);
-    return caller ? *caller : 0;
-}
-
 /* Whether an event of a GPU is the selected process's and thread's, and of the selected ranges. */
 static bool is_launched(const struct selection *selection, const struct event_fields *event)
 {
     bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
-    uint64_t call = call_key(caller_of(selection, event->process), event->correlation);
+    /* The process that launched it, as far as its row says; 0: any. */
+    const struct trace_gpu_row *row = gpu_row(selection, event->process);
+    const uint64_t *caller = map_get(&selection->callers, row ? row->process : event->process);
+    uint64_t call = call_key(caller ? *caller : 0, event->correlation);
     if (selection->pending)
         return true;
     if (correlated && id_set_has(&selection->known, call))

@@ -105,6 +105,12 @@ static inline void sink_pass_end(struct sink *sink)
     (void)sink;
 }
 
+/* Names a row, that of a process or a thread. */
+static inline void sink_name_row(struct sink *sink, bool process, const struct row_name *name)
+{
+    (process ? sink->format->process : sink->format->thread)(sink, name);
+}
+
 /* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
 static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
 {

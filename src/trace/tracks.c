@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/log.h"
 
 #define EVICT_SPANS ((size_t)1 << 18) /* are walked over before they are given back */
@@ -216,20 +215,6 @@ static int place(struct open_lanes *open, enum lanes_rule rule, struct lanes_spa
     return 0;
 }
 
-static void keep_displaced(struct lanes *lanes)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < lanes->spans.count && lanes->count > 1; i++) {
-        if (lanes->spans.items[i].lane != 0)
-            lanes->spans.items[kept++] = lanes->spans.items[i];
-        if (i % EVICT_SPANS == 0)
-            file_vector_evict(&lanes->spans);
-    }
-    lanes->spans.count = kept;
-    if (kept == 0)
-        file_vector_release(&lanes->spans);
-}
-
 int lanes_assign(struct lanes *lanes)
 {
     if (lanes->spans.count == 0)
@@ -249,7 +234,17 @@ int lanes_assign(struct lanes *lanes)
         array_release(&open.lanes.items[i].ends);
     array_release(&open.lanes);
     free(open.tree);
-    keep_displaced(lanes);
+    /* Spans of the first lane are not kept. */
+    size_t kept = 0;
+    for (size_t i = 0; i < lanes->spans.count && lanes->count > 1; i++) {
+        if (lanes->spans.items[i].lane != 0)
+            lanes->spans.items[kept++] = lanes->spans.items[i];
+        if (i % EVICT_SPANS == 0)
+            file_vector_evict(&lanes->spans);
+    }
+    lanes->spans.count = kept;
+    if (kept == 0)
+        file_vector_release(&lanes->spans);
     return result == 0 ? 0 : error_no_memory("the order of rows");
 }
 
@@ -261,14 +256,7 @@ uint32_t lanes_take(struct lanes *lanes, uint64_t start, uint64_t end)
 uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t owner)
 {
     struct lanes_span wanted = {.start = start, .end = end, .owner = owner};
-    size_t low = 0, high = lanes->spans.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (outer_first(&lanes->spans.items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = COUNT_BEFORE(lanes->spans.count, i, outer_first(&lanes->spans.items[i], &wanted) < 0);
     for (; low < lanes->spans.count && outer_first(&lanes->spans.items[low], &wanted) == 0; low++) {
         struct lanes_span *span = &lanes->spans.items[low];
         if (lanes->rule != LANES_FOLLOW)

@@ -14,7 +14,6 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/array.h"
-#include "common/map.h"
 #include "common/memory.h"
 
 static int by_number(const void *left, const void *right)

@@ -373,27 +373,22 @@ void source_close(struct source *source)
     *source = (struct source){0};
 }
 
-static void go_on_plainly(struct source *source, struct source_failure *failure)
-{
-    off_t offset = (off_t)source->members->next;
-    unsigned char begin[2];
-    ssize_t got = pread(source->fd, begin, sizeof(begin), offset);
-    members_free(source->members);
-    source->members = NULL;
-    /* gzip ignores what stands behind members, unless a member begins there. */
-    if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
-        close(source->fd);
-    else if (!read_plainly(source, offset))
-        *failure = (struct source_failure){.failed = true, .number = ENOMEM};
-}
-
 static size_t read_members(struct source *source, char *data, size_t size, struct source_failure *failure)
 {
     struct member_reader *members = source->members;
     size_t length = 0;
     while (length < size) {
         if (members->used == members->length && !unpack_next(source->fd, members)) {
-            go_on_plainly(source, failure);
+            off_t offset = (off_t)source->members->next;
+            unsigned char begin[2];
+            ssize_t got = pread(source->fd, begin, sizeof(begin), offset);
+            members_free(source->members);
+            source->members = NULL;
+            /* gzip ignores what stands behind members, unless a member begins there. */
+            if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
+                close(source->fd);
+            else if (!read_plainly(source, offset))
+                *failure = (struct source_failure){.failed = true, .number = ENOMEM};
             break;
         }
         size_t left = members->length - members->used, part = left < size - length ? left : size - length;

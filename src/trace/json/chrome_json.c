@@ -396,9 +396,10 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 
 static void put_counter_values(struct buffer *buffer, const struct counter *counter)
 {
+    const struct counter_value only = counter_only_value(counter);
     buffer_text(buffer, ",\"args\":{");
-    for (size_t i = 0; i < counter->value_count; i++) {
-        const struct counter_value *value = &counter->values[i];
+    for (size_t i = 0; i < counter->value_count || i == 0; i++) {
+        const struct counter_value *value = counter->value_count > 0 ? &counter->values[i] : &only;
         if (i > 0)
             buffer_char(buffer, ',');
         put_text(buffer, value->name, value->length);
@@ -445,18 +446,8 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     at = PUT(at, ",\"pid\":");
     at = number_u64(at, counter->pid);
     at = put_time(sink, at, counter->time);
-    if (counter->value_count > 0) {
-        claim(sink, at);
-        put_counter_values(sink->buffer, counter);
-        return;
-    }
-    at = counter->real ? PUT(at, ",\"args\":{\"value\":") : PUT(at, ",\"args\":{\"bytes\":");
     claim(sink, at);
-    if (counter->real)
-        put_real(sink->buffer, counter->value);
-    else
-        buffer_u64(sink->buffer, counter->bytes);
-    buffer_bytes(sink->buffer, "}}", 2);
+    put_counter_values(sink->buffer, counter);
 }
 
 static void write_flow(struct sink *sink, const struct flow *flow)

@@ -188,6 +188,34 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
     return 0;
 }
 
+struct json_text json_plain(struct json_text inside, struct buffer *scratch)
+{
+    if (!memchr(inside.at, '\\', inside.length))
+        return inside;
+    scratch->length = 0;
+    json_unescape(scratch, inside);
+    return scratch->failure ? (struct json_text){"", 0} : (struct json_text){scratch->data, scratch->length};
+}
+
+bool json_triple(struct json_text value, int32_t triple[3])
+{
+    const char *at = value.at + 1, *end = value.at + value.length;
+    if (*value.at != '[')
+        return false;
+    for (int i = 0; i < 3; i++) {
+        char *after;
+        at += scan_blank(at, (size_t)(end - at));
+        long long number = *at >= '0' && *at <= '9' ? strtoll(at, &after, 10) : -1;
+        if (number < 0 || number > INT32_MAX)
+            return false;
+        triple[i] = (int32_t)number;
+        at = after + scan_blank(after, (size_t)(end - after));
+        if (at == end || *at++ != (i < 2 ? ',' : ']'))
+            return false;
+    }
+    return true;
+}
+
 /* --- flows --- */
 
 void flow_ids_release(struct flow_ids *ids)

@@ -12,6 +12,8 @@
 #include "trace/event.h"
 #include "trace/json/text.h"
 
+struct buffer;
+
 struct json_event {
     char phase;                          /* 0: it is not an event */
     struct json_text category, name;     /* without quotes, in JSON's escapes */
@@ -46,6 +48,13 @@ char *json_unescaped(struct json_text text);
  * TEXTS, a buffer in memory. Returns 0, or -1 after error(). */
 int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
                       struct buffer *texts);
+
+/* What INSIDE, the inside of a string, says: without escapes, where it has some in SCRATCH, a buffer in memory that is
+ * overwritten. Empty without memory, as SCRATCH then says. */
+struct json_text json_plain(struct json_text inside, struct buffer *scratch);
+
+/* Reads an array of three integers from 0 on. False: VALUE is something else. */
+bool json_triple(struct json_text value, int32_t triple[3]);
 
 /* --- flows --- */
 

@@ -147,12 +147,6 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* 01 is not JSON. */
-static inline bool has_leading_zero(const char *digits, size_t count)
-{
-    return *digits == '0' && count > 1;
-}
-
 static inline bool take_integer(struct cursor *c, int64_t *number)
 {
     bool negative = *c->at == '-';
@@ -160,7 +154,8 @@ static inline bool take_integer(struct cursor *c, int64_t *number)
     c->at += negative;
     const char *start = c->at;
     size_t digits = take_digits(c, &value);
-    if (digits == 0 || digits > DIGITS_MAX || has_leading_zero(start, digits) || !ends_number(*c->at))
+    bool leading_zero = *start == '0' && digits > 1; /* 01 is not JSON */
+    if (digits == 0 || digits > DIGITS_MAX || leading_zero || !ends_number(*c->at))
         return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
     return true;
@@ -170,8 +165,9 @@ static inline bool take_integer(struct cursor *c, int64_t *number)
 static bool take_ns(struct cursor *c, int64_t *ns)
 {
     const char *digits = c->at + (*c->at == '-');
-    return !has_leading_zero(digits, is_digit(digits[1]) ? 2 : 1) && scan_ns(c->at, &c->at, ns) &&
-           ends_number(*c->at) && *ns <= EVENT_TIME_LIMIT && *ns >= -EVENT_TIME_LIMIT;
+    bool leading_zero = *digits == '0' && is_digit(digits[1]);
+    return !leading_zero && scan_ns(c->at, &c->at, ns) && ends_number(*c->at) && *ns <= EVENT_TIME_LIMIT &&
+           *ns >= -EVENT_TIME_LIMIT;
 }
 
 /* Passes a value of any kind. Most are texts and plain decimals. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/array.h"
 
 #define HELD_MOST (PAIRS_OPEN_MOST + PAIRS_OPEN_MOST / 4)
 #define NO_PARTNER UINT32_MAX

@@ -6,10 +6,27 @@
 
 #include <cjson/cJSON.h>
 
-#include "trace/json/text.h"
+#include "common/text.h"
 
 /* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
 #define TREE_LIMIT ((size_t)256 * 1024 * 1024)
+
+#define JSON_SHOWN_BYTES 40
+
+/* Writes the first characters of TEXT as a message shows them. */
+static const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length)
+{
+    size_t used = 0, size;
+    for (size_t at = 0; at < length && text[at] != '\n' && text[at] != '\r'; at += size) {
+        if (used + UTF8_VISIBLE_BYTES + strlen("…") >= JSON_SHOWN_BYTES) {
+            used += (size_t)sprintf(out + used, "…");
+            break;
+        }
+        used += utf8_visible(out + used, text + at, length - at, &size);
+    }
+    out[used] = '\0';
+    return out;
+}
 
 void parser_init(struct parser *parser, struct interner *strings)
 {

@@ -5,9 +5,6 @@
 #include "trace/json/reader.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +19,6 @@
 #include "trace/json/pairs.h"
 #include "trace/json/parse.h"
 #include "trace/json/rows.h"
-#include "trace/json/text.h"
 #include "trace/fields_receiver.h"
 
 /* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
@@ -108,14 +104,6 @@ static int reader_expected(struct reader *reader, const char *what)
         return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
     note_found(reader, 0, what);
     return stray_error(reader);
-}
-
-static int reader_take(struct reader *reader, char c, const char *what)
-{
-    if (reader_next_byte(reader) != c || input_left(&reader->input) == 0)
-        return reader_expected(reader, what);
-    input_advance(&reader->input, 1);
-    return 0;
 }
 
 /* The bytes of the value that comes next; 0: it does not end. */
@@ -537,7 +525,9 @@ static int read_object(struct reader *reader)
         int result = at_array ? 0 : read_key(reader);
         if (result == 0 && (at_array || strcmp(reader->key.data, "traceEvents") == 0)) {
             found = true;
-            result = reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 ? -1 : read_array(reader);
+            bool is_array = reader_next_byte(reader) == '[';
+            input_advance(&reader->input, is_array);
+            result = is_array ? read_array(reader) : reader_expected(reader, "'[' after \"traceEvents\"");
         } else if (result == 0) {
             result = read_metadata(reader);
         }

@@ -54,11 +54,6 @@ static bool is_wait(const char *name)
     return false;
 }
 
-static bool has(const char *name, const char *word)
-{
-    return strcasestr(name, word);
-}
-
 /* What a slice NAME is, in thread TID of this name, which may be empty, of a process. A category of CATEGORY_OTHER:
  * the names do not say it. */
 static struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid, const char *name)
@@ -76,12 +71,12 @@ static struct gpu_row gpu_row_find(const char *process, const char *thread, int6
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (is_word(process, others[i].process))
             row.category = others[i].category;
-    bool waits = is_wait(name) || has(name, "notify_");
+    bool waits = is_wait(name) || strcasestr(name, "notify_");
     if (row.category == CATEGORY_KERNEL)
-        row.category = waits                 ? CATEGORY_OTHER
-                       : has(name, "memcpy") ? CATEGORY_GPU_MEMCPY
-                       : has(name, "memset") ? CATEGORY_GPU_MEMSET
-                                             : CATEGORY_KERNEL;
+        row.category = waits                        ? CATEGORY_OTHER
+                       : strcasestr(name, "memcpy") ? CATEGORY_GPU_MEMCPY
+                       : strcasestr(name, "memset") ? CATEGORY_GPU_MEMSET
+                                                    : CATEGORY_KERNEL;
     if (!category_in(row.category, CATEGORIES_GPU_OPS))
         return (struct gpu_row){row.category, -1, -1};
     if (is_word(process, "CUDA functions")) /* a thread for each GPU */
@@ -207,10 +202,8 @@ void json_rows_write(struct json_rows *rows, struct sink *sink)
                                     .label = row->label,
                                     .owner = is_gpu ? owner : 0,
                                     .sort_index = row->sort_index};
-            if (row->is_process && !threads)
-                sink->format->process(sink, &name);
-            else if (!row->is_process && threads)
-                sink->format->thread(sink, &name);
+            if (row->is_process != (bool)threads)
+                sink_name_row(sink, row->is_process, &name);
         }
     }
 }
@@ -236,10 +229,7 @@ static void name_by_word(struct json_rows *rows, struct row row, bool is_process
     if (!named || named->name || !(named->name = json_unescaped(word)))
         return;
     struct row_name name = {.row = named->row, .name = named->name, .sort_index = named->sort_index};
-    if (is_process)
-        sink->format->process(sink, &name);
-    else
-        sink->format->thread(sink, &name);
+    sink_name_row(sink, is_process, &name);
 }
 
 struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)

@@ -50,11 +50,6 @@ static uint64_t time_of(const struct json_replay *replay, int64_t time)
     return replay->base + (uint64_t)(time > replay->start ? time - replay->start : 0);
 }
 
-static int no_memory(void)
-{
-    return error_no_memory("an event");
-}
-
 /* One of ours, or its text, valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
@@ -150,28 +145,16 @@ static int replay_flow_event(struct json_replay *replay, const struct json_event
     return 0;
 }
 
-/* Kineto has flows from calls to calls, too. */
-static bool is_call_or_work(struct json_replay *replay, const struct json_event *event)
-{
-    enum category category;
-    const char *other = find_category(replay, event->category, &category);
-    switch (category) {
-    case CATEGORY_CUDA_RUNTIME:
-    case CATEGORY_CUDA_DRIVER:
-    case CATEGORY_KERNEL:
-    case CATEGORY_GPU_MEMCPY:
-    case CATEGORY_GPU_MEMSET:
-    case CATEGORY_GPU_GRAPH: return !other;
-    default: return false;
-    }
-}
-
-/* Of the flow that stands on the slice itself; 0: none does that could be understood. */
+/* Of the flow that stands on the slice itself; 0: none does that could be understood. Kineto has flows from calls to
+ * calls, too. */
 static uint32_t bind_id_of(struct json_replay *replay, const struct json_event *event)
 {
+    enum category category;
     uint64_t id = json_id(event->bind_id);
-    bool understood = event->flow_out != event->flow_in && id <= UINT32_MAX && is_call_or_work(replay, event);
-    return understood ? (uint32_t)id : 0;
+    if (event->flow_out == event->flow_in || id > UINT32_MAX || find_category(replay, event->category, &category) ||
+        !category_in(category, CATEGORIES_API | CATEGORIES_GPU_OPS))
+        return 0;
+    return (uint32_t)id;
 }
 
 static void replay_flow(struct json_replay *replay, const struct json_event *event, const struct slice *slice)
@@ -263,7 +246,7 @@ static int pass_slice(void *context, const char *begin, size_t size, const char 
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     slice.args = args.count > 0 ? &args : NULL;
     replay->sink->format->slice(replay->sink, &slice);
-    return replay->category.failure ? no_memory() : 0;
+    return replay->category.failure ? error_no_memory("an event") : 0;
 }
 
 /* --- counters --- */
@@ -321,7 +304,7 @@ static int write_event(void *context, struct json_text as_it_is)
     const struct sink_format *format = replay->sink->format;
     struct json_text text = json_clean(as_it_is, &replay->clean);
     if (replay->clean.failure)
-        return no_memory();
+        return error_no_memory("an event");
     struct json_event event = json_event_read(text);
     struct args args;
     struct slice slice;
@@ -353,7 +336,7 @@ static int write_event(void *context, struct json_text as_it_is)
     if (event.time + (int64_t)event.duration > replay->end)
         replay->end = event.time + (int64_t)event.duration;
     replay->after_slice = (event.phase == 'X' && !event.is_open) || follows;
-    return replay->category.failure ? no_memory() : result;
+    return replay->category.failure ? error_no_memory("an event") : result;
 }
 
 static int note_event(void *context, struct json_text as_it_is)
@@ -363,7 +346,7 @@ static int note_event(void *context, struct json_text as_it_is)
     if (memchr(text.at, '\\', text.length))
         text = json_clean(as_it_is, &replay->clean);
     if (replay->clean.failure)
-        return no_memory();
+        return error_no_memory("an event");
     if (!memmem(text.at, text.length, "\"M\"", 3) && !memmem(text.at, text.length, "\"bind_id\"", 9))
         return 0;
     struct json_event event = json_event_read(text);

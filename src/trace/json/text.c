@@ -4,8 +4,6 @@
  */
 #include "trace/json/text.h"
 
-#include <stdio.h>
-
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/text.h"
@@ -254,20 +252,6 @@ const char *json_pass(const char *at, const char *end, unsigned *surrogates)
     bool valid = pass_value(&check, 0);
     *surrogates += fault.surrogates;
     return valid ? check.at : NULL;
-}
-
-const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length)
-{
-    size_t used = 0, size;
-    for (size_t at = 0; at < length && text[at] != '\n' && text[at] != '\r'; at += size) {
-        if (used + UTF8_VISIBLE_BYTES + strlen("…") >= JSON_SHOWN_BYTES) {
-            used += (size_t)sprintf(out + used, "…");
-            break;
-        }
-        used += utf8_visible(out + used, text + at, length - at, &size);
-    }
-    out[used] = '\0';
-    return out;
 }
 
 /* --- values and members --- */

@@ -46,10 +46,6 @@ bool json_check_rest(const char *text, size_t length, struct json_fault *fault);
 /* The end of the valid value that begins at AT; NULL: there is none before END. *SURROGATES grows as of json_fault. */
 const char *json_pass(const char *at, const char *end, unsigned *surrogates);
 
-/* Writes the first characters of TEXT as a message shows them. */
-#define JSON_SHOWN_BYTES 40
-const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length);
-
 /* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
  * without its quotes. */
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);

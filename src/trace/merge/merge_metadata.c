@@ -43,19 +43,6 @@ struct merge_own {
     losses;
 };
 
-static void merge_own_release(struct merge_own *own)
-{
-    for (size_t i = 0; i < own->members.count; i++) {
-        free(own->members.items[i].key);
-        buffer_release(&own->members.items[i].text);
-        map_release(&own->members.items[i].known);
-    }
-    for (size_t i = 0; i < own->losses.count; i++)
-        free(own->losses.items[i].key);
-    array_release(&own->losses);
-    array_release(&own->members);
-}
-
 /* Members of "gputrace" that are not of the output: its own are written, and numbers of traces that others had merged
  * before. */
 static const char *const left_out[] = {"version", "ranks", "merged", "clock", "frames", "stacks", "processes_left_out",
@@ -479,7 +466,16 @@ int merge_write_metadata(struct merge *merge, struct sink *sink)
         result = add_trace(&joining, &merge->traces[i]);
     json_end(&joining.json);
     result = result ?: write_joined(&joining);
-    merge_own_release(&joining.own);
+
+    for (size_t i = 0; i < joining.own.members.count; i++) {
+        free(joining.own.members.items[i].key);
+        buffer_release(&joining.own.members.items[i].text);
+        map_release(&joining.own.members.items[i].known);
+    }
+    for (size_t i = 0; i < joining.own.losses.count; i++)
+        free(joining.own.losses.items[i].key);
+    array_release(&joining.own.losses);
+    array_release(&joining.own.members);
     merge_stacks_release(&joining.stacks);
     buffer_release(&joining.devices);
     buffer_release(&joining.metadata);

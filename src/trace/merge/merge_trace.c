@@ -8,8 +8,6 @@
 
 #include "common/log.h"
 #include "common/memory.h"
-#include "common/array.h"
-#include "common/map.h"
 #include "trace/meaning/sources.h"
 #include "trace/merge/merge_trace.h"
 #include "trace/tracks.h"
@@ -110,20 +108,6 @@ static void scan_process(struct trace_scan *scan, const cJSON *told)
     scan_gpu_rows(scan, (uint32_t)pid, cJSON_GetObjectItemCaseSensitive(told, "gpu_pids"));
 }
 
-static void scan_own(struct trace_scan *scan, const cJSON *own)
-{
-    const cJSON *process;
-    const cJSON *clock = cJSON_GetObjectItemCaseSensitive(own, "clock");
-    const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(clock, "synchronised");
-    if (cJSON_IsBool(synchronised)) {
-        scan->trace->synchronised = cJSON_IsTrue(synchronised);
-        scan->trace->error_us = number_of(clock, "error_us", -1);
-    }
-    free(scan->trace->host);
-    scan->trace->host = copy_text(own, "host");
-    cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(own, "processes")) scan_process(scan, process);
-}
-
 static void scan_devices(struct trace_scan *scan, const cJSON *devices)
 {
     const cJSON *told;
@@ -153,7 +137,16 @@ static void scan_metadata(struct sink *sink, const char *key, const char *value,
         return;
     cJSON *parsed = cJSON_ParseWithLength(value, size);
     if (own) {
-        scan_own(scan, parsed);
+        const cJSON *process;
+        const cJSON *clock = cJSON_GetObjectItemCaseSensitive(parsed, "clock");
+        const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(clock, "synchronised");
+        if (cJSON_IsBool(synchronised)) {
+            scan->trace->synchronised = cJSON_IsTrue(synchronised);
+            scan->trace->error_us = number_of(clock, "error_us", -1);
+        }
+        free(scan->trace->host);
+        scan->trace->host = copy_text(parsed, "host");
+        cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(parsed, "processes")) scan_process(scan, process);
     } else if (devices) {
         scan_devices(scan, parsed);
     } else {

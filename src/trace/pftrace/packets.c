@@ -5,11 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/log.h"
 #include "common/protobuf.h"
-#include "trace/gzip/gzip.h"
 #include "trace/pftrace/fields.h"
 
 _Static_assert((PFTRACE_OWN_SECTION << 3) == (0x38 | 0x6b << 7 | 0x04 << 14), "the bytes of packets_has_section()");

@@ -241,12 +241,11 @@ static int end_event(struct pftrace_reader *reader, const struct pftrace_tables 
 static int counter_event(struct pftrace_reader *reader, const struct track_event *event, uint64_t large, uint64_t time)
 {
     struct pftrace_event *to = &reader->event;
-    const uint64_t *index = map_get(&reader->counters, event->uuid);
-    if (!index) {
+    const struct pftrace_counter_track *track = FIND_ITEM(&reader->counter_tracks, &reader->counters, event->uuid);
+    if (!track) {
         reader->left_out++;
         return 0;
     }
-    const struct pftrace_counter_track *track = &reader->counter_tracks.items[*index - 1];
     struct arg arg = {.type = event->is_double ? ARG_TYPE_REAL : ARG_TYPE_I64, .u64 = event->counter};
     if (large > 0) {
         arg.type = ARG_TYPE_U64;
@@ -422,13 +421,12 @@ static uint32_t intern_bytes(struct pftrace_reader *reader, const struct protobu
 
 static int counter_track(struct pftrace_reader *reader, const struct descriptor *descriptor)
 {
-    uint64_t *index = map_put(&reader->counters, descriptor->uuid, NULL);
-    struct pftrace_counter_track *track = index && *index == 0 ? array_push(&reader->counter_tracks) : NULL;
-    if (!index || (*index == 0 && !track))
-        return error_no_memory("the trace's names");
+    size_t known = reader->counter_tracks.count;
+    struct pftrace_counter_track *track = PUT_ITEM(&reader->counter_tracks, &reader->counters, descriptor->uuid);
     if (!track)
+        return error_no_memory("the trace's names");
+    if (reader->counter_tracks.count == known)
         return 0;
-    *index = reader->counter_tracks.count;
     track->pid = pid_of(descriptor->parent);
     track->counter = intern_bytes(reader, descriptor->counter.bytes ? &descriptor->counter : &descriptor->name);
     track->series = intern_bytes(reader, &descriptor->series);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "common/buffer.h"
 #include "trace/json/text.h"
 
 #define IID_MOST (1u << 20)  /* a larger one is damage */

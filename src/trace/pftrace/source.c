@@ -202,10 +202,7 @@ static void give_row(struct maker *maker, const struct pftrace_event *event)
                             .label = event->text,
                             .owner = process ? event->owner : 0,
                             .sort_index = event->sort_index};
-    if (process)
-        maker->sink->format->process(maker->sink, &name);
-    else
-        maker->sink->format->thread(maker->sink, &name);
+    sink_name_row(maker->sink, process, &name);
 }
 
 static void give_metadata(struct maker *maker, const struct pftrace_event *event)
@@ -223,19 +220,6 @@ static void give_metadata(struct maker *maker, const struct pftrace_event *event
         maker->sink->format->metadata(maker->sink, event->name, value.at, value.length);
 }
 
-static void give(struct maker *maker, const struct pftrace_event *event)
-{
-    switch (event->what) {
-    case PFTRACE_METADATA: give_metadata(maker, event); break;
-    case PFTRACE_PROCESS:
-    case PFTRACE_THREAD: give_row(maker, event); break;
-    case PFTRACE_SLICE:
-    case PFTRACE_INSTANT: give_slice(maker, event); break;
-    case PFTRACE_ASYNC: give_async(maker, event); break;
-    case PFTRACE_COUNTER: give_counter(maker, event); break;
-    }
-}
-
 /* Gives the events of RUN to SINK, whole or a piece, and sets *LEFT_OUT to the packets that are left out. A run that
  * does not begin a section must be given to who had the one before it. Returns 0, or -1 after error(). */
 static int pftrace_run_give(struct maker *maker, struct packets_run *run, struct sink *sink, uint64_t *left_out)
@@ -251,7 +235,16 @@ static int pftrace_run_give(struct maker *maker, struct packets_run *run, struct
             if (!maker->is_piece)
                 sink->format->begin(sink, maker->base);
         }
-        give(maker, event);
+
+        switch (event->what) {
+        case PFTRACE_METADATA: give_metadata(maker, event); break;
+        case PFTRACE_PROCESS:
+        case PFTRACE_THREAD: give_row(maker, event); break;
+        case PFTRACE_SLICE:
+        case PFTRACE_INSTANT: give_slice(maker, event); break;
+        case PFTRACE_ASYNC: give_async(maker, event); break;
+        case PFTRACE_COUNTER: give_counter(maker, event); break;
+        }
     }
     *left_out = pftrace_left_out(maker->reader) + maker->left_out - before;
     if (more == 0 && (maker->failed || maker->category.failure || sink->buffer->failure == ENOMEM))
@@ -298,16 +291,6 @@ static int stop(struct reading *reading)
     return -1;
 }
 
-static bool is_large(const struct packets_run *run)
-{
-    return run->capacity > (size_t)USUAL_BYTES;
-}
-
-static void pass_turn(struct reading *reading)
-{
-    pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
-}
-
 /* 1: the slot has the piece's run; 0: there is none; -1 after error(), or when all was stopped. */
 static int read_run(struct reading *reading, size_t piece, struct slot *slot)
 {
@@ -317,8 +300,8 @@ static int read_run(struct reading *reading, size_t piece, struct slot *slot)
         pthread_cond_wait(&slot->changed, &reading->lock);
     if (!reading->stopped)
         more = packets_next_run(&reading->packets, &slot->run);
-    if (more <= 0 || !is_large(&slot->run))
-        pass_turn(reading);
+    if (more <= 0 || slot->run.capacity <= (size_t)USUAL_BYTES)
+        pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
     pthread_mutex_unlock(&reading->lock);
     return more;
 }
@@ -339,20 +322,6 @@ static struct maker *take_maker(struct reading *reading, struct slot *slot, unsi
     slot->maker = NULL;
     pthread_mutex_unlock(&reading->lock);
     return maker;
-}
-
-static void give_maker(struct reading *reading, struct maker *maker, size_t piece, bool goes_on, unsigned worker)
-{
-    if (goes_on) {
-        pthread_mutex_lock(&reading->lock);
-        struct slot *next = slot_of(reading, piece + 1);
-        next->maker = maker;
-        pthread_cond_signal(&next->changed);
-        pthread_mutex_unlock(&reading->lock);
-    } else {
-        maker_free(reading->makers[worker]);
-        reading->makers[worker] = maker;
-    }
 }
 
 /* The sink of the run of a slot: a piece, or the whole. */
@@ -386,7 +355,17 @@ static int make(void *context, size_t piece, unsigned slot_number, unsigned work
     if (!maker)
         return stop(reading);
     int result = make_piece(reading, maker, slot);
-    give_maker(reading, maker, piece, slot->run.goes_on, worker);
+
+    if (slot->run.goes_on) {
+        pthread_mutex_lock(&reading->lock);
+        struct slot *next = slot_of(reading, piece + 1);
+        next->maker = maker;
+        pthread_cond_signal(&next->changed);
+        pthread_mutex_unlock(&reading->lock);
+    } else {
+        maker_free(reading->makers[worker]);
+        reading->makers[worker] = maker;
+    }
     return result < 0 ? stop(reading) : 0;
 }
 
@@ -400,12 +379,12 @@ static int take(void *context, size_t piece, unsigned slot_number)
         packets_report_end(&reading->packets, &slot->run) < 0)
         return stop(reading);
     reading->left_out += slot->left_out;
-    if (!is_large(&slot->run))
+    if (slot->run.capacity <= (size_t)USUAL_BYTES)
         return 0;
     packets_run_release(&slot->run); /* its space is not kept, and the next run may be read */
     buffer_release(&slot->made);
     pthread_mutex_lock(&reading->lock);
-    pass_turn(reading);
+    pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
     pthread_mutex_unlock(&reading->lock);
     return 0;
 }

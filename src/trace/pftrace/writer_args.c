@@ -13,7 +13,7 @@
 
 #include "common/protobuf.h"
 #include "common/text.h"
-#include "trace/json/text.h"
+#include "trace/json/events.h"
 
 /* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream, or of a graph's
  * node. */
@@ -232,33 +232,6 @@ static bool read_digits(const char **at, const char *end, uint64_t *value)
     return *at > start;
 }
 
-static const char *skip_blank(const char *at, const char *end)
-{
-    while (at < end && (unsigned char)*at <= ' ')
-        at++;
-    return at;
-}
-
-/* [x,y,z] */
-static bool is_size3(struct json_text value, struct arg *arg)
-{
-    const char *at = value.at + 1, *end = value.at + value.length;
-    uint64_t number;
-    if (*value.at != '[')
-        return false;
-    for (int i = 0; i < 3; i++) {
-        at = skip_blank(at, end);
-        if (!read_digits(&at, end, &number) || number > INT32_MAX)
-            return false;
-        at = skip_blank(at, end);
-        if (at == end || *at++ != (i < 2 ? ',' : ']'))
-            return false;
-        arg->size3[i] = (int32_t)number;
-    }
-    arg->type = ARG_TYPE_SIZE3;
-    return true;
-}
-
 /* -0 is a double: as an integer it would lose its sign. */
 static bool is_integer(struct json_text text, struct arg *arg)
 {
@@ -293,28 +266,18 @@ static void set_number(struct arg *arg, struct json_text text)
     }
 }
 
-/* TEXT without its escapes, which may be put into SCRATCH. */
-static struct json_text unescaped(struct json_text text, struct buffer *scratch)
-{
-    if (!memchr(text.at, '\\', text.length))
-        return text;
-    scratch->length = 0;
-    json_unescape(scratch, text);
-    return scratch->failure ? (struct json_text){"", 0} : (struct json_text){scratch->data, scratch->length};
-}
-
 struct scratch {
     struct buffer name, text;
 };
 
 static void put_member(struct pftrace_put *put, struct json_text name, struct json_text value, struct scratch *scratch)
 {
-    struct json_text plain = unescaped(name, &scratch->name);
+    struct json_text plain = json_plain(name, &scratch->name);
     struct arg arg = {.key = arg_key_find(plain.at, plain.length), .other = plain.at, .other_length = plain.length};
     struct json_text text;
     switch (*value.at) {
     case '"':
-        text = unescaped((struct json_text){value.at + 1, value.length - 2}, &scratch->text);
+        text = json_plain(json_inside(value), &scratch->text);
         set_text(&arg, ARG_TYPE_TEXT, text.at, text.length);
         break;
     case 't': arg.type = ARG_TYPE_TRUE; break;
@@ -322,7 +285,9 @@ static void put_member(struct pftrace_put *put, struct json_text name, struct js
     case '{':
     case '[':
     case 'n':
-        if (!put->shared || (arg.key != ARG_GRID && arg.key != ARG_BLOCK) || !is_size3(value, &arg))
+        if (put->shared && (arg.key == ARG_GRID || arg.key == ARG_BLOCK) && json_triple(value, arg.size3))
+            arg.type = ARG_TYPE_SIZE3;
+        else
             set_text(&arg, ARG_TYPE_RAW, value.at, value.length);
         break;
     default: set_number(&arg, value); break;
@@ -344,19 +309,7 @@ static void put_members(struct pftrace_put *put, const struct arg *arg)
     buffer_release(&scratch.text);
 }
 
-/* --- */
-
-/* Sets a real number as JSON shows it: with six decimals, and as a text if it is not finite. */
-static void set_real(struct arg *arg, double value, bool fixed)
-{
-    arg->type = ARG_TYPE_REAL;
-    if (fixed)
-        arg->real = value > 0 ? round(fmin(value, 1e12) * 1e6) / 1e6 : 0;
-    else if (isnan(value))
-        set_text(arg, ARG_TYPE_TEXT, "NaN", 3);
-    else if (isinf(value))
-        set_text(arg, ARG_TYPE_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
-}
+/* --- all arguments --- */
 
 static void put_list(struct pftrace_put *put, const struct arg *args, size_t count)
 {
@@ -366,8 +319,16 @@ static void put_list(struct pftrace_put *put, const struct arg *args, size_t cou
         switch (arg.type) {
         case ARG_TYPE_MEMBERS: put_members(put, &arg); continue;
         case ARG_TYPE_LIST: put_list(put, arg.list->items, arg.list->count); continue;
-        case ARG_TYPE_FIXED:
-        case ARG_TYPE_REAL: set_real(&arg, arg.real, arg.type == ARG_TYPE_FIXED); break;
+        case ARG_TYPE_FIXED: /* with six decimals, as JSON shows it */
+            arg.type = ARG_TYPE_REAL;
+            arg.real = arg.real > 0 ? round(fmin(arg.real, 1e12) * 1e6) / 1e6 : 0;
+            break;
+        case ARG_TYPE_REAL: /* a text, as in JSON, if it is not finite */
+            if (isnan(arg.real))
+                set_text(&arg, ARG_TYPE_TEXT, "NaN", 3);
+            else if (isinf(arg.real))
+                set_text(&arg, ARG_TYPE_TEXT, arg.real > 0 ? "Infinity" : "-Infinity", arg.real > 0 ? 8 : 9);
+            break;
         case ARG_TYPE_COLOR:
             put->text->length = 0;
             buffer_format(put->text, color >> 24 == 0xff ? "#%06x" : "#%08x",

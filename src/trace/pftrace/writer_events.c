@@ -44,11 +44,6 @@ static void send_packet(struct sink *sink, struct pftrace_sequence *sequence, ui
     pftrace_packet(&state->sequences, sequence, sink->buffer, time, field, state->body.data, state->body.length);
 }
 
-static uint64_t name_hash(const struct name *name)
-{
-    return hash_bytes(name->text, name->length);
-}
-
 /* Whether the first flow has the number of the argument "correlation". */
 static bool is_flow_number(const struct pftrace_pending *pending)
 {
@@ -82,7 +77,7 @@ static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *s
                          uint64_t cbid)
 {
     bool is_new;
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, name_hash(name) ^ cbid << 32, &is_new);
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, hash_bytes(name->text, name->length) ^ cbid << 32, &is_new);
     if (is_new) {
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_NAMES);
         protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
@@ -166,7 +161,7 @@ static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *s
 static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct slice *slice)
 {
     bool is_new;
-    uint64_t hash = name_hash(&slice->name) ^ (uint64_t)slice->category << 32;
+    uint64_t hash = hash_bytes(slice->name.text, slice->name.length) ^ (uint64_t)slice->category << 32;
     if (map_count(&sequence->iids[PFTRACE_SPECIFICATIONS]) == 0)
         intern_queue(state, sequence);
     uint64_t iid = pftrace_iid(sequence, PFTRACE_SPECIFICATIONS, hash, &is_new);
@@ -300,16 +295,10 @@ static void describe_ranges(struct sink *sink, struct row row)
 
 static enum pftrace_lane lane_of(const struct slice *slice)
 {
-    if (slice->other_category)
-        return PFTRACE_LANE_CALLS;
-    switch (slice->category) {
-    case CATEGORY_KERNEL:
-    case CATEGORY_GPU_MEMCPY:
-    case CATEGORY_GPU_MEMSET:
-    case CATEGORY_GPU_GRAPH: return PFTRACE_LANE_GPU_OPS;
-    case CATEGORY_USER_ANNOTATION: return PFTRACE_LANE_RANGES;
-    default: return PFTRACE_LANE_CALLS;
-    }
+    if (!slice->other_category && category_in(slice->category, CATEGORIES_GPU_OPS))
+        return PFTRACE_LANE_GPU_OPS;
+    return !slice->other_category && slice->category == CATEGORY_USER_ANNOTATION ? PFTRACE_LANE_RANGES
+                                                                                 : PFTRACE_LANE_CALLS;
 }
 
 /* A call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
@@ -417,12 +406,6 @@ static void describe(struct sink *sink, uint64_t uuid, uint32_t pid, const struc
     pftrace_plain_packet(sink->buffer, packet);
 }
 
-/* Perfetto has it as a double. */
-static bool is_large(const struct counter_value *value)
-{
-    return value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX;
-}
-
 static void write_value(struct sink *sink, const struct counter *counter, const struct series *series,
                         const struct counter_value *value, size_t follow)
 {
@@ -431,6 +414,7 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
     uint64_t parts[] = {counter->pid, hash_bytes(series->counter, series->counter_length),
                         series->name ? hash_bytes(series->name, series->name_length) : 0};
     uint64_t uuid = hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
+    bool large = value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX; /* Perfetto has it as a double */
     bool is_new;
     if (!sequence)
         return;
@@ -439,14 +423,14 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    if (value->kind == COUNTER_REAL || is_large(value))
+    if (value->kind == COUNTER_REAL || large)
         protobuf_put_double(&state->body, PB_EVENT_DOUBLE_COUNTER_VALUE,
                             value->kind == COUNTER_REAL ? value->real : (double)value->u64);
     else
         protobuf_put_u64(&state->body, PB_EVENT_COUNTER_VALUE, value->u64);
     if (follow > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
-    if (is_large(value))
+    if (large)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_COUNTER_U64, value->u64);
     send_packet(sink, sequence, pftrace_time(sink, counter->time), PB_PACKET_TRACK_EVENT);
 }
@@ -456,7 +440,6 @@ void pftrace_write_counter(struct sink *sink, const struct counter *counter)
     if (!begin_event(sink))
         return;
     struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
-    struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};
     for (size_t i = 0; i < counter->value_count; i++) {
         series.name = counter->values[i].name;
         series.name_length = counter->values[i].length;
@@ -464,10 +447,7 @@ void pftrace_write_counter(struct sink *sink, const struct counter *counter)
     }
     if (counter->value_count > 0)
         return;
+    const struct counter_value only = counter_only_value(counter);
     series.bytes = !counter->real;
-    if (counter->real) {
-        value.kind = COUNTER_REAL;
-        value.real = counter->value;
-    }
-    write_value(sink, counter, &series, &value, 0);
+    write_value(sink, counter, &series, &only, 0);
 }

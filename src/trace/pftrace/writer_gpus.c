@@ -56,21 +56,6 @@ static void put_uuid(struct buffer *packet, const char *text)
         protobuf_put_bytes(packet, PB_GPU_UUID, bytes, count);
 }
 
-/* All else that is known of a device. */
-static void put_facts(struct pftrace_state *state, const cJSON *device)
-{
-    for (const cJSON *value = device->child; value; value = value->next) {
-        char text[32];
-        if (!cJSON_IsNumber(value) || strcmp(value->string, "id") == 0)
-            continue;
-        snprintf(text, sizeof(text), "%.15g", value->valuedouble);
-        size_t fact = protobuf_begin(&state->body, PB_GPU_EXTRA_INFO);
-        put_text(state, PB_GPU_EXTRA_KEY, value->string);
-        put_text(state, PB_GPU_EXTRA_VALUE, text);
-        protobuf_end(&state->body, fact);
-    }
-}
-
 /* Perfetto counts GPUs from 0: where no device has the number, DEVICE is NULL and the entry is empty. */
 static void put_gpu(struct pftrace_state *state, const cJSON *device)
 {
@@ -91,8 +76,19 @@ static void put_gpu(struct pftrace_state *state, const cJSON *device)
         put_text(state, PB_GPU_ARCHITECTURE, sort);
     if (uuid)
         put_uuid(&state->body, uuid);
-    if (device)
-        put_facts(state, device);
+    if (device) {
+        /* All else that is known of a device. */
+        for (const cJSON *value = device->child; value; value = value->next) {
+            char text[32];
+            if (!cJSON_IsNumber(value) || strcmp(value->string, "id") == 0)
+                continue;
+            snprintf(text, sizeof(text), "%.15g", value->valuedouble);
+            size_t fact = protobuf_begin(&state->body, PB_GPU_EXTRA_INFO);
+            put_text(state, PB_GPU_EXTRA_KEY, value->string);
+            put_text(state, PB_GPU_EXTRA_VALUE, text);
+            protobuf_end(&state->body, fact);
+        }
+    }
     protobuf_end(&state->body, gpu);
 }
 
@@ -102,18 +98,6 @@ static const cJSON *find_device(const cJSON *devices, int id)
     const cJSON *device;
     cJSON_ArrayForEach(device, devices) if (number_of(device, "id") == id) return device;
     return NULL;
-}
-
-static int count_gpus(const cJSON *devices)
-{
-    const cJSON *device;
-    int count = 0;
-    cJSON_ArrayForEach(device, devices)
-    {
-        int id = number_of(device, "id");
-        count = id >= count && id < GPUS_MOST ? id + 1 : count;
-    }
-    return count;
 }
 
 static uint32_t limit_of(const cJSON *device, const char *key)
@@ -144,8 +128,12 @@ static void keep_limits(struct sink *sink, const cJSON *device)
 void pftrace_write_gpus(struct sink *sink, const char *value, size_t size)
 {
     struct pftrace_state *state = sink->state;
-    cJSON *devices = cJSON_ParseWithLength(value, size);
-    int count = cJSON_IsArray(devices) ? count_gpus(devices) : 0;
+    cJSON *devices = cJSON_ParseWithLength(value, size), *device;
+    int count = 0;
+    for (device = cJSON_IsArray(devices) ? devices->child : NULL; device; device = device->next) {
+        int id = number_of(device, "id");
+        count = id >= count && id < GPUS_MOST ? id + 1 : count;
+    }
     for (int id = 0; id < count; id++)
         keep_limits(sink, find_device(devices, id));
     state->body.length = 0;

@@ -213,7 +213,7 @@ void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_
  * GPU operations are drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
 
-static void frames_release(struct pftrace_rows *rows)
+void pftrace_rows_release(struct pftrace_rows *rows)
 {
     for (size_t i = 0; i < rows->frames.count; i++) {
         free(rows->frames.items[i].function);
@@ -222,11 +222,6 @@ static void frames_release(struct pftrace_rows *rows)
     }
     array_release(&rows->frames);
     map_release(&rows->frame_of_number);
-}
-
-void pftrace_rows_release(struct pftrace_rows *rows)
-{
-    frames_release(rows);
     array_release(&rows->gpus);
     for (size_t i = 0; i < rows->items.count; i++)
         free(rows->items.items[i].name);
@@ -236,8 +231,7 @@ void pftrace_rows_release(struct pftrace_rows *rows)
 
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row)
 {
-    const uint64_t *index = map_get(&rows->by_uuid, pftrace_uuid(row.pid, row.tid));
-    return index && *index != 0 ? &rows->items.items[*index - 1] : NULL;
+    return FIND_ITEM(&rows->items, &rows->by_uuid, pftrace_uuid(row.pid, row.tid));
 }
 
 static void remember(struct sink *sink, uint64_t uuid, const struct row_name *name)

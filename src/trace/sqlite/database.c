@@ -4,7 +4,6 @@
  */
 #include "trace/sqlite/database.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include <sqlite3.h>
 
 #include "common/array.h"
-#include "common/buffer.h"
 #include "common/log.h"
 #include "common/map.h"
 #include "trace/sink.h"
@@ -184,30 +182,25 @@ static struct known_row *find_row(struct database *database, struct row row)
     uint64_t key = (uint64_t)row.pid << 32 | row.tid;
     if (database->known_rows.count > 0 && key == database->last_row)
         return &database->known_rows.items[database->last_index];
-    uint64_t *index = map_put(&database->row_index, key, NULL);
-    struct known_row *found = index && *index == 0 ? array_push(&database->known_rows) : NULL;
-    if (!index || (*index == 0 && !found))
+    size_t known = database->known_rows.count;
+    struct known_row *found = PUT_ITEM(&database->known_rows, &database->row_index, key);
+    if (!found)
         return NULL;
-    if (found) {
+    if (database->known_rows.count > known)
         *found = (struct known_row){.row = row, .name = NO_NAME};
-        *index = database->known_rows.count;
-    }
     database->last_row = key;
-    database->last_index = *index - 1;
-    return &database->known_rows.items[*index - 1];
+    database->last_index = (size_t)(found - database->known_rows.items);
+    return found;
 }
 
 static int note_stream(struct database *database, struct row row, const int64_t stream[3])
 {
-    uint64_t *index = map_put(&database->stream_index, hash_bytes(stream, 3 * sizeof(*stream)), NULL);
-    if (!index)
-        return no_memory(database, "streams");
-    if (*index != 0)
-        return 0;
-    if (!ADD(array_push, &database->streams, (struct known_stream){stream[0], stream[1], stream[2], row}))
-        return no_memory(database, "streams");
-    *index = database->streams.count;
-    return 0;
+    size_t known = database->streams.count;
+    struct known_stream *found =
+        PUT_ITEM(&database->streams, &database->stream_index, hash_bytes(stream, 3 * sizeof(*stream)));
+    if (found && database->streams.count > known)
+        *found = (struct known_stream){stream[0], stream[1], stream[2], row};
+    return found ? 0 : no_memory(database, "streams");
 }
 
 /* --- names --- */
@@ -307,30 +300,6 @@ void database_set_null(struct database_row *row, uint8_t column)
         sqlite3_bind_null(row->statement, column + 1);
 }
 
-/* Binds what the row of the trace is called, once it has a name. */
-static int bind_row(const struct database_row *row, uint8_t column)
-{
-    const struct known_row *known = find_row(row->database, row->row);
-    if (!known)
-        return no_memory(row->database, "rows");
-    if (known->name != NO_NAME)
-        sqlite3_bind_int64(row->statement, column + 1, (int64_t)known->name + 1);
-    return 0;
-}
-
-/* Notes the thread or stream that the event is of. */
-static int note_row(const struct database_row *row)
-{
-    if (sqlite_tables[row->table].gpu_ops)
-        return row->has_stream ? note_stream(row->database, row->row, row->stream) : 0;
-    if (sqlite_role_columns[row->table][SQLITE_ROLE_TID] == SQLITE_NO_COLUMN)
-        return 0;
-    struct known_row *known = find_row(row->database, row->row);
-    if (known)
-        known->host = true;
-    return known ? 0 : no_memory(row->database, "rows");
-}
-
 int database_end_row(struct database_row *row)
 {
     const uint8_t *columns = sqlite_role_columns[row->table];
@@ -341,7 +310,18 @@ int database_end_row(struct database_row *row)
     }
     if (row->args.failure || row->scratch.failure)
         return no_memory(row->database, "the trace's events");
-    if (row->database->failed || (name != SQLITE_NO_COLUMN && bind_row(row, name) < 0) || note_row(row) < 0)
+    if (row->database->failed)
+        return -1;
+    /* The row of the trace: its name, once it has one, and whether it is that of a thread or a stream. */
+    bool gpu = sqlite_tables[row->table].gpu_ops, host = !gpu && columns[SQLITE_ROLE_TID] != SQLITE_NO_COLUMN;
+    struct known_row *known = host || name != SQLITE_NO_COLUMN ? find_row(row->database, row->row) : NULL;
+    if (!known && (host || name != SQLITE_NO_COLUMN))
+        return no_memory(row->database, "rows");
+    if (known && name != SQLITE_NO_COLUMN && known->name != NO_NAME)
+        sqlite3_bind_int64(row->statement, name + 1, (int64_t)known->name + 1);
+    if (known)
+        known->host |= host;
+    if (gpu && row->has_stream && note_stream(row->database, row->row, row->stream) < 0)
         return -1;
     return step(row->database, row->statement);
 }

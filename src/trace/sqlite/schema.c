@@ -226,27 +226,23 @@ void sqlite_put_insert(struct buffer *sql, enum sqlite_table_number number)
     buffer_bytes(sql, ")", 2);
 }
 
-/* A column of a subquery costs nothing where it is not asked for. The name of an event, and the call of a GPU
- * operation, are joined instead, so that a query for one name, or by calls, uses the index. */
-static void put_view_column(struct buffer *sql, const struct sqlite_column *column)
-{
-    if (column->role == SQLITE_ROLE_NAME)
-        buffer_text(sql, "event_name.name");
-    else if (column->type == SQLITE_NAME_COLUMN)
-        buffer_format(sql, "(SELECT name FROM names WHERE id = raw.\"%s\") AS \"%s\"", column->name, column->name);
-    else
-        buffer_format(sql, "raw.\"%s\"", column->name);
-    if (column->role == SQLITE_ROLE_END)
-        buffer_text(sql, ", raw.\"end\" - raw.start AS duration");
-}
-
 void sqlite_put_view(struct buffer *sql, enum sqlite_table_number number)
 {
     const struct sqlite_table *table = &sqlite_tables[number];
     buffer_format(sql, "CREATE VIEW %s AS SELECT ", table->name);
     for (size_t i = 0; i < table->count; i++) {
         buffer_text(sql, i ? ", " : "");
-        put_view_column(sql, &table->columns[i]);
+        /* A column of a subquery costs nothing where it is not asked for. The name of an event, and the call of a GPU
+         * operation, are joined instead, so that a query for one name, or by calls, uses the index. */
+        const struct sqlite_column *column = &table->columns[i];
+        if (column->role == SQLITE_ROLE_NAME)
+            buffer_text(sql, "event_name.name");
+        else if (column->type == SQLITE_NAME_COLUMN)
+            buffer_format(sql, "(SELECT name FROM names WHERE id = raw.\"%s\") AS \"%s\"", column->name, column->name);
+        else
+            buffer_format(sql, "raw.\"%s\"", column->name);
+        if (column->role == SQLITE_ROLE_END)
+            buffer_text(sql, ", raw.\"end\" - raw.start AS duration");
     }
     if (table->gpu_ops)
         buffer_text(sql, ", launch.call, (SELECT pid FROM raw_api_calls WHERE id = launch.call) AS pid"

@@ -9,7 +9,7 @@
 
 #include "common/buffer.h"
 #include "trace/event_fields.h"
-#include "trace/json/text.h"
+#include "trace/json/events.h"
 #include "trace/names.h"
 #include "trace/sink.h"
 #include "trace/sqlite/database.h"
@@ -65,45 +65,19 @@ static uint8_t column_of(const struct database_row *row, enum arg_key key)
 
 /* --- arguments as they stand in a file of JSON --- */
 
-static struct json_text inside(struct database_row *row, struct json_text string)
-{
-    struct json_text text = {string.at + 1, string.length - 2};
-    if (!memchr(text.at, '\\', text.length))
-        return text;
-    row->scratch.length = 0;
-    json_unescape(&row->scratch, text);
-    return (struct json_text){row->scratch.data, row->scratch.length};
-}
-
-/* Sets VALUES to the three numbers of an array; false: it is another. */
-static bool read_triple(struct json_text text, int32_t values[3])
-{
-    const char *at = text.at + 1;
-    char *after;
-    if (text.at[0] != '[')
-        return false;
-    for (int i = 0; i < 3; i++) {
-        values[i] = (int32_t)strtol(at, &after, 10);
-        if (after == at || (*after != ',' && *after != ']'))
-            return false;
-        at = after + 1;
-    }
-    return at == text.at + text.length;
-}
-
 /* Makes ARG of a value of JSON; one that has no such form is of type ARG_TYPE_RAW. */
 static void read_value(struct database_row *row, struct json_text value, struct arg *arg)
 {
     char digits[64] = "", *end;
     *arg = (struct arg){.type = ARG_TYPE_RAW, .text = value.at, .length = value.length};
     if (json_is_string(value)) {
-        struct json_text text = inside(row, value);
+        struct json_text text = json_plain(json_inside(value), &row->scratch);
         *arg = (struct arg){.type = ARG_TYPE_TEXT, .text = text.at, .length = text.length};
     } else if (value.at[0] == 't' || value.at[0] == 'f') {
         arg->type = value.at[0] == 't' ? ARG_TYPE_TRUE : ARG_TYPE_FALSE;
     } else if (value.at[0] == '[') {
-        int32_t triple[3];
-        if (!read_triple(value, triple))
+        int32_t triple[3]; /* until it is read, the argument is the text */
+        if (!json_triple(value, triple))
             return;
         arg->type = ARG_TYPE_SIZE3;
         memcpy(arg->size3, triple, sizeof(triple));
@@ -250,8 +224,9 @@ static enum sqlite_table_number table_of_instant(const struct slice *instant)
 
 /* --- events --- */
 
+/* END_ROW: where an asynchronous range ends; NULL: SLICE is none. */
 static void write_one(struct sink *sink, const struct slice *slice, enum sqlite_table_number table, const char *kind,
-                      uint64_t end)
+                      uint64_t end, const struct row *end_row)
 {
     struct database_row *row = begin_row(sink, table, slice->row);
     sink->events++;
@@ -259,6 +234,8 @@ static void write_one(struct sink *sink, const struct slice *slice, enum sqlite_
         return;
     set_event(sink, row, &slice->name, slice->start);
     database_set_integer(row, role_column(row, SQLITE_ROLE_END), time_of(sink, end));
+    if (end_row)
+        database_set_integer(row, role_column(row, SQLITE_ROLE_END_TID), end_row->tid);
     set_word(row, SQLITE_ROLE_KIND, kind);
     set_category(row, slice->category, slice->other_category);
     if (slice->args)
@@ -272,48 +249,34 @@ static void write_slice(struct sink *sink, const struct slice *slice)
     const char *kind = table == SQLITE_RANGES ? "nested" : "slice";
     if (table == SQLITE_API_CALLS)
         kind = slice->category == CATEGORY_CUDA_RUNTIME ? "runtime" : "driver";
-    write_one(sink, slice, table, kind, slice->end);
+    write_one(sink, slice, table, kind, slice->end, NULL);
 }
 
 static void write_instant(struct sink *sink, const struct slice *instant)
 {
-    write_one(sink, instant, table_of_instant(instant), "instant", instant->start);
+    write_one(sink, instant, table_of_instant(instant), "instant", instant->start, NULL);
 }
 
 static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     bool range = slice->category == CATEGORY_USER_ANNOTATION;
-    struct database_row *row = begin_row(sink, range ? SQLITE_RANGES : SQLITE_OTHER_EVENTS, slice->begin);
-    sink->events++;
-    if (!row)
-        return;
-    set_event(sink, row, &slice->name, slice->start);
-    database_set_integer(row, role_column(row, SQLITE_ROLE_END), time_of(sink, slice->end));
-    database_set_integer(row, role_column(row, SQLITE_ROLE_END_TID), slice->end_row.tid);
-    set_word(row, SQLITE_ROLE_KIND, range ? "started" : "range");
-    set_category(row, slice->category, slice->other_category);
-    if (slice->args)
-        set_args(row, slice->args->items, slice->args->count);
-    check(sink, database_end_row(row));
+    const struct slice begin = async_slice_begin(slice);
+    write_one(sink, &begin, range ? SQLITE_RANGES : SQLITE_OTHER_EVENTS, range ? "started" : "range", slice->end,
+              &slice->end_row);
 }
 
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
-    struct counter_value one = {.kind = counter->real ? COUNTER_REAL : COUNTER_UNSIGNED, .u64 = counter->bytes};
+    const struct counter_value only = counter_only_value(counter);
     size_t count = counter->value_count ? counter->value_count : 1;
     sink->events++;
-    if (counter->real)
-        one.real = counter->value;
     for (size_t i = 0; i < count; i++) {
-        const struct counter_value *value = counter->value_count ? &counter->values[i] : &one;
+        const struct counter_value *value = counter->value_count ? &counter->values[i] : &only;
         struct database_row *row = begin_row(sink, SQLITE_COUNTERS, (struct row){.pid = counter->pid});
         if (!row)
             return;
         set_event(sink, row, &counter->name, counter->time);
-        if (value->name)
-            database_set_name(row, role_column(row, SQLITE_ROLE_SERIES), value->name, value->length);
-        else
-            set_word(row, SQLITE_ROLE_SERIES, counter->real ? "value" : "bytes");
+        database_set_name(row, role_column(row, SQLITE_ROLE_SERIES), value->name, value->length);
         uint8_t column = role_column(row, SQLITE_ROLE_VALUE);
         if (value->kind == COUNTER_REAL)
             database_set_real(row, column, value->real);
