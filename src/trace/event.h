@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "trace/names.h"
 #include "trace/tracks.h"
 
@@ -83,12 +84,6 @@ static inline bool category_is_program(enum category category, bool instant)
 {
     return instant ? category_in(category, CATEGORIES_INSTANT) : !category_in(category, CATEGORIES_RECORDING);
 }
-
-/* A word of a table. */
-struct word {
-    const char *text;
-    size_t length;
-};
 
 /* Of CATEGORY_OTHER it is empty. */
 extern const struct word category_words[CATEGORY_COUNT];

@@ -19,6 +19,9 @@ const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #undef FIELD
 };
 
+/* The words of arguments that the analysis keeps. */
+static struct word_set kept;
+
 struct event_layout event_layouts[CATEGORY_COUNT];
 
 /* Where events of a category have texts of arguments, besides `label`. */
@@ -94,14 +97,17 @@ static void set_layout(enum category category)
 
 __attribute__((constructor)) static void set_tables(void)
 {
+    for (size_t i = 0; i < ARG_KEY_COUNT; i++)
+        if (arg_fields[i].type != FIELD_NONE)
+            word_set_add(&kept, &arg_words[i], i);
     for (enum category category = 0; category < CATEGORY_COUNT; category++)
         set_layout(category);
 }
 
 const struct arg_field *arg_field_find(const char *name, size_t length, enum category category)
 {
-    const struct arg_field *field = &arg_fields[arg_key_find(name, length)];
-    return category_in(category, field->categories) ? field : NULL;
+    unsigned key = word_set_find(&kept, name, length);
+    return key && category_in(category, arg_fields[key].categories) ? &arg_fields[key] : NULL;
 }
 
 void event_set_category(struct event_fields *event, enum category category)
@@ -217,84 +223,44 @@ static inline void put(struct shapes_text *shapes, char c)
         shapes->cut = true;
 }
 
-struct place {
-    const char *text;
-    size_t length, at;
-};
-
-static inline char byte_at(const struct place *place)
+/* Puts VALUE, valid JSON, without white space and with numbers as a double has them. False: it is neither an array of
+ * such values nor a number, or is nested deeper. */
+static bool put_shape(struct shapes_text *shapes, struct json_text value, int depth)
 {
-    return place->at < place->length ? place->text[place->at] : '\0';
-}
-
-static inline char pass_blank(struct place *place)
-{
-    char c;
-    while ((c = byte_at(place)) == ' ' || c == '\n' || c == '\r' || c == '\t')
-        place->at++;
-    return c;
-}
-
-/* A number as a double has it. */
-static bool read_real(struct place *place, struct shapes_text *shapes)
-{
-    unsigned surrogates = 0;
-    char number[64], digits[32];
-    const char *start = place->text + place->at;
-    const char *end = json_pass(start, place->text + place->length, &surrogates);
-    size_t length = end ? (size_t)(end - start) : sizeof(number);
-    if (length >= sizeof(number) || (*start != '-' && (*start < '0' || *start > '9')))
+    char number[64], real[32];
+    struct json_text item;
+    const char *at = value.at + 1, *end = value.at + value.length;
+    if (*value.at == '[' && depth < DEPTH_MAX) {
+        put(shapes, '[');
+        for (bool any = false; json_element(&at, end, &item); any = true) {
+            if (any)
+                put(shapes, ',');
+            if (!put_shape(shapes, item, depth + 1))
+                return false;
+        }
+        put(shapes, ']');
+        return true;
+    }
+    if ((*value.at != '-' && (*value.at < '0' || *value.at > '9')) || value.length >= sizeof(number))
         return false;
-    memcpy(number, start, length);
-    number[length] = '\0';
-    snprintf(digits, sizeof(digits), "%.15g", strtod(number, NULL));
-    for (const char *digit = digits; *digit; digit++)
+    memcpy(number, value.at, value.length);
+    number[value.length] = '\0';
+    size_t sign = *number == '-', digits = strspn(number + sign, "0123456789");
+    bool integer = sign + digits == value.length && digits <= DIGITS_MAX;
+    if (!integer)
+        snprintf(real, sizeof(real), "%.15g", strtod(number, NULL));
+    for (const char *digit = integer ? number : real; *digit; digit++)
         put(shapes, *digit);
-    place->at += length;
-    return true;
-}
-
-static inline bool read_number(struct place *place, struct shapes_text *shapes)
-{
-    size_t first = place->at, from = first + (byte_at(place) == '-'), end = from;
-    while (end < place->length && place->text[end] >= '0' && place->text[end] <= '9')
-        end++;
-    char after = end < place->length ? place->text[end] : '\0';
-    bool leading_zero = end - from > 1 && place->text[from] == '0';
-    if (end == from || end - from > DIGITS_MAX || leading_zero || after == '.' || (after | 0x20) == 'e')
-        return read_real(place, shapes);
-    while (place->at < end)
-        put(shapes, place->text[place->at++]);
-    return true;
-}
-
-static bool read_array(struct place *place, struct shapes_text *shapes, int depth)
-{
-    if (depth == DEPTH_MAX || byte_at(place) != '[')
-        return false;
-    char c = '[';
-    do {
-        put(shapes, c);
-        place->at++;
-        char next = pass_blank(place);
-        if (!(c == '[' && next == ']') &&
-            !(next == '[' ? read_array(place, shapes, depth + 1) : read_number(place, shapes)))
-            return false;
-        c = pass_blank(place);
-    } while (c == ',');
-    if (c != ']')
-        return false;
-    put(shapes, c);
-    place->at++;
     return true;
 }
 
 size_t shapes_read(const char *text, size_t length, struct shapes_text *shapes)
 {
-    struct place place = {text, length, 0};
+    unsigned surrogates = 0;
     shapes->length = 0;
     shapes->cut = false;
-    if (!read_array(&place, shapes, 0))
+    const char *end = length > 0 && *text == '[' ? json_pass(text, text + length, &surrogates) : NULL;
+    if (!end || !put_shape(shapes, (struct json_text){text, (size_t)(end - text)}, 0))
         return 0;
     if (shapes->cut) { /* the text does not end with a part of a number */
         while (shapes->length > 0 && !strchr("[],", shapes->text[shapes->length - 1]))
@@ -302,5 +268,5 @@ size_t shapes_read(const char *text, size_t length, struct shapes_text *shapes)
         memcpy(shapes->text + shapes->length, SHAPES_CUT, strlen(SHAPES_CUT));
         shapes->length += strlen(SHAPES_CUT);
     }
-    return place.at;
+    return (size_t)(end - text);
 }
