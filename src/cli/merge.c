@@ -344,7 +344,7 @@ static int merge_all(const struct merge_options *options)
     if (!merge)
         return -1;
     progress_begin(&progress, "writing '%s'", options->output);
-    int result = merge_look(merge);
+    int result = merge_scan(merge);
     progress_end(&progress);
     if (result == 0)
         result = correct_clocks(merge, options->count);

@@ -21,7 +21,7 @@ static bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)
     return window && ((int64_t)start >= window->start || (int64_t)end > window->start);
 }
 
-static void look_at_process(struct sink *sink, const struct row_name *process)
+static void scan_process(struct sink *sink, const struct row_name *process)
 {
     struct cut *cut = cut_of(sink);
     if (process->label)
@@ -29,7 +29,7 @@ static void look_at_process(struct sink *sink, const struct row_name *process)
 }
 
 /* Notes the time of an event; none but a slice has flows behind it. */
-static void look_at_time(struct cut *cut, uint64_t start, uint64_t end, bool program)
+static void scan_time(struct cut *cut, uint64_t start, uint64_t end, bool program)
 {
     cut->slice_selected = false;
     trace_times_widen(&cut->times, (int64_t)start, (int64_t)end);
@@ -40,7 +40,7 @@ static void look_at_time(struct cut *cut, uint64_t start, uint64_t end, bool pro
 /* --- what is selected --- */
 
 /* Notes the call, the process and the row of an event in the first reading. HERE: its GPU and process are wanted. */
-static void look_at_event(struct cut *cut, const struct slice *slice, bool here)
+static void scan_event(struct cut *cut, const struct slice *slice, bool here)
 {
     struct selection *selection = &cut->selection;
     const struct event_fields *event = &cut->event;
@@ -67,42 +67,42 @@ static bool selects_event(struct cut *cut, char phase, const struct slice *slice
         selection_judge(&cut->selection, &cut->event,
                         kernel && selection_matches(&cut->selection, slice->name.text, slice->name.length));
     if (cut->selection.pending)
-        look_at_event(cut, slice, verdict != SELECTION_ELSEWHERE);
+        scan_event(cut, slice, verdict != SELECTION_ELSEWHERE);
     return verdict == SELECTION_COUNTS;
 }
 
 /* --- events --- */
 
-static void look_at_slice(struct sink *sink, const struct slice *slice)
+static void scan_slice(struct sink *sink, const struct slice *slice)
 {
     struct cut *cut = cut_of(sink);
     cut->start = slice->start;
     cut->end = slice->end;
-    look_at_time(cut, slice->start, slice->end, category_is_program(slice->category, false));
+    scan_time(cut, slice->start, slice->end, category_is_program(slice->category, false));
     cut->slice_selected = selects_event(cut, 'X', slice);
 }
 
-static void look_at_instant(struct sink *sink, const struct slice *instant)
+static void scan_instant(struct sink *sink, const struct slice *instant)
 {
     selects_event(cut_of(sink), 'i', instant); /* for what there is */
-    look_at_time(cut_of(sink), instant->start, instant->start, category_is_program(instant->category, true));
+    scan_time(cut_of(sink), instant->start, instant->start, category_is_program(instant->category, true));
 }
 
-static void look_at_async(struct sink *sink, const struct async_slice *slice)
+static void scan_async(struct sink *sink, const struct async_slice *slice)
 {
     const struct slice begin = async_slice_begin(slice);
     selects_event(cut_of(sink), 'b', &begin);
-    look_at_time(cut_of(sink), slice->start, slice->end, true);
+    scan_time(cut_of(sink), slice->start, slice->end, true);
 }
 
-static void look_at_counter(struct sink *sink, const struct counter *counter)
+static void scan_counter(struct sink *sink, const struct counter *counter)
 {
     if (cut_of(sink)->selects)
         selection_judge_counter(&cut_of(sink)->selection, selection_id(counter->pid));
-    look_at_time(cut_of(sink), counter->time, counter->time, true);
+    scan_time(cut_of(sink), counter->time, counter->time, true);
 }
 
-static void look_at_flow(struct sink *sink, const struct flow *flow)
+static void scan_flow(struct sink *sink, const struct flow *flow)
 {
     struct cut *cut = cut_of(sink);
     const struct cut_flow end = {flow->id, flow->ends, cut->start, cut->end};
@@ -110,18 +110,18 @@ static void look_at_flow(struct sink *sink, const struct flow *flow)
         cut->selection.no_memory = true;
 }
 
-static const struct sink_format looking = {
+static const struct sink_format scanner = {
     .name = "the part",
     .piece_scale = 1,
-    .metadata = cut_look_at_metadata,
+    .metadata = cut_scan_metadata,
     .begin = sink_set_base,
-    .process = look_at_process,
+    .process = scan_process,
     .thread = sink_pass_row,
-    .slice = look_at_slice,
-    .instant = look_at_instant,
-    .async = look_at_async,
-    .counter = look_at_counter,
-    .flow = look_at_flow,
+    .slice = scan_slice,
+    .instant = scan_instant,
+    .async = scan_async,
+    .counter = scan_counter,
+    .flow = scan_flow,
     .finish = sink_pass_end,
 };
 
@@ -177,7 +177,7 @@ static int find_part(struct cut *cut)
     return cut->windows.items.count == 0 ? 1 : find_flows(cut);
 }
 
-int cut_looked(struct cut *cut, struct filter_missed *missed)
+int cut_scanned(struct cut *cut, struct filter_missed *missed)
 {
     if (!cut->times.any)
         return filter_missing(missed, "'%s' has no events: there is nothing to cut out", cut->path);
@@ -188,7 +188,7 @@ int cut_looked(struct cut *cut, struct filter_missed *missed)
     return result;
 }
 
-int cut_looked_within(struct cut *cut, const struct trace_times *times, const struct trace_times *program)
+int cut_scanned_within(struct cut *cut, const struct trace_times *times, const struct trace_times *program)
 {
     cut->times = *times;
     cut->program = *program;
@@ -240,9 +240,9 @@ void cut_free(struct cut *cut)
     free(cut);
 }
 
-struct sink *cut_looking(struct cut *cut)
+struct sink *cut_scanner(struct cut *cut)
 {
-    cut->format = looking;
+    cut->format = scanner;
     sink_init(&cut->sink, &cut->format, &cut->nothing);
     return &cut->sink;
 }
@@ -417,7 +417,7 @@ static void write_finish(struct sink *sink)
     cut->whole->format->finish(cut->whole);
 }
 
-static const struct sink_format writing = {
+static const struct sink_format writer = {
     .piece_scale = 1,
     .metadata = cut_write_metadata,
     .begin = write_begin,
@@ -431,9 +431,9 @@ static const struct sink_format writing = {
     .finish = write_finish,
 };
 
-struct sink *cut_writing(struct cut *cut, struct sink *whole)
+struct sink *cut_writer(struct cut *cut, struct sink *whole)
 {
-    cut->format = writing;
+    cut->format = writer;
     cut->format.name = whole->format->name;
     cut->whole = whole;
     sink_init(&cut->sink, &cut->format, whole->buffer);

@@ -1,11 +1,11 @@
 /*
- * A sink that passes on a part of a trace. It needs the trace twice: first it looks where the trace begins and ends,
+ * A sink that passes on a part of a trace. It needs the trace twice: first it finds where the trace begins and ends,
  * what a thread launched, and which flows have both their ends in the part.
  *
  *     cut_new();
- *     a source gives all to cut_looking();
- *     cut_looked();
- *     the source gives all to cut_writing();
+ *     a source gives all to cut_scanner();
+ *     cut_scanned();
+ *     the source gives all to cut_writer();
  *     cut_free();
  *
  * What is in the part:
@@ -40,14 +40,14 @@ struct cut *cut_new(const struct filter_options *options, const struct windows *
 void cut_free(struct cut *cut);
 
 /* The sink for the first reading. It writes nothing. */
-struct sink *cut_looking(struct cut *cut);
+struct sink *cut_scanner(struct cut *cut);
 /* After that. Returns 0, -1 after error(), or what filter_missing() does where nothing of the trace is wanted. */
-int cut_looked(struct cut *cut, struct filter_missed *missed);
+int cut_scanned(struct cut *cut, struct filter_missed *missed);
 /* The same where the trace is one of several, whose events lie in TIMES, those about the program in PROGRAM: these are
  * what --from and --to count in. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
-int cut_looked_within(struct cut *cut, const struct trace_times *times, const struct trace_times *program);
+int cut_scanned_within(struct cut *cut, const struct trace_times *times, const struct trace_times *program);
 /* The sink for the second reading, which gives WHOLE what is in the part. WHOLE stays the caller's. */
-struct sink *cut_writing(struct cut *cut, struct sink *whole);
+struct sink *cut_writer(struct cut *cut, struct sink *whole);
 /* What is held back until the trace ends: for those that do not finish the sink. */
 void cut_write_rest(struct cut *cut);
 /* Whether all could be written. Returns 0, or -1 after error(): no memory. */

@@ -15,7 +15,7 @@
 /* --- the first reading --- */
 
 /* TOLD says of PROCESS, or, as EVENT_NO_ID, of the trace, what its rank is. */
-static void look_at_rank_of(struct cut *cut, event_id process, const cJSON *told)
+static void scan_rank_of(struct cut *cut, event_id process, const cJSON *told)
 {
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
     if (cJSON_IsNumber(rank))
@@ -23,7 +23,7 @@ static void look_at_rank_of(struct cut *cut, event_id process, const cJSON *told
 }
 
 /* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
-void cut_look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+void cut_scan_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
     struct cut *cut = cut_of(sink);
     bool own = strcmp(key, "gputrace") == 0, ranks = strcmp(key, RANKS_KEY) == 0;
@@ -31,7 +31,7 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
     const cJSON *processes = own ? cJSON_GetObjectItemCaseSensitive(told, "processes") : NULL, *process;
     cut->has_rank |= ranks;
     if (ranks)
-        look_at_rank_of(cut, EVENT_NO_ID, told);
+        scan_rank_of(cut, EVENT_NO_ID, told);
     cJSON_ArrayForEach(process, processes)
     {
         const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
@@ -48,7 +48,7 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
                                                                        .process = event_id_number(pid->valueint),
                                                                        .device = strtoll(gpu->string, NULL, 10)});
         }
-        look_at_rank_of(cut, event_id_number(pid->valueint), process);
+        scan_rank_of(cut, event_id_number(pid->valueint), process);
     }
     cJSON_Delete(told);
 }
@@ -63,7 +63,7 @@ struct only_rank {
     struct json_text told;    /* what that says; NULL: no more */
 };
 
-static void look_at_rank(struct only_rank *only, struct json_text process)
+static void scan_rank(struct only_rank *only, struct json_text process)
 {
     uint64_t rank;
     const struct json_text told = json_find(process, RANKS_KEY);
@@ -79,41 +79,29 @@ static void look_at_rank(struct only_rank *only, struct json_text process)
         only->world_size = 0;
 }
 
-static void put_processes(const struct cut *cut, struct json_text list, struct only_rank *only, struct buffer *out)
-{
-    struct json_text item;
-    uint64_t pid;
-    bool any = false;
-    buffer_char(out, '[');
-    for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
-        bool known = *item.at == '{' && json_integer(json_find(item, "pid"), &pid);
-        if (!known || !selection_has_process(&cut->selection, event_id_number((int64_t)pid)))
-            continue;
-        look_at_rank(only, item);
-        buffer_text(out, any ? "," : "");
-        buffer_bytes(out, item.at, item.length);
-        any = true;
-    }
-    buffer_char(out, ']');
-}
-
 /* What is said below our key, with no other processes than those in the part. */
-static void put_own(const struct cut *cut, struct json_text own, struct only_rank *only, struct buffer *out)
+static void put_own(const struct cut *cut, struct json_text own, struct only_rank *only, struct json_out *json)
 {
-    struct json_text key, value;
-    bool any = false;
-    buffer_char(out, '{');
+    struct json_text key, value, item;
+    uint64_t pid;
+    json_begin_object(json);
     for (const char *at = own.at + 1, *end = own.at + own.length; json_member(&at, end, &key, &value);) {
-        buffer_text(out, any ? ",\"" : "\"");
-        buffer_bytes(out, key.at, key.length);
-        buffer_text(out, "\":");
-        if (json_is(key, "processes") && *value.at == '[')
-            put_processes(cut, value, only, out);
-        else
-            buffer_bytes(out, value.at, value.length);
-        any = true;
+        json_key_raw(json, key.at, key.length);
+        if (!json_is(key, "processes") || *value.at != '[') {
+            json_raw(json, value.at, value.length);
+            continue;
+        }
+        json_begin_array(json);
+        for (const char *next = value.at + 1; json_element(&next, value.at + value.length, &item);) {
+            bool known = *item.at == '{' && json_integer(json_find(item, "pid"), &pid);
+            if (!known || !selection_has_process(&cut->selection, event_id_number((int64_t)pid)))
+                continue;
+            scan_rank(only, item);
+            json_raw(json, item.at, item.length);
+        }
+        json_end(json);
     }
-    buffer_char(out, '}');
+    json_end(json);
 }
 
 /* HTA looks for the rank with a blank before it. */
@@ -136,9 +124,11 @@ static void write_value(struct cut *cut, const char *key, struct buffer *text)
 static void write_own(struct cut *cut, struct json_text own)
 {
     struct only_rank only = {.several = false};
+    struct json_out json;
     struct buffer text;
     buffer_init_memory(&text);
-    put_own(cut, own, &only, &text);
+    json_out_init(&json, &text, false);
+    put_own(cut, own, &only, &json);
     write_value(cut, "gputrace", &text);
     if (!only.process.at || only.several || cut->has_rank)
         return;

@@ -66,7 +66,7 @@ static inline struct cut *cut_of(struct sink *sink)
     return (struct cut *)sink;
 }
 
-void cut_look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size);
+void cut_scan_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 void cut_write_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 
 #endif

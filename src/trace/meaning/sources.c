@@ -228,7 +228,7 @@ static int write_trace(const char *input, const char *path, struct cut *cut, str
     if (output_open(&output, path) != 0)
         return -1;
     output_sink(&output, &sink, file_format_of(path)->sink);
-    int result = sources_read(input, cut ? cut_writing(cut, &sink) : &sink, &(struct sources_options){0});
+    int result = sources_read(input, cut ? cut_writer(cut, &sink) : &sink, &(struct sources_options){0});
     if (result == 0 && cut)
         result = cut_written(cut);
     sink_release(&sink);
@@ -250,10 +250,10 @@ int convert_part(const char *input, const char *path, const struct filter_option
     struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, times, input) : NULL;
     enum log_level level = log_level();
     log_set_level(LOG_QUIET); /* warnings come with the second reading */
-    int result = cut ? sources_read(input, cut_looking(cut), &(struct sources_options){0}) : -1;
+    int result = cut ? sources_read(input, cut_scanner(cut), &(struct sources_options){0}) : -1;
     log_set_level(level);
     if (result == 0)
-        result = cut_looked(cut, missed);
+        result = cut_scanned(cut, missed);
     if (result == 0)
         result = write_trace(input, path, cut, summary);
     cut_free(cut);

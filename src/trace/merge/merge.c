@@ -120,7 +120,7 @@ static unsigned workers_of(const struct merge *merge, unsigned *inner)
 
 /* --- the first reading --- */
 
-static int look(void *context, size_t number, unsigned slot, unsigned worker)
+static int scan_trace(void *context, size_t number, unsigned slot, unsigned worker)
 {
     struct merge *merge = context;
     struct merge_trace *trace = &merge->traces[number];
@@ -131,7 +131,7 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     return 0; /* others are looked at, too, so that all errors are known */
 }
 
-static int take_look(void *context, size_t number, unsigned slot)
+static int keep_metadata(void *context, size_t number, unsigned slot)
 {
     struct merge *merge = context;
     struct merge_trace *trace = &merge->traces[number];
@@ -143,13 +143,13 @@ static int take_look(void *context, size_t number, unsigned slot)
     return result;
 }
 
-int merge_look(struct merge *merge)
+int merge_scan(struct merge *merge)
 {
     unsigned inner;
     const struct ordered_loop traces = {.count = merge->options->count,
                                         .workers = workers_of(merge, &inner),
-                                        .make = look,
-                                        .take = take_look,
+                                        .make = scan_trace,
+                                        .take = keep_metadata,
                                         .context = merge};
     if (ordered_loop_run(&traces) != 0)
         return -1;
@@ -180,10 +180,10 @@ static int write_part(const struct merge *merge, const struct merge_trace *trace
     const struct sources_options one = {.workers = 1};
     const char *path = trace->input->path;
     struct cut *cut = cut_new(times, NULL, trace->input->name);
-    int result = cut ? sources_read(path, merge_rename_to(rename, cut_looking(cut)), &one) : -1;
-    result = result ?: cut_looked_within(cut, &merge->times, &merge->program);
+    int result = cut ? sources_read(path, merge_rename_to(rename, cut_scanner(cut)), &one) : -1;
+    result = result ?: cut_scanned_within(cut, &merge->times, &merge->program);
     if (result == 0) {
-        result = sources_read(path, merge_rename_to(rename, cut_writing(cut, piece)), &one);
+        result = sources_read(path, merge_rename_to(rename, cut_writer(cut, piece)), &one);
         if (result == 0)
             cut_write_rest(cut);
         result = result ?: cut_written(cut);

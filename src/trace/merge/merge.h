@@ -2,7 +2,7 @@
  * Several traces become one: those of the ranks of a job, as a rule.
  *
  *     merge = merge_new(&options);
- *     merge_look(merge);             // reads all traces once
+ *     merge_scan(merge);             // reads all traces once
  *     merge_host(merge, i)->clock    // may be set now
  *     merge_write(merge, &summary);  // reads them again, and writes
  *     merge_free(merge);
@@ -26,7 +26,7 @@ struct merge *merge_new(const struct merge_options *options);
 void merge_free(struct merge *merge);
 
 /* Reads all traces. Returns 0, or -1 after an error() for each that cannot be read. */
-int merge_look(struct merge *merge);
+int merge_scan(struct merge *merge);
 
 /* The hosts that traces are of, in the order of their lowest ranks. */
 size_t merge_host_count(const struct merge *merge);

@@ -160,59 +160,47 @@ static int64_t number_of(struct json_text value, int64_t none)
     return json_integer(value, &number) ? (int64_t)number : none;
 }
 
-static void put_pid(const struct merge_remap *remap, struct json_text value)
-{
-    int64_t number = number_of(value, -1);
-    const struct merge_process *process =
-        number >= 0 && number <= UINT32_MAX ? merge_process_get(remap->trace, (uint32_t)number) : NULL;
-    if (process)
-        json_u64(remap->json, process->new_pid);
-    else
-        json_raw(remap->json, value.at, value.length);
-}
+/* What a member of the metadata is: times of `ts` are microseconds since the base of the trace, others nanoseconds of
+ * the host's clock; correlation ids of a process count from its offset on. */
+enum member { PID, DEVICE, STACK, MOMENT, TIME, OFFSET, GPU_PIDS };
 
-static void put_device(const struct merge_remap *remap, struct json_text value)
+/* Puts the number of the output. False: VALUE stays as it is. */
+static bool put_number(const struct merge_remap *remap, enum member member, struct json_text value)
 {
-    int64_t device = number_of(value, -1);
-    if (device >= 0)
-        json_i64(remap->json, merge_device_new(remap->trace, device));
-    else
-        json_raw(remap->json, value.at, value.length);
-}
-
-static void put_stack(const struct merge_remap *remap, struct json_text value)
-{
-    int64_t number = number_of(value, 0);
+    const struct merge_trace *trace = remap->trace;
     const struct merge_stacks *stacks = remap->stacks;
-    json_u64(remap->json, merge_stacks_find(stacks->numbers.items, stacks->numbers.count, (uint64_t)number));
-}
-
-/* Microseconds since the base of the trace. */
-static void put_moment(const struct merge_remap *remap, struct json_text value)
-{
-    int64_t ns;
-    if (json_exact_ns(value, &ns) && ns >= 0)
-        json_us(remap->json, (int64_t)(merge_time(remap->merge, remap->process, remap->trace->base + (uint64_t)ns) -
-                                       remap->merge->base));
-    else
-        json_raw(remap->json, value.at, value.length);
-}
-
-/* Nanoseconds of the host's clock. */
-static void put_time(const struct merge_remap *remap, struct json_text value)
-{
-    uint64_t ns = strtoull(value.at, NULL, 10);
-    if (value.length > 18 && ns > 0)
-        json_u64(remap->json, merge_time(remap->merge, remap->process, ns));
-    else
-        json_raw(remap->json, value.at, value.length);
-}
-
-/* Correlation ids of the process count from there on. */
-static void put_offset(const struct merge_remap *remap, struct json_text value)
-{
-    const struct merge_ids *flows = &remap->trace->flows;
-    json_i64(remap->json, number_of(value, 0) + (int64_t)flows->first - (int64_t)flows->least);
+    const struct merge_process *process;
+    int64_t number = number_of(value, -1), ns = 0;
+    switch (member) {
+    case PID:
+        process = number >= 0 && number <= UINT32_MAX ? merge_process_get(trace, (uint32_t)number) : NULL;
+        if (process)
+            json_u64(remap->json, process->new_pid);
+        return process != NULL;
+    case DEVICE:
+        if (number >= 0)
+            json_i64(remap->json, merge_device_new(trace, number));
+        return number >= 0;
+    case STACK:
+        json_u64(remap->json,
+                 merge_stacks_find(stacks->numbers.items, stacks->numbers.count, number < 0 ? 0 : (uint64_t)number));
+        return true;
+    case MOMENT:
+        if (!json_exact_ns(value, &ns) || ns < 0)
+            return false;
+        json_us(remap->json,
+                (int64_t)(merge_time(remap->merge, remap->process, trace->base + (uint64_t)ns) - remap->merge->base));
+        return true;
+    case TIME:
+        ns = value.length > 18 ? (int64_t)strtoull(value.at, NULL, 10) : 0;
+        if (ns != 0)
+            json_u64(remap->json, merge_time(remap->merge, remap->process, (uint64_t)ns));
+        return ns != 0;
+    case OFFSET:
+        json_i64(remap->json, (number < 0 ? 0 : number) + (int64_t)trace->flows.first - (int64_t)trace->flows.least);
+        return true;
+    default: return false;
+    }
 }
 
 static void put_device_key(const struct merge_remap *remap, int64_t device)
@@ -222,40 +210,36 @@ static void put_device_key(const struct merge_remap *remap, int64_t device)
     json_key(remap->json, key);
 }
 
-static void put_gpu_pids(const struct merge_remap *remap, struct json_text rows)
-{
-    struct json_text key, value;
-    json_begin_object(remap->json);
-    for (const char *at = rows.at + 1, *end = rows.at + rows.length; json_member(&at, end, &key, &value);) {
-        put_device_key(remap, number_of(key, 0));
-        put_pid(remap, value);
-    }
-    json_end(remap->json);
-}
-
 /* Members whose values are numbers of the trace, or hold some. */
 static const struct {
     const char *key;
-    char first; /* of the value; 0: any */
-    void (*put)(const struct merge_remap *remap, struct json_text value);
-} numbers[] = {
-    {"pid", 0, put_pid},      {"parent_pid", 0, put_pid}, {"device", 0, put_device},
-    {"stack", 0, put_stack},  {"ts", 0, put_moment},      {"correlation_offset", 0, put_offset},
-    {"started", 0, put_time}, {"finished", 0, put_time},  {"gpu_pids", '{', put_gpu_pids},
+    enum member member;
+} members[] = {
+    {"pid", PID},           {"parent_pid", PID}, {"device", DEVICE}, {"stack", STACK},
+    {"ts", MOMENT},         {"started", TIME},   {"finished", TIME}, {"correlation_offset", OFFSET},
+    {"gpu_pids", GPU_PIDS},
 };
+#define MEMBERS (sizeof(members) / sizeof(*members))
 
 static void put_member(const struct merge_remap *remap, struct json_text key, struct json_text value)
 {
+    struct json_text device, row;
+    bool nested = *value.at == '{' || *value.at == '[';
+    size_t i = 0;
     json_key_raw(remap->json, key.at, key.length);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-        char first = *value.at;
-        bool nested = first == '{' || first == '[';
-        if (json_is(key, numbers[i].key) && (numbers[i].first != 0 ? first == numbers[i].first : !nested)) {
-            numbers[i].put(remap, value);
-            return;
+    while (i < MEMBERS && !json_is(key, members[i].key))
+        i++;
+    if (i < MEMBERS && members[i].member == GPU_PIDS && *value.at == '{') {
+        json_begin_object(remap->json);
+        for (const char *at = value.at + 1, *end = value.at + value.length; json_member(&at, end, &device, &row);) {
+            put_device_key(remap, number_of(device, 0));
+            if (!put_number(remap, PID, row))
+                json_raw(remap->json, row.at, row.length);
         }
+        json_end(remap->json);
+    } else if (nested || i == MEMBERS || !put_number(remap, members[i].member, value)) {
+        merge_put_value(remap, value);
     }
-    merge_put_value(remap, value);
 }
 
 void merge_put_value(const struct merge_remap *remap, struct json_text value)

@@ -88,7 +88,7 @@ static void merge(const struct report_options *options, const char *path)
     struct merge_summary summary;
     struct merge *merge = merge_new(&merging);
     FUZZ_HOLDS(merge != NULL);
-    if (merge_look(merge) == 0 && merge_write(merge, &summary) == 0) {
+    if (merge_scan(merge) == 0 && merge_write(merge, &summary) == 0) {
         FUZZ_HOLDS(fuzz_is_json(merging.output));
         report_one(options, merging.output);
     }
