@@ -125,10 +125,8 @@ void json_key(struct json_out *json, const char *key)
 
 void json_key_text(struct json_out *json, const char *key, size_t length)
 {
-    separate(json);
-    buffer_char(json->buffer, '"');
-    json_escape(json->buffer, key, length);
-    buffer_text(json->buffer, json->pretty ? "\": " : "\":");
+    json_string_n(json, key, length);
+    buffer_text(json->buffer, json->pretty ? ": " : ":");
     json->has_key = true;
 }
 

@@ -197,6 +197,57 @@ struct json_text json_plain(struct json_text inside, struct buffer *scratch)
     return scratch->failure ? (struct json_text){"", 0} : (struct json_text){scratch->data, scratch->length};
 }
 
+/* --- numbers --- */
+
+#define NUMBER_BYTES 64 /* longer ones stay text */
+
+/* The digits at AT; false: there are none, or they are more than 64 bits hold. */
+static bool read_digits(const char **at, const char *end, uint64_t *value)
+{
+    const char *start = *at;
+    for (*value = 0; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*value, UINT64_C(10), value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at > start;
+}
+
+/* -0 is a double: as an integer it would lose its sign. */
+static bool is_integer(struct json_text text, struct arg *arg)
+{
+    bool negative = *text.at == '-';
+    const char *at = text.at + negative, *end = text.at + text.length;
+    uint64_t value;
+    if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
+        return false;
+    arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
+    arg->u64 = negative ? 0 - value : value;
+    return true;
+}
+
+void json_number(struct json_text text, struct arg *arg)
+{
+    char digits[NUMBER_BYTES];
+    if (is_integer(text, arg))
+        return;
+    arg->type = ARG_TYPE_RAW;
+    arg->text = text.at;
+    arg->length = text.length;
+    if (text.length >= sizeof(digits))
+        return;
+    memcpy(digits, text.at, text.length);
+    digits[text.length] = '\0';
+    double value = strtod(digits, NULL);
+    if (!isfinite(value) || (value != 0 && !strpbrk(digits, ".eE")))
+        return;
+    arg->type = ARG_TYPE_REAL;
+    arg->real = value;
+    if (value == floor(value) && fabs(value) < 0x1p53 && (value != 0 || !signbit(value))) {
+        arg->type = value < 0 ? ARG_TYPE_I64 : ARG_TYPE_U64;
+        arg->i64 = (int64_t)value;
+    }
+}
+
 bool json_triple(struct json_text value, int32_t triple[3])
 {
     const char *at = value.at + 1, *end = value.at + value.length;

@@ -53,6 +53,10 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
  * overwritten. Empty without memory, as SCRATCH then says. */
 struct json_text json_plain(struct json_text inside, struct buffer *scratch);
 
+/* Sets ARG to a number that begins as one: integers keep all digits that 64 bits hold, others are doubles. What is
+ * beyond these stays text, of ARG_TYPE_RAW. */
+void json_number(struct json_text text, struct arg *arg);
+
 /* Reads an array of three integers from 0 on. False: VALUE is something else. */
 bool json_triple(struct json_text value, int32_t triple[3]);
 

@@ -219,53 +219,6 @@ static void set_text(struct arg *arg, enum arg_type type, const char *text, size
 
 /* --- arguments that are text of JSON --- */
 
-#define NUMBER_BYTES 64 /* longer ones stay text */
-
-/* The digits at AT; false: there are none, or they are more than 64 bits hold. */
-static bool read_digits(const char **at, const char *end, uint64_t *value)
-{
-    const char *start = *at;
-    for (*value = 0; *at < end && **at >= '0' && **at <= '9'; ++*at)
-        if (__builtin_mul_overflow(*value, UINT64_C(10), value) ||
-            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
-            return false;
-    return *at > start;
-}
-
-/* -0 is a double: as an integer it would lose its sign. */
-static bool is_integer(struct json_text text, struct arg *arg)
-{
-    bool negative = *text.at == '-';
-    const char *at = text.at + negative, *end = text.at + text.length;
-    uint64_t value;
-    if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
-        return false;
-    arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
-    arg->u64 = negative ? 0 - value : value;
-    return true;
-}
-
-static void set_number(struct arg *arg, struct json_text text)
-{
-    char digits[NUMBER_BYTES];
-    if (is_integer(text, arg))
-        return;
-    set_text(arg, ARG_TYPE_RAW, text.at, text.length);
-    if (text.length >= sizeof(digits))
-        return;
-    memcpy(digits, text.at, text.length);
-    digits[text.length] = '\0';
-    double value = strtod(digits, NULL);
-    if (!isfinite(value) || (value != 0 && !strpbrk(digits, ".eE")))
-        return;
-    arg->type = ARG_TYPE_REAL;
-    arg->real = value;
-    if (value == floor(value) && fabs(value) < 0x1p53 && (value != 0 || !signbit(value))) {
-        arg->type = value < 0 ? ARG_TYPE_I64 : ARG_TYPE_U64;
-        arg->i64 = (int64_t)value;
-    }
-}
-
 struct scratch {
     struct buffer name, text;
 };
@@ -290,7 +243,7 @@ static void put_member(struct pftrace_put *put, struct json_text name, struct js
         else
             set_text(&arg, ARG_TYPE_RAW, value.at, value.length);
         break;
-    default: set_number(&arg, value); break;
+    default: json_number(value, &arg); break;
     }
     put_arg(put, &arg);
 }

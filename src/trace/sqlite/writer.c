@@ -68,7 +68,6 @@ static uint8_t column_of(const struct database_row *row, enum arg_key key)
 /* Makes ARG of a value of JSON; one that has no such form is of type ARG_TYPE_RAW. */
 static void read_value(struct database_row *row, struct json_text value, struct arg *arg)
 {
-    char digits[64] = "", *end;
     *arg = (struct arg){.type = ARG_TYPE_RAW, .text = value.at, .length = value.length};
     if (json_is_string(value)) {
         struct json_text text = json_plain(json_inside(value), &row->scratch);
@@ -81,15 +80,8 @@ static void read_value(struct database_row *row, struct json_text value, struct 
             return;
         arg->type = ARG_TYPE_SIZE3;
         memcpy(arg->size3, triple, sizeof(triple));
-    } else if (value.length < sizeof(digits) && (value.at[0] == '-' || (value.at[0] >= '0' && value.at[0] <= '9'))) {
-        memcpy(digits, value.at, value.length);
-        errno = 0;
-        arg->type = ARG_TYPE_I64;
-        arg->i64 = strtoll(digits, &end, 10);
-        if (*end == '\0' && errno == 0)
-            return;
-        arg->type = ARG_TYPE_REAL;
-        arg->real = strtod(digits, NULL);
+    } else if (value.at[0] == '-' || (value.at[0] >= '0' && value.at[0] <= '9')) {
+        json_number(value, arg);
     }
 }
 
