@@ -32,8 +32,8 @@ static const struct renderer *const renderers[] = {
 
 #define TIME_TEXT 32
 
-/* Reads the trace at PATH once, quietly, as warnings come with the second time. RECEIVE is called with FIRST and each
- * event. Returns 0, or -1 after error(). */
+/* Reads the trace at PATH a first time into FIRST. Warnings are suppressed because the second reading prints them.
+ * RECEIVE is called with FIRST and each event. Returns 0, or -1 after error(). */
 static int read_first(const struct report_options *options, const char *path, struct trace *first,
                       int (*receive)(void *first, struct event_fields *event))
 {
@@ -53,7 +53,7 @@ static int read_first(const struct report_options *options, const char *path, st
     return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
 }
 
-/* Ends the reading after the first event. */
+/* Ends the reading by returning -1 once an event takes or marks time. */
 static int receive_one_event(void *context, struct event_fields *event)
 {
     const struct trace *first = context;
@@ -95,7 +95,7 @@ int report_write_part(const struct filter_options *filter, const char *input, co
     int status = ranged ? read_first(&options, input, &first, trace_receive_event) : 0;
     if (status == 0 && ranged)
         status = filter_scan_windows(filter, &first, input, missed, &times);
-    for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* traces are written from 0 on */
+    for (size_t i = 0; i < times.items.count && first.start < 0; i++) { /* the times of a written trace begin at 0 */
         times.items.items[i].start -= first.start;
         times.items.items[i].end -= first.start;
     }
@@ -140,7 +140,7 @@ static void write_time(char text[TIME_TEXT], int64_t ns)
 
 /* --- one trace --- */
 
-/* A trace that is being read, all of it or what the filter passes on. */
+/* A trace that is being read. If FILTERED, only the events that the filter passes on reach the sections. */
 struct reading {
     struct sections *sections;
     struct filter filter;
@@ -180,7 +180,7 @@ static int read_metadata(void *context, const char *key, const struct cJSON *val
 
 int report_fill(struct sections *sections, unsigned number, struct table *table)
 {
-    /* Whether --trace left out all of a source of the section. */
+    /* The section counts as unrecorded if --trace left out all bits of one of its sources. */
     const uint64_t *sources = sections->all[number].section->sources;
     table->unrecorded = false;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
@@ -188,8 +188,8 @@ int report_fill(struct sections *sections, unsigned number, struct table *table)
     return table->unrecorded ? 0 : sections_fill(sections, number, table);
 }
 
-/* Lines of the first screen, and lines of findings in it. */
-#define SCREEN_LINES 38 /* with two for the last line */
+/* The most lines of the first screen, and the most lines of findings in it. */
+#define SCREEN_LINES 38 /* two more are for the last line */
 #define SCREEN_FINDINGS 21
 
 /* Writes TABLE to TEXT. Returns the number of lines. */
@@ -237,7 +237,7 @@ int report_write_table(struct render *render, struct table *table, const char *s
     status = status ?: table_choose(table, options->columns);
     if (status < 0 || table->no_memory)
         return error_no_memory(table->word);
-    /* No row may have a value in the columns that the user chose. */
+    /* It is an error if no row has a value in any column that the user chose. */
     char list[1024] = "";
     bool any = !table->chosen || table->shown == 0 || options->format == REPORT_CSV || options->format == REPORT_JSON;
     for (size_t i = 0; i < table_view_count(table) && !any; i++)
@@ -327,7 +327,7 @@ static int write_report(struct sections *sections, const char *path, struct rend
     return status;
 }
 
-/* Passes the events of the trace to the sections, all or those that the filters select. */
+/* Passes the events of the trace that the filters select, or all events without a filter, to the sections. */
 static int read_events(struct sections *sections, const char *path)
 {
     struct trace *trace = &sections->trace;
@@ -351,7 +351,7 @@ static int read_events(struct sections *sections, const char *path)
     return status;
 }
 
-/* Returns 0, REPORT_FAILED_ON or -1. */
+/* Checks whether a rule of IDS has a finding. Returns REPORT_FAILED_ON if so, else 0, or -1 after error(). */
 static int check_findings(struct sections *sections, const char *ids)
 {
     struct table unseen = {.columns = section_findings.columns, .column_count = section_findings.column_count};
@@ -374,7 +374,7 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = report_read(&sections, options, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown &&
         options->snapshot > trace_span(&sections.trace)) {
-        char time[TIME_TEXT], end[TIME_TEXT]; /* a format with titles also says it there */
+        char time[TIME_TEXT], end[TIME_TEXT]; /* formats with titles also say it in the title */
         write_time(time, options->snapshot);
         write_time(end, trace_span(&sections.trace));
         warning("%s'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end",
@@ -401,7 +401,8 @@ void report_list_columns(const struct report_columns *tables, size_t count, char
         }
 }
 
-/* Searches a column called WORD in COUNT tables. Returns 0, or -1 after an error that lists the columns. */
+/* Searches COUNT tables for a column called WORD. WHAT names the use of the column in the message. Returns 0, or -1
+ * after an error() that lists the columns. */
 static int check_column(const struct report_columns *tables, size_t count, const char *word, const char *what)
 {
     char list[1024];
@@ -439,7 +440,7 @@ int report_check_columns(const struct report_options *options, const struct repo
     }
 }
 
-/* Sets TABLES to those of the wanted sections that have columns. Returns their number. */
+/* Sets TABLES to the columns of the wanted sections, except listings. Returns the number of tables. */
 static size_t section_tables(const struct report_options *options, struct report_columns *tables)
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* Reads a trace, builds the tree of stacks.h, and writes its nodes by depth-first walks. */
+/* Reads a trace, builds the tree of stacks.h, and walks over it depth-first to write the file. */
 #include "analysis/stack_files.h"
 
 #include <stdio.h>
@@ -20,12 +20,12 @@
 #include "trace/output.h"
 #include "trace/sink.h"
 
-/* The names of a tree as the format shows them. */
+/* The names of a tree's nodes as the format of the file shows them. */
 struct shown {
     const struct gpu_stacks *stacks;
     const struct trace *trace;
     struct interner names;
-    uint32_t *name_of; /* by a node's index: the number of its name */
+    uint32_t *name_of; /* the number in `names` of each node's name, by the node's index */
 };
 
 static bool has_own(const struct gpu_stack_node *node)
@@ -33,7 +33,8 @@ static bool has_own(const struct gpu_stack_node *node)
     return node->count > 0;
 }
 
-/* CLEAN changes a name in place; NULL: names stay as they are. Returns 0, or -1: no memory. */
+/* Formats the names of all nodes of STACKS. CLEAN changes a name in place; NULL leaves names as they are. Returns 0, or
+ * -1: no memory. */
 static int shown_init(struct shown *shown, const struct gpu_stacks *stacks, const struct trace *trace,
                       void (*clean)(struct buffer *name))
 {
@@ -63,7 +64,7 @@ static void shown_release(struct shown *shown)
     free(shown->name_of);
 }
 
-/* Sets PATH to the nodes (index + 1) from the outermost to NODE. Returns how many they are. */
+/* Sets PATH to the nodes (index + 1) from the root to NODE. Returns their number. */
 static size_t path_to(const struct gpu_stacks *stacks, uint32_t node, uint32_t path[STACKS_DEPTH + 4])
 {
     size_t depth = stacks->nodes.items[node - 1].depth;
@@ -72,10 +73,10 @@ static size_t path_to(const struct gpu_stacks *stacks, uint32_t node, uint32_t p
     return depth + 1;
 }
 
-/* --- speedscope: https://github.com/jlfwong/speedscope, file-format-spec.ts. Each GPU is a "sampled" profile, in which
- * a sample is a stack and its weight the GPU time of it --- */
+/* --- speedscope: https://github.com/jlfwong/speedscope, file-format-spec.ts. Each GPU is a "sampled" profile: a sample
+ * is a stack, and its weight is the stack's GPU time --- */
 
-/* The node after NODE among those below ROOT; 0: none. */
+/* Returns the node after NODE in the tree of ROOT, or 0 if NODE is the last one. */
 static uint32_t next_below(const struct gpu_stacks *stacks, uint32_t root, uint32_t node)
 {
     uint32_t next = gpu_stacks_next(stacks, node);
@@ -100,7 +101,7 @@ static void put_profile(struct json_out *json, const struct shown *shown, uint32
             uint32_t path[STACKS_DEPTH + 4];
             size_t count = path_to(shown->stacks, node, path);
             json_begin_array_flat(json);
-            for (size_t i = 1; i < count; i++) /* the first is the GPU */
+            for (size_t i = 1; i < count; i++) /* the first node is the GPU */
                 json_u64(json, shown->name_of[path[i] - 1]);
             json_end(json);
         }
@@ -114,7 +115,7 @@ static void put_profile(struct json_out *json, const struct shown *shown, uint32
     json_end(json);
 }
 
-/* A file without a profile would not be opened. */
+/* Writes a profile even if the trace has no GPU operation, because speedscope cannot open a file without profiles. */
 static int write_speedscope(struct buffer *buffer, const struct gpu_stacks *stacks, const struct trace *trace,
                             const char *input)
 {
@@ -154,7 +155,7 @@ static int write_speedscope(struct buffer *buffer, const struct gpu_stacks *stac
 /* --- folded stacks: "outer;inner;call;kernel NANOSECONDS", a line for each stack of all GPUs, in the order of their
  * bytes --- */
 
-/* Replaces the characters of a name that would end it or its line. */
+/* Replaces ';', which ends a name, and control characters, which may end the line. */
 static void clean_name(struct buffer *name)
 {
     for (size_t i = 0; i < name->length; i++) {
@@ -163,7 +164,8 @@ static void clean_name(struct buffer *name)
     }
 }
 
-/* Makes FOLDED the tree of SHOWN without its GPUs: siblings of one name are one node. Returns 0, or -1: no memory. */
+/* Sets FOLDED to the tree of SHOWN without the level of GPUs. Siblings with one name become one node. Returns 0, or -1:
+ * no memory. */
 static int fold(struct gpu_stacks *folded, const struct shown *shown)
 {
     size_t count = shown->stacks->nodes.count;
@@ -187,7 +189,8 @@ static int fold(struct gpu_stacks *folded, const struct shown *shown)
     return status;
 }
 
-/* One of the nodes to be sorted, and what its line goes on with after its name: ";", or " NANOSECONDS". */
+/* A node to be sorted. END is the text that follows its name in the line: ";", or " NANOSECONDS" after the last
+ * name. */
 struct sibling {
     const char *name;
     char end[24];

@@ -1,4 +1,5 @@
-/* Merges neighbouring intervals while they come, so that few reach the sorter; a walk by start then adds up unions. */
+/* Merges overlapping intervals as they are added, so that few reach the sorter. A walk by start then sums their
+ * unions. */
 #include "analysis/base/busy.h"
 
 #include "analysis/base/cost_sum.h"

@@ -1,4 +1,4 @@
-/* Sums that stay at the largest (or smallest) number, as times and sizes of a trace may be anything. */
+/* Sums and differences that saturate instead of overflowing, as the times and sizes in a trace may be any numbers. */
 #ifndef GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 #define GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 
@@ -21,7 +21,7 @@ static inline void sum_add(int64_t *sum, int64_t more)
     *sum = sum_of(*sum, more);
 }
 
-/* VALUE as a whole number: the largest, if it is larger; 0, if it is not a number. */
+/* Converts VALUE to an integer. Values out of range saturate; NaN becomes 0. */
 static inline int64_t whole_of(double value)
 {
     return value >= 9.2e18 ? INT64_MAX : value <= -9.2e18 ? -INT64_MAX : value == value ? (int64_t)value : 0;

@@ -1,4 +1,4 @@
-/* What a user may ask of a report. */
+/* The options of a report. */
 #ifndef GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 #define GPUTRACE_ANALYSIS_BASE_OPTIONS_H
 
@@ -13,9 +13,8 @@ enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED,
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
 /*
- * The sections, in the order of a report. Each is one row here, and a table that a file section_….c in the folder of
- * its topic defines. A word of -r prints the section of X and the PARTs of it. Every table has a key of its own in csv
- * and json.
+ * The sections, in the order of a report. Each is a row here and a struct section in a file section_….c in the folder
+ * of its topic. A word of -r selects the section of X and its PARTs. Every section has its own key in csv and json.
  *     X: constant, section_NAME, key and word of -r, title, question that it answers
  *     PART: constant, section_NAME, key, title, constant of the section that it is a part of
  */
@@ -74,7 +73,7 @@ enum report_section {
 #define REPORT_BIT(section) (UINT64_C(1) << (section))
 _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 
-/* Rows of a section in tables that are read, not processed, unless the user chose. */
+/* The number of rows that a section shows in formats for people, unless the user chose one. */
 #define REPORT_TOP_FOR_PEOPLE 20
 #define REPORT_TOP_OWN SIZE_MAX
 #define REPORT_TOP_IN_PAGES 200
@@ -82,27 +81,27 @@ _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 struct frame_namer;
 
 struct report_options {
-    const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
-    uint64_t sections;               /* REPORT_BIT() each; 0: all */
+    const struct frame_namer *namer; /* names the frames of call stacks in spools; NULL: frames stay addresses */
+    uint64_t sections;               /* a REPORT_BIT() for each wanted section; 0: all sections */
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool has_snapshot;   /* the section memory lists what was allocated at the time `snapshot` */
+    bool has_snapshot;   /* the section "memory" lists the allocations that were live at the time `snapshot` */
     int64_t snapshot;    /* ns after the trace's first event */
     bool by_grid;        /* kernels: a row per name, grid and block */
     bool by_shape;       /* operators: a row per name and shapes of the inputs */
     size_t top;          /* rows of each section at most; 0: all; REPORT_TOP_OWN: each section's own number */
     const char *sort;    /* name of the column to sort by; NULL: the section's own */
-    unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
-    const char *fail_on; /* ids of findings, separated by commas, or "any": see report_files(); NULL: none */
-    size_t width;        /* of lines: tables leave out columns and shorten names to fit; 0: they do not */
-    bool of_job;         /* what is found of ranks is found for the whole job, which this trace is a part of */
-    bool usual;          /* without SECTIONS: the usual ones alone, with fewer rows */
-    bool colour, bars;   /* of tables on a terminal */
-    bool ascii;          /* tables have no other characters of their own */
-    const char *columns; /* words of columns to show, "name,total"; "all"; NULL: each section's own */
+    unsigned workers;    /* the most threads to use; 0: as many as there are processors */
+    const char *fail_on; /* ids of findings that make report_files() fail, separated by commas, or "any"; NULL: none */
+    size_t width;        /* of lines, in characters: tables leave out columns and shorten names to fit; 0: no limit */
+    bool of_job;         /* the trace is one rank of a job, whose report has the findings about ranks */
+    bool usual;          /* if `sections` is 0: shows only the usual sections, with fewer rows */
+    bool colour, bars;   /* tables use colours, and show bars */
+    bool ascii;          /* tables are drawn with ASCII characters only */
+    const char *columns; /* words of columns to show, "name,total"; "all"; NULL: the default columns */
     struct filter_options filter;
-    struct filter_missed *missed; /* of several traces, of which a filter may select nothing of some; else NULL */
+    struct filter_missed *missed; /* if there are several traces: those of which the filter selects nothing */
 };
 
 #endif

@@ -52,7 +52,7 @@ static int add_to_many(struct series_many *many, int64_t value)
     return histogram_add(&many->histogram, value);
 }
 
-/* Turns the values that were kept into a histogram. */
+/* Moves the stored values to a histogram, because more than SERIES_EXACT follow. */
 static int begin_many(struct series *series)
 {
     struct series_many *many = series->many = calloc(1, sizeof(*many));
@@ -92,14 +92,15 @@ void series_release(struct series *series)
 /* --- */
 
 struct spread {
-    double low, scale; /* the logarithm of the least value, and bins for each unit of it */
+    double low, scale; /* the logarithm of the least value, and the number of bins per unit of the logarithm */
     uint64_t *counts;
     size_t bins;
 };
 
 static void add_to_bin(const struct spread *spread, int64_t value, uint64_t count)
 {
-    double place = (log((double)(value > 1 ? value : 1)) - spread->low) * spread->scale + 1e-9; /* for bounds */
+    double place = (log((double)(value > 1 ? value : 1)) - spread->low) * spread->scale +
+                   1e-9; /* so that values on a bound fall into the upper bin */
     size_t bin = place > 0 ? (size_t)place : 0;
     spread->counts[bin < spread->bins ? bin : spread->bins - 1] += count;
 }
@@ -128,8 +129,9 @@ static void swap(int64_t *a, int64_t *b)
     *b = kept;
 }
 
-/* Puts the value of rank RANK at its place, none greater before it and none smaller behind it (Hoare's selection, with
- * the median of three as pivot, so that sorted values, the usual ones, are quick). */
+/* Moves the value of rank RANK to its place, so that no value before it is greater and no value behind it is smaller,
+ * and returns the value. This is Hoare's selection; the median of three as pivot makes it fast for sorted values, which
+ * are usual. */
 static int64_t select_rank(int64_t *values, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;
@@ -194,7 +196,7 @@ struct summary series_summary(struct series *series)
         return summary;
     summary.average = (double)series->total / (double)series->count;
     if (series->many) {
-        /* Around the average, from what is known around the origin. */
+        /* The sum of squares around the average follows from the sums around the origin. */
         const struct series_many *many = series->many;
         double count = (double)series->count, squares = many->squares - many->distances * many->distances / count;
         summary.deviation = squares > 0 ? sqrt(squares / (count - 1)) : 0;
@@ -211,15 +213,16 @@ struct summary series_summary(struct series *series)
 
 /* --- the trimmed mean --- */
 
-/* Sums over sorted values. Those of ranks FIRST to LAST count as they are, others as the nearest of these. */
+/* Sums over sorted values. The values of ranks FIRST to LAST count unchanged; lower and higher values count as the
+ * nearest of these. */
 struct trimming {
     int64_t first, last;
-    int64_t passed;      /* values so far */
-    double origin, high; /* the first and the last value that count */
+    int64_t passed;      /* the number of values added so far */
+    double origin, high; /* the values of ranks FIRST and LAST */
     double sum, distances, squares;
 };
 
-/* Adds COUNT equal values. Distances are from the first value that counts, so that their squares keep digits. */
+/* Adds COUNT equal values. Distances are measured from `origin`, so that the squares do not lose digits. */
 static void trim_add(struct trimming *trimming, double value, int64_t count)
 {
     int64_t begin = trimming->passed, end = begin + count;

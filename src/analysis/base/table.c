@@ -143,7 +143,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     const struct cell *b = &table->cells.items[rows[1] * table->column_count + ordering->column];
     int order = 0;
     if (is_unknown(a) != is_unknown(b))
-        order = is_unknown(a) ? 1 : -1; /* what is not known comes last */
+        order = is_unknown(a) ? 1 : -1; /* unknown values come last */
     else if (a->kind == CELL_TEXT && b->kind == CELL_TEXT)
         order = strcmp(interned(&table->texts, a->text), interned(&table->texts, b->text));
     else if (a->kind == CELL_INTEGER && b->kind == CELL_INTEGER)
@@ -212,13 +212,13 @@ static const struct unit sizes[] = {
     {"GiB", "gib", 1024.0 * 1024 * 1024, 2},
     {"TiB", "tib", 1024.0 * 1024 * 1024 * 1024, 2},
     {"PiB", "pib", 1024.0 * 1024 * 1024 * 1024 * 1024, 2},
-    {"EiB", "eib", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024, 2}, /* what -1 asks for: 16 of them */
+    {"EiB", "eib", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024, 2}, /* a size of -1, unsigned, is 16 EiB */
 };
 
 static const struct unit size_for_each = {"", "bytes", 0, 0};
 
 struct range {
-    double least, most; /* of the values shown that are not 0 */
+    double least, most; /* of the absolute values that are shown and not 0 */
     bool real;
 };
 
@@ -253,11 +253,11 @@ static struct unit time_unit(const struct table *table, size_t column)
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].type == TYPE_NS && !(table->columns[i].flags & COLUMN_APART))
             widen(&range, table, i);
-    /* The smallest value decides, unless it is so small that 0.012 µs reads better. */
+    /* The smallest value decides the unit, but µs are used if some values are below 1 µs and others are not. */
     const struct unit *us = &times[REPORT_UNIT_US], *ms = &times[REPORT_UNIT_MS], *s = &times[REPORT_UNIT_S];
     struct unit unit = range.most >= us->size && range.least < us->size ? *us : largest_below(range.least);
     if (table->columns[column].flags & COLUMN_APART) {
-        /* Totals: the greatest value decides, milliseconds from 10 ms on, seconds from 1000 s on. */
+        /* For totals, the greatest value decides the unit: milliseconds from 10 ms on, seconds from 1000 s on. */
         widen(&apart, table, column);
         struct unit own = apart.most >= 1000 * s->size  ? *s
                           : apart.most >= 10 * ms->size ? *ms
@@ -279,7 +279,8 @@ static struct unit plain_unit(enum column_type type)
     }
 }
 
-/* The unit that the user chose, with enough decimals for four digits of LEAST, but none below a nanosecond. */
+/* Returns the unit that the user chose, with enough decimals for four digits of LEAST, but not finer than a
+ * nanosecond. */
 static struct unit chosen_unit(enum report_unit time, double least)
 {
     static const int decimals_most[] = {
@@ -312,7 +313,7 @@ struct unit unit_of_column(const struct table *table, size_t column, enum report
 
 struct unit unit_for_machines(enum column_type type, enum report_unit time)
 {
-    static const int decimals[] = {3, 3, 3, 6, 9}; /* nothing below a nanosecond but of averages */
+    static const int decimals[] = {3, 3, 3, 6, 9}; /* not finer than a nanosecond, except for averages in nanoseconds */
     if (type == TYPE_NS) {
         struct unit unit = times[time == REPORT_UNIT_AUTO ? REPORT_UNIT_NS : time];
         unit.decimals = decimals[time];

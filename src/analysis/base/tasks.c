@@ -1,4 +1,4 @@
-/* Runs tasks by an ordered loop of common/threads.h, whose results have no order here. */
+/* Runs tasks in an ordered loop of common/threads.h, whose in-order results are ignored. */
 #include "analysis/base/tasks.h"
 
 #include <stdint.h>

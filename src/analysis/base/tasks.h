@@ -9,7 +9,7 @@ struct task {
     void *context;
 };
 
-/* Runs all TASKS in at most WORKERS threads. Returns 0, or -1: one failed, and others may not have been started. */
+/* Runs all TASKS in at most WORKERS threads. Returns 0, or -1 if a task failed; other tasks may then not have run. */
 int tasks_run(const struct task *tasks, size_t count, unsigned workers);
 
 #endif

@@ -1,4 +1,4 @@
-/* Picks the unit, rounds to three digits, and takes the next unit if rounding reached it (999.7 µs is 1.00 ms). */
+/* Formats values with three digits and a unit, and shortens texts so that different texts stay different. */
 #include "analysis/base/value_text.h"
 #include "common/array.h"
 
@@ -19,7 +19,7 @@ static const struct scale rates[] = {{"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* Puts commas into NUMBER, which has digits, and perhaps a sign and decimals. */
+/* Inserts commas between thousands into NUMBER, which may have a sign and decimals. */
 static void separate(char number[VALUE_NUMBER_BYTES])
 {
     char plain[VALUE_NUMBER_BYTES];
@@ -33,7 +33,8 @@ static void separate(char number[VALUE_NUMBER_BYTES])
     number[length] = '\0';
 }
 
-/* Writes VALUE with three digits. In the SMALLEST unit only averages have a decimal. Returns the rounded value. */
+/* Writes VALUE in the unit of SCALE with three digits. In the SMALLEST unit, only values that are not integers have a
+ * decimal. Returns the rounded value in that unit. */
 static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const struct scale *scale, bool smallest)
 {
     double scaled = value / scale->size, size = fabs(scaled);
@@ -43,7 +44,7 @@ static double write_scaled(char number[VALUE_NUMBER_BYTES], double value, const 
     return round(size * factor) / factor;
 }
 
-/* Writes VALUE in the largest unit that is not greater than it. */
+/* Writes VALUE in the largest unit that is not greater than VALUE. */
 static struct value_text scaled_text(double value, const struct scale *scales, size_t count, bool ascii)
 {
     struct value_text text;
@@ -52,7 +53,7 @@ static struct value_text scaled_text(double value, const struct scale *scales, s
         i--;
     double written = write_scaled(text.number, value, &scales[i], i == 0);
     if (i + 1 < count && written * scales[i].size >= scales[i + 1].size)
-        write_scaled(text.number, value, &scales[++i], false); /* 999.7 µs is 1.00 ms */
+        write_scaled(text.number, value, &scales[++i], false); /* 999.7 µs are written as 1.00 ms */
     separate(text.number);
     text.unit = ascii && strcmp(scales[i].unit, "µs") == 0 ? "us" : scales[i].unit;
     return text;
@@ -66,7 +67,7 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     case TYPE_NS:
         if (!(flags & COLUMN_MOMENT) || fabs(value) < 1e6)
             return scaled_text(value, times, COUNT(times), ascii);
-        /* A moment has digits down to a microsecond. */
+        /* A point in time is written down to a microsecond. */
         snprintf(text.number, sizeof(text.number), "%.*f", fabs(value) < 1e9 ? 3 : 6,
                  value / (fabs(value) < 1e9 ? 1e6 : 1e9));
         separate(text.number);
@@ -87,15 +88,15 @@ struct value_text value_text_of(const struct cell *cell, enum column_type type, 
     return text;
 }
 
-/* --- shortened texts: the middle of each is cut. Where different texts then look alike, they are cut in another way,
- * at last around the first character in which they differ --- */
+/* --- shortened texts: the middle of each text is cut out. If different texts then look alike, they are cut in another
+ * way, and finally around the first character in which they differ --- */
 
-/* What is kept of a text: its first characters, those from a place on, and its last ones. */
+/* The characters of a text that are kept: the first `head`, `middle` from `from` on, and the last `tail`. */
 struct cut {
     size_t head, from, middle, tail;
 };
 
-/* Bytes of the first COUNT characters. */
+/* Returns the number of bytes of the first COUNT characters. */
 static size_t shorten_bytes(const char *text, size_t length, size_t count)
 {
     size_t at = 0;
@@ -133,7 +134,8 @@ static int cut_text(struct shorten_text *text, const struct cut *cut, const char
     return 0;
 }
 
-/* The ways in which a text may be cut, the usual one first. PLACE: where texts begin to differ. */
+/* The ways in which a text may be cut, in the order in which they are tried. CUT_AROUND keeps the text around PLACE,
+ * where texts begin to differ. */
 enum { CUT_MIDDLE, CUT_TAIL, CUT_END, CUT_AROUND, CUT_WAYS };
 
 static struct cut cut_of(int way, const struct shorten_text *text, size_t width, size_t mark, size_t place)
@@ -167,7 +169,7 @@ static bool is_same(const struct shorten_text *a, const struct shorten_text *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* Whether any two of COUNT texts differ, but have the same shortened text. */
+/* Sorts GROUP by the shortened texts. Returns whether two different texts have equal shortened texts. */
 static bool are_alike(struct shorten_text **group, size_t count)
 {
     qsort(group, count, sizeof(*group), by_shortened);
@@ -177,7 +179,7 @@ static bool are_alike(struct shorten_text **group, size_t count)
     return false;
 }
 
-/* Texts that begin alike are cut in the same way, so that what is shown of them can be compared. */
+/* Texts with a common beginning. They are cut in one way, so that readers can compare them. */
 struct family {
     struct shorten_text **texts; /* in any order */
     size_t count, width;
@@ -185,7 +187,7 @@ struct family {
     size_t mark_width;
 };
 
-/* Moves the texts that are equal to the first of GROUP to its beginning. Returns their number. */
+/* Moves all texts that are equal to the first text of GROUP to the beginning of GROUP. Returns their number. */
 static size_t same_first(struct shorten_text **group, size_t count)
 {
     size_t same = 1;
@@ -199,11 +201,12 @@ static size_t same_first(struct shorten_text **group, size_t count)
     return same;
 }
 
-/* Cuts a group of texts that look alike in another way: the first in which all texts of the family differ, at last
- * around the place where they begin to differ. Of those that still look alike, all but the first text are cut again. */
+/* Cuts the texts of GROUP, which look alike, in other ways until all texts of the family differ; the last way cuts
+ * around the place where the texts of GROUP begin to differ. If some still look alike, all but the first of them are
+ * cut again, up to ROUNDS times. */
 static int distinguish(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
 {
-    /* The characters that all texts begin with. */
+    /* Count the characters that all texts begin with. */
     size_t bytes = group[0]->length, place = 0;
     for (size_t i = 1; i < count; i++) {
         size_t same = 0;
@@ -222,7 +225,7 @@ static int distinguish(const struct family *family, struct shorten_text **group,
         if (!are_alike(family->texts, family->count))
             return 0;
     }
-    are_alike(group, count); /* sorts them */
+    are_alike(group, count); /* sorts GROUP */
     for (size_t first = 0, end, other; first < count && rounds > 0; first = end) {
         for (end = first + 1; end < count && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
             end++;
@@ -243,7 +246,8 @@ static int by_text(const void *left, const void *right)
 #define ROUNDS 4
 #define COMPARED_MOST 2000 /* larger families are not compared */
 
-/* Cuts families in which texts are alike again. */
+/* Groups TEXTS into families by their first characters, and cuts the families in which different texts look alike
+ * again. */
 static int distinguish_all(struct shorten_text **texts, size_t count, struct family *family)
 {
     size_t start = family->width / 4;

@@ -1,12 +1,13 @@
 /*
- * Sorts the ends of links by their keys, joins them, and walks over links, ranges and operations by thread and time.
- * Operations that move to another thread are placed in its ranges by a second walk.
+ * Sorts the ends of links by key and joins them, then walks over links, ranges and operations by thread and time. A
+ * second walk places the operations that moved to another thread in that thread's ranges.
  */
 #include "analysis/engine/autograd.h"
 
 #include "common/array.h"
 
-/* An operator of the forward pass, or one that it caused. Both have one key. */
+/* One end of a link: an operator of the forward pass, or an operator of the backward pass that it caused. Both ends
+ * have the same key. */
 struct end {
     uint64_t key;
     int64_t time; /* when the operator began */
@@ -19,7 +20,7 @@ struct link {
     uint32_t thread, forward_thread;
 };
 
-/* A GPU operation with the thread of the forward pass. */
+/* A GPU operation that was moved to the thread of the forward pass. */
 struct moved_op {
     struct launched_op op;
     int64_t forward_time;
@@ -62,10 +63,10 @@ int autograd_operator(struct autograd *autograd, const struct event_fields *even
 
 /* --- links --- */
 
-/* The last operator of the forward pass with a key. */
+/* The latest operator of the forward pass with the key that is being read. */
 struct forward {
     struct end end;
-    bool any, ambiguous; /* ambiguous: several threads count from 0 on, and had this number */
+    bool any, ambiguous; /* ambiguous: several threads counted from 0 and had this number */
 };
 
 static int read_end(struct autograd *autograd, struct forward *forward, const struct end *end, bool numbers)
@@ -104,11 +105,11 @@ static bool is_in_range(struct range_walk *ranges, const struct launched_op *op)
     return range_walk_innermost(ranges, op->thread, op->called);
 }
 
-/* Moves an operation that an autograd thread launched in no range of its own. */
+/* Moves OP to the thread of the forward pass if an autograd thread launched it outside of ranges; else leaves it. */
 static int move(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
-    /* The last link of the thread that had begun by that time. */
+    /* Advance to the thread's last link that began before the launch. */
     while (to->next &&
            (to->next->thread < op->thread || (to->next->thread == op->thread && to->next->time <= op->called))) {
         to->last = *to->next;
@@ -123,7 +124,8 @@ static int move(void *context, struct range_walk *ranges, const struct launched_
     return sorter_add(&to->moved, &moved);
 }
 
-/* Places a moved operation: in the range that was open on its new thread then, or in that of the operator. */
+/* Places a moved operation: in the range that was open on its new thread at the launch, else in the range around the
+ * forward operator. */
 static int place(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;

@@ -22,14 +22,13 @@ struct autograd {
 void autograd_init(struct autograd *autograd, struct sorter_space *space);
 void autograd_release(struct autograd *autograd);
 
-/* Add an end of a flow "fwdbwd", and an operator with a sequence number. PROCESS and THREAD are indices of the trace.
- * They return 0, or -1: no memory. */
+/* autograd_flow() adds an end of a flow "fwdbwd", autograd_operator() an operator with a sequence number. PROCESS and
+ * THREAD are indices of the trace. Both return 0, or -1: no memory. */
 int autograd_flow(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
 int autograd_operator(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
 
-/* Sets the thread and the time of operations in GPU_OPS that an autograd thread launched in no range of its own to
- * those of the operator that caused them. RANGES and GPU_OPS are ready. Returns 0, or -1: no memory, or after error().
- */
+/* Moves the operations in GPU_OPS that an autograd thread launched outside of ranges to the thread and range of the
+ * operator that caused them. RANGES and GPU_OPS must be ready. Returns 0, or -1: no memory, or after error(). */
 int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops);
 
 #endif

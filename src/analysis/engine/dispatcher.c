@@ -1,4 +1,5 @@
-/* Batches lie in a ring: each consumer has the number of its next, and all must be behind one that is filled again. */
+/* Batches lie in a ring. Each consumer has the number of its next batch; a batch is reused when all consumers passed
+ * it. */
 #include "analysis/engine/dispatcher.h"
 
 #include "common/log.h"
@@ -45,29 +46,30 @@ void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consu
     }
     dispatcher->consumers[dispatcher->consumer_count++] = *consumer;
     if (dispatcher->thread_count > 0 && dispatcher->consumer_count == DISPATCHER_FEW)
-        dispatcher->filling = event_batches_take(&dispatcher->pool); /* without memory events are given at once */
+        dispatcher->filling = event_batches_take(&dispatcher->pool); /* without memory, events are passed on at once */
 }
 
 /* --- batches; with the lock held --- */
 
-/* Whether batch NUMBER can be given. */
+/* Whether batch NUMBER can be passed to consumers. */
 static bool is_there(struct dispatcher *dispatcher, uint64_t number)
 {
     return number < dispatcher->filled && batch_of(dispatcher, number)->translated;
 }
 
-/* The consumer has had its next batch, or wants nothing of it. */
+/* Advances the consumer behind its next batch, which it has read or has no use for. Recycles the batch after the last
+ * consumer. */
 static void pass(struct dispatcher *dispatcher, struct dispatcher_consumer *consumer)
 {
     struct dispatcher_batch *batch = batch_of(dispatcher, consumer->next++);
     if (--batch->left > 0)
         return;
     event_batches_give_back(&dispatcher->pool, batch->events);
-    dispatcher->done++; /* in their order, for none is passed before those in front of it */
+    dispatcher->done++; /* batches are done in order, because each consumer passes them in order */
     pthread_cond_signal(&dispatcher->space);
 }
 
-/* The consumer passes what it wants nothing of. */
+/* Advances the consumer behind batches that have no events of its categories. */
 static void skip(struct dispatcher *dispatcher, struct dispatcher_consumer *consumer)
 {
     while (!consumer->busy && is_there(dispatcher, consumer->next) &&
@@ -81,7 +83,7 @@ static void skip_all(struct dispatcher *dispatcher)
         skip(dispatcher, &dispatcher->consumers[i]);
 }
 
-/* The consumer that is furthest behind of those that can be given a batch; NULL: there is none. */
+/* Returns the consumer that is furthest behind and whose next batch is ready. Returns NULL if no consumer has one. */
 static struct dispatcher_consumer *find_consumer(struct dispatcher *dispatcher)
 {
     struct dispatcher_consumer *found = NULL;
@@ -93,11 +95,11 @@ static struct dispatcher_consumer *find_consumer(struct dispatcher *dispatcher)
     return found;
 }
 
-/* The first batch that nobody has begun to translate; NULL: there is none. */
+/* Returns the first batch that no thread has begun to translate, or NULL. */
 static struct dispatcher_batch *find_untranslated(struct dispatcher *dispatcher)
 {
     if (dispatcher->translating < dispatcher->done)
-        dispatcher->translating = dispatcher->done; /* others are in the place of those by now */
+        dispatcher->translating = dispatcher->done; /* the ring has new batches in the place of done ones */
     while (dispatcher->translating < dispatcher->filled && batch_of(dispatcher, dispatcher->translating)->translated)
         dispatcher->translating++;
     return dispatcher->translating < dispatcher->filled ? batch_of(dispatcher, dispatcher->translating) : NULL;
@@ -137,7 +139,8 @@ static void give(struct dispatcher *dispatcher, struct dispatcher_consumer *cons
     skip(dispatcher, consumer);
 }
 
-/* Gives a consumer its next batch, or translates one. False: there is nothing to be done, or no use in it. */
+/* Passes the next batch to a consumer, or translates a batch. Returns false if there is nothing to do, or after a
+ * failure. */
 static bool help(struct dispatcher *dispatcher)
 {
     if (dispatcher->failed || dispatcher->stopping)
@@ -162,7 +165,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Helps until there are no more than MOST batches that not all have had. */
+/* Does the work of a thread until at most MOST batches are not done. Returns -1 if a consumer had no memory. */
 static int wait_for(struct dispatcher *dispatcher, uint64_t most)
 {
     while (!dispatcher->failed && dispatcher->filled - dispatcher->done > most)
@@ -184,7 +187,7 @@ static int give_at_once(struct dispatcher *dispatcher, const struct event_fields
     return 0;
 }
 
-/* Passes BATCH on, and waits until there are no more than MOST that not all have had. */
+/* Adds EVENTS to the ring, and waits until at most MOST batches are not done. Returns 0, or -1 after error(). */
 static int pass_on(struct dispatcher *dispatcher, struct event_batch *events, uint64_t most)
 {
     if (dispatcher->started == 0 && most > 0)
@@ -193,13 +196,13 @@ static int pass_on(struct dispatcher *dispatcher, struct event_batch *events, ui
     *batch_of(dispatcher, dispatcher->filled++) = (struct dispatcher_batch){
         .events = events, .left = dispatcher->consumer_count, .translated = events->numbers.count == 0};
     skip_all(dispatcher);
-    pthread_cond_signal(&dispatcher->more); /* who wakes up wakes the next one, which is not the reader's time */
+    pthread_cond_signal(&dispatcher->more); /* the woken thread wakes the next one, so that the reader need not */
     int status = wait_for(dispatcher, dispatcher->started > 0 ? most : 0);
     pthread_mutex_unlock(&dispatcher->lock);
     return status < 0 ? error_no_memory(dispatcher->failed) : 0;
 }
 
-/* The reader's batch is full, or the last for now. */
+/* Passes on the batch that the reader was filling, and begins a new batch. Returns 0, or -1 after error(). */
 static int end_batch(struct dispatcher *dispatcher, uint64_t most)
 {
     if (pass_on(dispatcher, dispatcher->filling, most) < 0)

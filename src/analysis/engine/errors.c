@@ -15,7 +15,7 @@
 /* The runtime, the driver and HIP share these numbers. */
 #define INVALID_VALUE 1 /* such as a pointer that CUDA does not know */
 #define NOT_FOUND 500
-#define PEER_ACCESS_ENABLED 704 /* already */
+#define PEER_ACCESS_ENABLED 704 /* access is already enabled */
 #define PEER_ACCESS_NOT_ENABLED 705
 
 /* Errors that are not failures. */

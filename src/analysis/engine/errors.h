@@ -1,4 +1,4 @@
-/* Errors that CUDA's calls returned: which are failures, how often, and their names: "cudaErrorInvalidValue (1)". */
+/* Errors that CUDA's calls returned: which of them are failures, how often they occurred, and how they are named. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
 #define GPUTRACE_ANALYSIS_ENGINE_ERRORS_H
 
@@ -10,7 +10,7 @@
 #include "common/map.h"
 #include "analysis/base/table.h"
 
-/* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */
+/* Counts failed calls. The first ERROR_KINDS different errors are also counted one by one. */
 #define ERROR_KINDS 8
 struct errors {
     uint64_t count;
@@ -23,23 +23,25 @@ struct errors {
 };
 
 /*
- * Whether the call of EVENT failed. cudaGetLastError and cudaPeekAtLastError return an earlier call's failure, and "not
- * ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an answer, too: NCCL
- * queries kernels that it then does not use, and a launch of such a kernel fails itself. Programs also enable access to
- * a peer that is enabled already, query whether a pointer is CUDA's, and search for functions of newer drivers.
+ * Whether the call of EVENT failed. Some errors are not failures: cudaGetLastError and cudaPeekAtLastError return the
+ * failure of an earlier call, and "not ready" is the answer of a query. So is "no binary for this GPU": NCCL queries
+ * kernels that it then does not use, and a launch of such a kernel fails itself. Programs also enable access to a peer
+ * twice, query whether a pointer is CUDA's, and search for functions of newer drivers.
  */
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
 
 /* Counts the failed call EVENT. */
 void errors_add(struct errors *errors, const struct event_fields *event);
 
-/* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty if there are none. */
+/* The cell has the names of the errors: "cudaErrorInvalidValue (1)", or for several errors "3 ×
+ * cudaErrorInvalidValue (1), 2 × …". It is empty if there are no errors. */
 struct cell errors_cell(const struct errors *errors, struct table *table);
 
-/* The error CODE of CUDA's runtime, or of its driver. */
+/* The cell has the name of the error CODE of CUDA's runtime, or of its driver. */
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
-/* The meaning of CODE, of CUDA's driver or runtime, if CUDA cannot be used any more after it; else NULL. */
+/* Returns the meaning of CODE, of CUDA's driver or runtime, if the process cannot use CUDA after this error; else
+ * NULL. */
 const char *error_lasting_words(int64_t code);
 
 /* --- failed calls, by function and error --- */

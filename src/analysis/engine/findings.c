@@ -91,7 +91,8 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
                             const struct finding_place *place)
 {
     cost = cost > findings->run ? findings->run : cost;
-    /* The warm-up is compared with the run, and the rest with the usual steps. */
+    /* A finding in the warm-up must cost a share of the whole run, other findings a share of the run without the
+     * warm-up. */
     int64_t whole = place && findings_in_warm_up(findings, place->time) ? findings->run : findings->steady;
     if (!findings->rule->without_cost && (cost < FINDING_COST_NS || cost < whole / 100 * FINDING_COST_PERCENT))
         return NULL;
@@ -123,12 +124,12 @@ void findings_share_idle(struct findings *findings)
 {
     struct finding *items = findings->items.items;
     int64_t left = findings->idled;
-    size_t largest = SIZE_MAX; /* index of the earlier finding with the largest gain; SIZE_MAX: there is none */
+    size_t largest = SIZE_MAX; /* index of the earlier finding with the largest gain; SIZE_MAX: none */
     for (size_t i = 0; i < findings->items.count; i++) {
         const struct rule *rule = items[i].rule;
         if (!rule->of_host && !rule->of_idle)
             continue;
-        /* What has the same idle time as an earlier finding gains the rest. */
+        /* A finding that shares idle time with an earlier one gains only what the earlier one does not. */
         for (size_t k = 0; k < i; k++)
             if (rule->part_of == items[k].rule || items[k].rule->part_of == rule) {
                 items[i].same_as = k + 1;
@@ -165,7 +166,7 @@ int finding_advise(struct finding *finding, const char *format, ...)
 int64_t findings_stack(const struct findings *findings, uint32_t name)
 {
     int64_t most = 0, stack = FIELD_ABSENT;
-    bool steady = false; /* a stack that is also in the window is better than one of the warm-up alone */
+    bool steady = false; /* stacks that occur in the window are preferred to stacks of the warm-up */
     for (size_t k = 0; k < findings->stack_counts.count; k++) {
         const struct named_stack *key = dense_map_row(&findings->stacks, k);
         const struct stack_count *known = &findings->stack_counts.items[k];
@@ -181,7 +182,7 @@ int64_t findings_stack(const struct findings *findings, uint32_t name)
 
 /* --- values --- */
 
-/* Formats VALUE as tables do, without zeros at the end of its decimals. */
+/* Formats VALUE as in tables, but without trailing zeros of the decimals. */
 static struct amount amount_of(int64_t value, enum column_type type)
 {
     const struct cell cell = cell_integer(value);

@@ -33,7 +33,8 @@
 #include "analysis/engine/timeline.h"
 #include "analysis/engine/trace.h"
 
-/* The rules. Those without a cost in time come last in a report, in this order, unless they are urgent. */
+/* The rules. Findings of rules without a cost in time come last in a report, in this order, unless the rule is
+ * urgent. */
 #define FINDING_RULES(X)     \
     X(pageable_copies)       \
     X(blocking_copies)       \
@@ -74,7 +75,7 @@
     X(leaked_memory)
 
 /* The thresholds of the rules; all times are ns.
- *   name, value, meaning as gputrace-findings(7) has it */
+ *   name, value, meaning in the words of gputrace-findings(7) */
 #define FINDING_THRESHOLDS(X)                                                                                    \
     X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
     X(COST_NS, 200000, "and at least so long")                                                                   \
@@ -146,44 +147,45 @@ enum {
 #undef THRESHOLD
 };
 
-/* Where something was found. The engine adds the innermost range and operator there; for a thread without ranges, the
- * range of the process's main thread. */
+/* Where and when something was found. The engine adds the innermost range and operator at that place; if the thread has
+ * no ranges, it takes the range of the process's main thread. */
 struct finding_place {
-    int64_t time;    /* ns, as events have it; FIELD_ABSENT: nowhere in particular */
-    int64_t until;   /* where it ended; FIELD_ABSENT: not known */
+    int64_t time;    /* ns, as in events; FIELD_ABSENT: no particular time */
+    int64_t until;   /* when it ended, ns; FIELD_ABSENT: not known */
     int64_t stream;  /* index in trace.streams; FIELD_ABSENT: none */
-    int64_t device;  /* index in trace.devices; FIELD_ABSENT: the stream's, if there is one */
+    int64_t device;  /* index in trace.devices; FIELD_ABSENT: the device of the stream, if any */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
-    int64_t called;  /* when that thread did it; FIELD_ABSENT: at `time` */
-    uint32_t name;   /* of the call or operation, whose stack the engine finds; EVENT_NO_TEXT: none */
-    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: the most frequent one of the name */
+    int64_t called;  /* when the thread made the call, ns; FIELD_ABSENT: at `time` */
+    uint32_t name;   /* of the call or operation, by which the engine finds a stack; EVENT_NO_TEXT: none */
+    int64_t stack;   /* number of a call stack of the trace; FIELD_ABSENT: the most frequent stack of `name` */
 };
 
-/* A place without any fields; the place of OP and its launch; and what THREAD did from FROM until UNTIL. */
+/* These return a place: without any fields; of OP and its launch; of THREAD from FROM until UNTIL (ns). */
 struct finding_place place_none(void);
 struct finding_place finding_at_op(const struct timeline_op *op);
 struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until);
 
 struct findings;
 
-/* Counts and sums what a rule is about. Operations come device after device, and devices work at the same time, so the
- * cost is that of the device with the largest sum. All zero is empty. */
+/* Counts the occurrences of what a rule is about, and sums their costs. They are added device after device. Devices
+ * work at the same time, so the total cost is that of the device with the largest sum. All zero is empty. */
 struct offences {
     int64_t count;
-    int64_t sum, most; /* ns: of this device so far; the largest of those before */
+    int64_t sum, most; /* ns: of the current device so far; the largest of earlier devices */
     uint32_t device;
     int64_t worst_ns;
     struct finding_place worst;
     struct finding_place last;
 };
-/* Adds one at PLACE, which cost NS on the device of PLACE. Returns whether it is the worst so far. */
+/* Adds an occurrence at PLACE that cost NS on the device of PLACE. Returns whether it is the most expensive so far. */
 bool offences_add(struct offences *offences, const struct finding_place *place, int64_t ns);
-/* Adds one at OP. */
+/* Adds an occurrence at OP that cost NS. */
 void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns);
 int64_t offences_cost(const struct offences *offences);
-/* The place of the worst one; of the last one, if the worst was in the warm-up and the last was not. */
+/* Returns the place of the most expensive occurrence; if it is before the window and the last occurrence is not, the
+ * place of the last one. */
 const struct finding_place *offences_place(const struct findings *findings, const struct offences *offences);
-/* Adds a finding with the count, the cost and the place of OFFENCES, as finding_add() does. */
+/* Adds a finding with the count, the cost and the place of OFFENCES by finding_add(), and returns its result. */
 struct finding *finding_of(struct findings *findings, const struct offences *offences, int64_t gain);
 
 #define FINDING_TEXT 480
@@ -193,27 +195,27 @@ struct rule;
 struct finding {
     const struct trace *trace;
     const struct rule *rule;
-    int64_t cost;   /* ns of the run that it takes; 0: it is not about time */
-    int64_t gain;   /* ns that the run is shorter without it, at most; 0: not known */
-    int64_t count;  /* how often; FIELD_ABSENT: does not apply */
-    int64_t weight; /* findings with more come first: the cost, if the rule sets nothing else */
+    int64_t cost;   /* ns of the run that it costs; 0: it is not about time */
+    int64_t gain;   /* ns by which the run becomes shorter without it, at most; 0: not known */
+    int64_t count;  /* number of occurrences; FIELD_ABSENT: does not apply */
+    int64_t weight; /* findings with a larger weight come first: the cost, unless the rule sets another one */
     size_t same_as; /* set by the engine: index + 1 of an earlier finding with the same idle time; 0: none */
     struct finding_place place;
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the advice of the rule */
-    uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
-    unsigned early;  /* set by the engine: 0: it is about the window; 1: about the time before; 2: and gains nothing */
-    unsigned number; /* set by the engine: counts the findings as they are added */
+    uint32_t range, operation; /* open at the place; set by the engine if the rule does not; EVENT_NO_TEXT: none */
+    unsigned early;  /* set by the engine: 0: about the window; 1: about the time before; 2: before, without gain */
+    unsigned number; /* set by the engine: the finding's number in the order of finding_add() */
     uint32_t walked; /* set by the engine: the thread whose ranges are searched */
 };
 
-/* The time until the steps of a program are as fast as usual. */
+/* The warm-up: the time until the steps of a program are as fast as usual. */
 struct warm_up {
-    int64_t time;                        /* ns, less the time of as many usual steps; 0: there is none */
-    int64_t until;                       /* when it ends */
+    int64_t time;                        /* ns by which it is longer than as many usual steps; 0: there is no warm-up */
+    int64_t until;                       /* when it ends, ns */
     int64_t usual;                       /* ns from the begin of a step to that of the next: the median */
-    size_t steps;                        /* how many are slow */
-    const struct steps_process *process; /* of these steps; NULL: there is no warm-up */
+    size_t steps;                        /* the number of steps in it */
+    const struct steps_process *process; /* whose steps these are; NULL: there is no warm-up */
 };
 
 struct idle;
@@ -223,11 +225,11 @@ struct findings {
     const struct rule *rule; /* whose find() is running */
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of the run */
-    struct warm_up warm_up;  /* at the begin of the run */
-    /* The time that costs refer to: the usual steps if they are most of the run, else the run after the warm-up. */
+    struct warm_up warm_up;  /* at the beginning of the run */
+    /* The time that costs are about: the usual steps if they take most of the run, else the run after the warm-up. */
     struct findings_window {
         int64_t from, to;
-        int64_t steps; /* steps in the window; 0: costs are of the run */
+        int64_t steps; /* the number of steps in the window; 0: costs are not shown per step */
     } window;
     const struct idle *idle; /* idle time by cause, in the window; NULL: the trace has no GPU */
     int64_t steady;          /* ns of the run without the warm-up, which thresholds in percent refer to */
@@ -239,7 +241,7 @@ struct findings {
     bool no_memory;
 };
 
-struct named_stack { /* laid out as a struct python_call */
+struct named_stack { /* must be laid out as struct python_call */
     uint64_t name;
     int64_t stack;
 };
@@ -247,25 +249,25 @@ struct named_stack { /* laid out as a struct python_call */
 /* The calls or operations of a name that have a call stack. */
 struct stack_count {
     int64_t count;
-    int64_t last; /* when the last began; INT64_MAX: not known */
+    int64_t last; /* when the last one began, ns; INT64_MAX: not known */
 };
 
 struct rule {
-    const char *id;      /* for scripts; never changes: lower case, '-' for blanks */
+    const char *id;      /* for scripts, so it never changes: lower case, '-' for blanks */
     const char *advice;  /* what to do, one or two sentences; NULL: find() writes it */
-    const char *section; /* of the report that shows more; NULL: none */
+    const char *section; /* section of the report that shows details; NULL: none */
     /* Bits of enum trace_bits. The rule is blind if --trace left out all bits of an element that is not 0. */
     uint64_t sources[2];
-    bool of_gpu;                 /* its advice shortens GPU work: the gain is at most what the host waits for the GPU */
-    bool of_host;                /* its advice makes the host faster: the gain is at most what a GPU is idle */
+    bool of_gpu;                 /* its advice shortens GPU work: it gains at most the host's waits for GPUs */
+    bool of_host;                /* its advice makes the host faster: it gains at most a GPU's idle time */
     const struct rule *part_of;  /* its cost is part of the cost of this rule's finding; NULL: not known */
-    bool of_idle;                /* its cost is idle time of findings.idle, of a step if there are steps */
-    bool without_cost;           /* it is not about time: it is shown whatever it costs */
+    bool of_idle;                /* its cost is idle time of findings.idle, per step if there are steps */
+    bool without_cost;           /* it is not about time: its findings are shown whatever they cost */
     unsigned urgent;             /* its findings come before those of rules with a smaller number */
     const struct rule *state_of; /* its find() is called with the state of this rule; NULL: with its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
-    unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
-    unsigned calls;              /* CALL_KIND_BIT() of the calls that call() wants */
+    unsigned categories;         /* CATEGORY_BIT() of the events that event() reads, as in struct section */
+    unsigned calls;              /* CALL_KIND_BIT() of the calls that call() reads */
     /* The hooks return 0, or -1: no memory; a hook may be NULL. event() is called in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
@@ -301,14 +303,14 @@ static inline bool findings_in_warm_up(const struct findings *findings, int64_t 
  * PLACE may be NULL. */
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
                             const struct finding_place *place);
-/* Limits the gains of findings about the host, in their order: together they gain at most what a GPU is idle, and one
- * that claims the idle time of earlier findings gains only the rest. */
+/* Limits the gains of findings about the host, in their order: together they gain at most the idle time of a GPU, and a
+ * finding about idle time that earlier findings claim gains only the rest. */
 void findings_share_idle(struct findings *findings);
-/* Sets the sentence, or the advice, of FINDING, which may be NULL. Returns 0. */
+/* finding_format() sets the sentence, finding_advise() the advice of FINDING, which may be NULL. Both return 0. */
 int finding_format(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Values as sentences have them: amount_time(1240000000).text is "1.24 s". */
+/* A value formatted for a sentence: amount_time(1240000000).text is "1.24 s". */
 struct amount {
     char text[32];
 };
@@ -318,7 +320,7 @@ struct amount amount_bytes(int64_t bytes);
 struct amount amount_size(int64_t bytes);                /* "unknown size" if it is 0 */
 struct amount amount_count(int64_t count);               /* "12,345" */
 struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
-/* Returns ONE or SEVERAL, a word or its ending, as COUNT requires. */
+/* Returns ONE if COUNT is 1, else SEVERAL: a word or its ending. */
 static inline const char *amount_word(int64_t count, const char *one, const char *several)
 {
     return count == 1 ? one : several;
@@ -333,19 +335,19 @@ struct finding_name {
 struct finding_name finding_name(const struct trace *trace, uint32_t name);
 struct finding_name finding_name_of(const char *text);
 
-/* The rule of this id, or NULL. */
+/* Returns the rule whose id are the LENGTH bytes of ID, or NULL. */
 const struct rule *finding_rule(const char *id, size_t length);
 /* Lists the words of --fail-on, "any, a, b", in SIZE bytes of TEXT. */
 void finding_rule_words(char *text, size_t size);
 
-/* PART of WHOLE in one unit: "8.30 of 18.1 ms". */
+/* Formats two times, with one unit if both have the same: "8.30 of 18.1 ms". */
 struct amount amount_part(int64_t part, int64_t whole);
 
-/* The call stack of most calls or operations called NAME, in the window if there are any. FINDINGS is the state of
- * section_findings after its gather(). Returns FIELD_ABSENT if there is none. */
+/* Returns the call stack that most calls or operations called NAME have; stacks that occur in the window are preferred.
+ * FINDINGS is the state of section_findings after its gather(). Returns FIELD_ABSENT if there is no stack. */
 int64_t findings_stack(const struct findings *findings, uint32_t name);
 
-/* Whether the rule of one of IDS, separated by commas, or any rule ("any"), has a finding. FINDINGS is the state of
+/* Whether a rule of IDS (separated by commas; "any" is any rule) has a finding. FINDINGS is the state of
  * section_findings after its finish(). */
 bool findings_include(const struct findings *findings, const char *ids);
 

@@ -1,4 +1,4 @@
-/* Joins calls and operations by correlation id. Calls of several processes with one id are told apart. */
+/* Joins calls and operations by correlation id, and distinguishes calls of several processes with one id. */
 #include "analysis/engine/gpu_ops.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ const struct call *calls_join_find(struct calls_join *join, int64_t correlation,
     return calls_join_find_of(join, correlation, time, CALLS_ANY_PROCESS);
 }
 
-/* Sorts by start; of calls that start at one time, that of the first process comes last. */
+/* Sorts by start. Of calls with one start, the call of the first process comes last. */
 static int by_time(const void *left, const void *right, void *context)
 {
     const struct calls_join_call *same = context;
@@ -72,7 +72,8 @@ static int by_time(const void *left, const void *right, void *context)
     return ORDER(same[a].call.start, same[b].call.start) ?: ORDER(b, a);
 }
 
-/* Of calls of several processes, that of PROCESS; else the last that started by TIME, else the first. */
+/* Returns the call of PROCESS among the calls of the last id. If PROCESS has none, returns the last call that started
+ * by TIME, else the first call. */
 static struct calls_join_call *find_of(struct calls_join *join, int64_t time, uint32_t process)
 {
     struct calls_join_call *same = join->same.items;
@@ -104,7 +105,7 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
     }
     if (join->same.count == 0)
         return NULL;
-    struct calls_join_call *found = join->same.items; /* usually the only one */
+    struct calls_join_call *found = join->same.items; /* usually the only call */
     if (join->same.count > 1)
         found = find_of(join, time, process);
     join->again = found->found;
@@ -146,7 +147,7 @@ int64_t gpu_op_size(const int64_t size[3])
 static uint32_t stack_of(const struct event_fields *event)
 {
     const struct launch_fields *launch = event_launch(event);
-    if (launch->forward_at < GPU_OP_STACKS) /* EVENT_NO_TEXT is not */
+    if (launch->forward_at < GPU_OP_STACKS) /* EVENT_NO_TEXT is larger */
         return GPU_OP_FORWARD | launch->forward_at;
     if (launch->backward_at < GPU_OP_STACKS)
         return GPU_OP_BACKWARD | launch->backward_at;

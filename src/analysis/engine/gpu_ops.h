@@ -1,9 +1,10 @@
 /*
- * API calls and GPU operations of a trace, and which call started which operation: they are joined by correlation id at
- * the end, as a call may come after its operation. Every node of a graph is joined with the launch of the graph.
+ * The API calls and GPU operations of a trace, and which call started which operation. They are joined by correlation
+ * id after the last event, because a call may come after its operation. Every node of a graph is joined with the launch
+ * of the graph.
  *
- * If several calls have one correlation id and process, as a call of the runtime and the driver's call in it, the
- * outermost counts: the first to start, and of those the last to end.
+ * If several calls of a process have one correlation id, such as a call of the runtime and the driver's call within it,
+ * only the outermost counts: the first to start, and of several with one start, the last to end.
  *
  * Calls and operations are records in sorters: they are added with sorter_add() or gpu_ops_add(), and can be walked and
  * joined after sorter_ready().
@@ -31,8 +32,8 @@ struct call {
 
 void calls_init(struct sorter *calls, struct sorter_space *space);
 
-/* A walk over the outermost calls, by correlation id, then process; sorter_walk_end(&walk.walk) ends it. Several may go
- * on at a time. */
+/* A walk over the outermost calls, by correlation id, then process. sorter_walk_end(&walk.walk) ends it. Several walks
+ * may go on at a time. */
 struct calls_walk {
     struct sorter_walk walk;
     uint32_t correlation, process; /* of the last call, if ANY was read */
@@ -40,19 +41,20 @@ struct calls_walk {
 };
 
 void calls_walk_begin(struct calls_walk *walk, const struct sorter *calls);
-/* Returns the next call, valid until the next one, or NULL. */
+/* Returns the next call, which is valid until calls_next() is called again, or NULL at the end. */
 const struct call *calls_next(struct calls_walk *walk);
 
 /* Finds calls for correlation ids that come in rising order. */
 struct calls_join {
     struct calls_walk walk;
-    const struct call *next;            /* the next call of the walk, of a later id */
+    const struct call *next;            /* the next call of the walk, which has a later id */
     ARRAY(struct calls_join_call) same; /* the calls of the last id, one for each process, by process */
-    ARRAY(uint32_t) by_time;            /* indices of these by start; empty: not sorted yet */
+    ARRAY(uint32_t) by_time;            /* indices of `same` by start; empty: not sorted yet */
     int64_t correlation;
-    bool again; /* the call found last had been found before */
+    bool again; /* the call that was found last had been found before */
     bool no_memory;
-    /* Called for each call that was not found, if it is set after calls_join_begin(). Returns 0, or -1: no memory. */
+    /* The caller may set it after calls_join_begin(): it is called for each call that was not found. Returns 0, or -1:
+     * no memory. */
     int (*missed)(void *context, const struct call *call);
     void *context;
 };
@@ -63,26 +65,26 @@ struct calls_join_call {
 };
 
 void calls_join_begin(struct calls_join *join, const struct sorter *calls);
-/* Returns the call of CORRELATION; of several processes with this id, the last that started by TIME, else the first; or
- * NULL. It is valid until the next call. */
+/* Returns the call of CORRELATION; if several processes have this id, the last call that started by TIME, else the
+ * first. Returns NULL if there is none. The pointer is valid until the next search. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
-/* As calls_join_find(), but a call of PROCESS, an index, is preferred. CALLS_ANY_PROCESS: the process is not known. */
+/* Searches as calls_join_find(), but prefers a call of PROCESS, an index; CALLS_ANY_PROCESS: not known. */
 #define CALLS_ANY_PROCESS UINT32_MAX
 const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process);
-/* Calls missed() for all remaining calls, after the last question. */
+/* Calls missed() for all remaining calls, after the last search. */
 void calls_join_miss_rest(struct calls_join *join);
 /* Returns 0, or -1: no memory, or after error(). */
 int calls_join_end(struct calls_join *join);
 
 /* --- GPU operations --- */
 
-/* Blocks of a grid, or threads of a block; 0: not known. */
+/* Returns the number of blocks of a grid, or of threads of a block; 0: not known. */
 int64_t gpu_op_size(const int64_t size[3]);
 
 struct gpu_op {
     int64_t start, duration;
     int64_t size;         /* bytes of a copy or set; blocks of a kernel; 0: not known */
-    uint32_t correlation; /* where is_correlated */
+    uint32_t correlation; /* valid if is_correlated */
     uint32_t name;        /* of trace.strings */
     uint32_t stream;      /* index in trace.streams */
     uint32_t order;       /* in the file */
@@ -90,11 +92,11 @@ struct gpu_op {
     bool kernel; /* or a whole graph; else a copy or set */
     uint8_t category;
     uint32_t device;   /* index in trace.devices */
-    uint32_t captured; /* number in trace.captured; 0: no path is known */
-    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or a text with one of these bits */
+    uint32_t captured; /* number in trace.captured; 0: not known */
+    uint32_t stack;    /* number of the call stack that launched it, or a text with one of these bits; 0: not known */
 #define GPU_OP_FORWARD (UINT32_C(1) << 31)  /* text: the line of its forward operator */
 #define GPU_OP_BACKWARD (UINT32_C(1) << 30) /* text: the line that called the backward pass */
-#define GPU_OP_STACKS GPU_OP_BACKWARD       /* numbers and texts are below */
+#define GPU_OP_STACKS GPU_OP_BACKWARD       /* numbers and texts are less than this */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
@@ -104,15 +106,16 @@ void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
                 uint32_t captured);
 
-/* The process of each stream, by index in trace.streams. It is known in traces of gputrace, whose processes have the
- * same correlation ids. */
-struct stream_owners { /* as an ARRAY */
+/* The process of each stream, by index in trace.streams. It is known in traces of gputrace, where it is needed because
+ * all processes use the same correlation ids. */
+struct stream_owners { /* laid out as an ARRAY */
     uint32_t *items;   /* CALLS_ANY_PROCESS: not known */
     size_t count, capacity;
 };
 
-/* Calls EACH for all GPU operations, with the call that started the operation or NULL, by correlation id, until it
- * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several threads may call it at a time. */
+/* Calls EACH for all GPU operations by correlation id, with the call that started the operation, or NULL. Stops when
+ * EACH returns non-zero, and returns that; else 0, or -1: no memory, or after error(). Several threads may call it at a
+ * time. */
 int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const struct stream_owners *owners,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
 
@@ -123,25 +126,26 @@ int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const
 
 struct launched_op {
     int64_t called;          /* when the call began */
-    int64_t start, duration; /* of the operation */
+    int64_t start, duration; /* of the operation, ns */
     uint32_t name;           /* of trace.strings */
     uint32_t stream;         /* index in trace.streams */
-    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known; these come last */
+    uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: the call is not known, sorted last */
     bool kernel;             /* or a whole graph; else a copy or set */
-    uint32_t captured;       /* as of a struct gpu_op */
-    uint32_t stack;          /* as of a struct gpu_op */
-    /* The call itself, as autograd_attribute() changes `called` and `thread`. */
-    uint32_t call;     /* name of the call, in trace.strings; EVENT_NO_TEXT: no call is known */
+    uint32_t captured;       /* as in struct gpu_op */
+    uint32_t stack;          /* as in struct gpu_op */
+    /* The call that started it, because autograd_attribute() changes `called` and `thread`. */
+    uint32_t call;     /* name of the call, in trace.strings; EVENT_NO_TEXT: not known */
     uint32_t launcher; /* the thread of the call */
     int64_t launched;  /* when the call began */
 };
 
-/* The order by thread, then call, for sorters of records that begin with a struct launched_op. */
+/* Compares by thread, then call, for sorters of records that begin with a struct launched_op. */
 int launched_ops_order(const void *left, const void *right);
 
 void launched_ops_init(struct sorter *launched, struct sorter_space *space);
 
-/* Fills LAUNCHED when GPU_OPS and CALLS are ready. Returns 0, or -1: no memory, or after error(). */
+/* Fills LAUNCHED, and makes it ready. GPU_OPS and CALLS must be ready. Returns 0, or -1: no memory, or after
+ * error(). */
 int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls,
                         const struct stream_owners *owners);
 

@@ -1,6 +1,6 @@
 /*
- * Applies allocations and releases to groups, and records the peak of each place when it rises. What a group had at the
- * peak is kept when the group changes for the first time after it.
+ * Applies allocations and releases to groups, and updates the peak of each place as it rises. A group saves how much it
+ * had at the peak when it first changes after the peak.
  */
 #include "analysis/engine/heap.h"
 
@@ -48,7 +48,8 @@ static struct heap_group *group_of(struct heap *heap, const struct heap_group_id
     return group;
 }
 
-/* Updates the peak of a place that changed outside of the windows: what the next window began with counts. */
+/* Updates the peak of a place that changed outside of the windows: its size at the beginning of the next window
+ * counts. */
 static void update_peak(const struct heap *heap, struct heap_place *place, int64_t time)
 {
     const struct window *window = windows_next(heap->windows, place->changed_at);
@@ -62,8 +63,8 @@ static void update_peak(const struct heap *heap, struct heap_place *place, int64
     place->epoch++;
 }
 
-/* Changes how many of a group are live. What it was at its place's peak is kept when it changes for the first time
- * since, so that a peak costs nothing for all the groups that it is made of. */
+/* Adds BY to the number of live allocations of a group. At its first change after its place's peak, the group saves the
+ * number at the peak, so that a new peak need not visit all groups. */
 static void change(struct heap *heap, struct heap_group *group, int64_t by, int64_t bytes, int64_t time)
 {
     struct heap_place *place = &heap->places.items[group->place];
@@ -112,7 +113,7 @@ static int allocate(struct heap *heap, struct heap_space *space, const struct he
     lives[index - 1] = (struct heap_live){.group = number, .address = address, .time = time, .used = true};
     uint32_t last = (uint32_t)*place;
     while (last != 0 &&
-           lives[last - 1].next != 0) /* rare: the address was allocated again before the event of its release */
+           lives[last - 1].next != 0) /* rare: the address was allocated again before its release was recorded */
         last = lives[last - 1].next;
     if (last == 0)
         *place = index;
@@ -123,7 +124,7 @@ static int allocate(struct heap *heap, struct heap_space *space, const struct he
     return 0;
 }
 
-/* Releases the memory at ADDRESS. Returns false if it was allocated before the trace begins. */
+/* Releases the memory at ADDRESS. Returns false if the trace has no allocation of it. */
 static bool release_memory(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
 {
     uint64_t *place = map_get(&space->oldest, address);
@@ -171,7 +172,8 @@ static int pass(struct heap *heap, struct heap_space *space)
     return map_each(&space->oldest, keep_live, heap);
 }
 
-/* The addresses of a process before TIME. Returns NULL without memory. */
+/* Returns the addresses of a process for an event at TIME. The first event after --snapshot's time saves what is live.
+ * Returns NULL without memory. */
 static struct heap_space *space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time)
 {
     struct heap_space_id id = {source, process};
@@ -269,7 +271,7 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
 
 ORDER_BY(by_time, struct heap_step, time, order)
 
-/* The group of what a place had before the trace. Returns NULL without memory. */
+/* Returns the group of the bytes that a place had before the trace. Returns NULL without memory. */
 static struct heap_group *group_before(struct heap *heap, const struct heap_step *step)
 {
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, 1);
@@ -283,7 +285,8 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
     size_t places = heap->places.count;
     struct heap_group *before = group_before(heap, step);
     int64_t bytes;
-    /* The first step of a place shows what was allocated before the trace: it counts before --snapshot's time. */
+    /* The first step of a place shows how much was allocated before the trace. It is added before space_at(), so that
+     * the snapshot includes it. */
     if (before && heap->places.count > places && step->total != FIELD_ABSENT && step->total >= 0 &&
         !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
         change(heap, before, bytes, 1, step->time);

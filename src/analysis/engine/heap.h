@@ -1,9 +1,10 @@
 /*
- * The memory that is allocated during a trace, by its instants of category "memory", or by PyTorch's "[memory]".
+ * The memory that is allocated during a trace, by its instants of category "memory" or PyTorch's instants "[memory]".
  *
- * Allocations that are alike (of one process, device, kind, size and call stack) are a group. Memory is needed for the
- * groups and for what is live, however many allocations there are. gputrace writes the instants of a process in their
- * order; PyTorch's come thread by thread, so these are collected, sorted by time and applied at the end.
+ * Allocations of one process, device, kind, size and call stack are a group. Memory use depends on the number of groups
+ * and of live allocations, not on the number of all allocations. gputrace writes the instants of a process in order and
+ * they are applied at once; PyTorch's come thread by thread, so they are collected, and sorted by time and applied at
+ * the end.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HEAP_H
 #define GPUTRACE_ANALYSIS_ENGINE_HEAP_H
@@ -16,13 +17,13 @@
 #include "trace/event_fields.h"
 #include "trace/windows.h"
 
-/* No memory is larger than an address space: greater sizes are ignored. */
+/* The size of an address space; allocations with a larger size are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)
 
-/* Allocations are short-lived if they live for less than this. */
+/* Allocations that live for less than this are short-lived. */
 #define HEAP_BRIEF_NS INT64_C(1000000)
 
-/* The phase of an instant outside of the filter (filter.h): it only changes what is allocated. */
+/* The phase of an instant that the filter (filter.h) leaves out: it only changes what is allocated. */
 #define HEAP_OUTSIDE '-'
 
 enum heap_source { HEAP_OF_GPUTRACE, HEAP_OF_PYTORCH };
@@ -31,25 +32,25 @@ struct heap_group_id {
     int64_t source; /* enum heap_source */
     event_id process;
     int64_t device; /* FIELD_ABSENT: memory of the host */
-    uint64_t kind;  /* a text; of PyTorch its device type */
+    uint64_t kind;  /* a text; for PyTorch, its device type */
     int64_t size;   /* bytes of each */
-    int64_t stack;  /* FIELD_ABSENT: not kept; HEAP_BEFORE: bytes that PyTorch had before the trace begins */
+    int64_t stack;  /* FIELD_ABSENT: none; HEAP_BEFORE: bytes that PyTorch had before the trace */
 };
 #define HEAP_BEFORE (-2)
 
 struct heap_group {
     uint32_t place;
-    int64_t allocations; /* in all */
-    int64_t live;        /* number that is live */
-    int64_t live_asked;  /* live at the time of --snapshot, of memory from before the trace */
-    int64_t live_then;   /* live at the peak of its place, if it changed since then */
-    uint64_t epoch;      /* epoch of its place at that peak */
+    int64_t allocations; /* the number of all allocations */
+    int64_t live;        /* the number of live allocations */
+    int64_t live_asked;  /* `live` at the time of --snapshot */
+    int64_t live_then;   /* `live` at the peak of its place, if it changed since the peak */
+    uint64_t epoch;      /* epoch of its place at its last change */
     struct heap_brief {
         int64_t count, time, shortest, longest; /* lifetimes, ns */
     } brief;                                    /* of short-lived allocations */
 };
 
-/* A place of memory, which has a peak of its own. */
+/* A place of memory, such as a GPU's; each has its own peak. */
 struct heap_place_id {
     int64_t source;
     event_id process;
@@ -58,15 +59,15 @@ struct heap_place_id {
 
 struct heap_place {
     int64_t bytes, peak, peak_at;
-    int64_t released;   /* bytes, since the last allocation */
+    int64_t released;   /* bytes released since the last allocation */
     uint64_t epoch;     /* counts the peaks so far */
     bool unseen;        /* it changed outside of the windows since the peak was updated */
-    int64_t changed_at; /* the last time at which that happened */
+    int64_t changed_at; /* time of the last change outside of the windows */
 };
 
 struct heap_live {
     uint32_t group;
-    uint32_t next; /* index + 1 of the next younger allocation at its address, or of the next free entry */
+    uint32_t next; /* index + 1 of the next younger allocation at the address, or of the next free entry */
     uint64_t address;
     int64_t time;
     bool used;
@@ -75,7 +76,7 @@ struct heap_live {
 /* The addresses of one process. */
 struct heap_space {
     struct map oldest; /* address -> index + 1 of the oldest live allocation there */
-    bool passed;       /* the time of --snapshot is over */
+    bool passed;       /* an event after the time of --snapshot came */
 };
 
 struct heap_failure {
@@ -85,8 +86,8 @@ struct heap_failure {
 };
 
 struct heap_step {
-    int64_t time, bytes, device, type; /* BYTES below 0: released */
-    int64_t total;                     /* of the device after it; FIELD_ABSENT: not known */
+    int64_t time, bytes, device, type; /* bytes < 0: released */
+    int64_t total;                     /* bytes of the device after this step; FIELD_ABSENT: not known */
     uint64_t address;
     event_id process;
     uint64_t order;
@@ -107,16 +108,16 @@ struct heap {
     uint32_t free;                /* index + 1 of the first free entry */
     ARRAY(struct heap_live) then; /* allocations that were live at `asked_at` */
     ARRAY(struct heap_step) steps;
-    ARRAY(struct heap_failure) failures; /* once finished: by time */
+    ARRAY(struct heap_failure) failures; /* sorted by time in heap_finish() */
 };
 
-/* STRINGS has the texts of events. */
+/* STRINGS are the texts of the events; they must outlive HEAP. */
 void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
-/* Adds an instant. Returns 0, or -1: no memory. */
+/* Reads an instant; ignores events that are not about memory. Returns 0, or -1: no memory. */
 int heap_event(struct heap *heap, const struct event_fields *event);
-/* Applies what was collected, after the last instant. Returns 0, or -1: no memory. */
+/* Applies the collected instants of PyTorch, after the last instant. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
 
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
@@ -131,7 +132,7 @@ static inline int64_t heap_group_bytes(const struct heap_group_id *id, int64_t c
     return __builtin_mul_overflow(count, id->size, &bytes) ? INT64_MAX : bytes;
 }
 
-/* How many of a group were live at the peak of its place. */
+/* Returns how many allocations of a group were live at the peak of its place. */
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
 #define HEAP_PYTORCH_FAILURE "[OutOfMemory]"

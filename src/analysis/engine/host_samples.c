@@ -1,9 +1,9 @@
-/* Sorts samples and states by thread and time, and estimates the sampling period by the times between samples. */
+/* Sorts samples and states by thread and time, and estimates the sampling period from the times between samples. */
 #include "analysis/engine/host_samples.h"
 
 #include "common/memory.h"
 
-/* Pages are given back to the kernel after so many records. */
+/* The number of records after which pages are given back to the kernel. */
 #define EVICT_AFTER (1 << 20)
 
 struct unsorted_sample {
@@ -73,7 +73,8 @@ static void count_spacing(struct spacing *spacing, int64_t ns)
     spacing->all++;
 }
 
-/* The lower quartile of the times between samples of a thread, which does not run all the time. */
+/* Returns the lower quartile of the times between samples of a thread, in ns. It estimates the period: longer times
+ * include times in which the thread did not run. */
 static int64_t quartile(const struct spacing *spacing)
 {
     uint64_t below = 0;
@@ -114,7 +115,7 @@ static int store_samples(struct host_samples *samples)
     return sorter_walk_end(&walk) ?: status;
 }
 
-/* Cuts the beginning of a state that overlaps the one before it. */
+/* Stores the states, and cuts the beginning of a state that overlaps the state before it. */
 static int store_states(struct host_samples *samples)
 {
     struct sorter_walk walk;

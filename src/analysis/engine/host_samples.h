@@ -1,6 +1,6 @@
 /*
- * CPU samples of threads of the host, and states: times in which they were off the processor. They are sorted by thread
- * and time, so that any time of any thread can be read. Samples with the same stack and name are of one site;
+ * CPU samples of the host's threads, and states: times in which a thread was off the processor. Both are sorted by
+ * thread and time, so that any time of any thread can be read. Samples with the same stack and name belong to one site;
  * host_sites.h describes sites.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_HOST_SAMPLES_H
@@ -25,8 +25,8 @@ enum host_state_kind { HOST_SLEEPING, HOST_RUNNABLE, HOST_DISK_WAIT, HOST_STATE_
 /* A time in which a thread was off the processor. */
 struct host_state {
     int64_t start, end; /* ns */
-    int64_t waker;      /* id of the thread that ended it; FIELD_ABSENT: not known */
-    uint32_t site;      /* where the thread left */
+    int64_t waker;      /* id of the thread that woke it; FIELD_ABSENT: not known */
+    uint32_t site;      /* where the thread left the processor */
     uint32_t kind;      /* enum host_state_kind */
 };
 
@@ -36,10 +36,10 @@ struct host_thread {
     size_t first_state, states;
 };
 
-/* What samples of one site share. */
+/* What all samples of a site have in common. */
 struct host_site {
     int64_t stack; /* number of the call stack; FIELD_ABSENT: none */
-    uint64_t name; /* of the sample: its innermost function; EVENT_NO_TEXT: none */
+    uint64_t name; /* of the sample: the innermost function; EVENT_NO_TEXT: none */
 };
 
 struct host_samples {
@@ -47,31 +47,32 @@ struct host_samples {
     struct dense_map sites;                          /* struct host_site */
     FILE_VECTOR(struct host_sample) samples;         /* by thread and time */
     FILE_VECTOR(struct host_state) states;           /* by thread and time; those of a thread do not overlap */
-    ARRAY(struct host_thread) threads;               /* by index in trace.threads; it may end early */
-    int64_t period;                                  /* estimated ns between samples of a thread that runs */
+    ARRAY(struct host_thread) threads;               /* by index in trace.threads; there may be fewer than there */
+    int64_t period;                                  /* estimated ns between samples of a running thread */
 };
 
 void host_samples_init(struct host_samples *samples, struct sorter_space *space);
 void host_samples_release(struct host_samples *samples);
 
-/* THREAD: index in trace.threads. Each returns 0, or -1: no memory. */
+/* Adds a sample at SITE. THREAD is an index in trace.threads. Returns 0, or -1: no memory. */
 int host_samples_add(struct host_samples *samples, uint32_t thread, int64_t time, const struct host_site *site);
-/* Adds STATE at SITE. */
+/* Adds STATE at SITE. Returns 0, or -1: no memory. */
 int host_samples_add_state(struct host_samples *samples, uint32_t thread, const struct host_state *state,
                            const struct host_site *site);
 
-/* Sorts all, after the last. Returns 0, or -1: no memory, or after warning(). Then several threads may read. */
+/* Sorts the samples and states after the last was added; then several threads may read them. Returns 0, or -1: no
+ * memory, or after warning(). */
 int host_samples_finish(struct host_samples *samples);
 
-/* The samples and states of a thread; none if it was not sampled. */
+/* Returns the samples and states of a thread; they are empty if the thread was not sampled. */
 struct host_thread host_samples_thread(const struct host_samples *samples, uint32_t thread);
 
-/* The index of the first sample of the thread at or after TIME, and of its first state that ends after TIME; if there
- * is none, the index behind its last. */
+/* host_samples_from() returns the index of the thread's first sample at or after TIME, host_samples_state_from() that
+ * of its first state that ends after TIME. If there is none, they return the index behind the thread's last. */
 size_t host_samples_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
 size_t host_samples_state_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time);
 
-/* Gives the pages that were read back to the kernel. */
+/* Gives the pages of samples and states back to the kernel. */
 void host_samples_evict(const struct host_samples *samples);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a trace says besides its events: the GPUs, and what gputrace wrote about the run under its own key. Nothing of
- * it is believed: what is not as expected is passed over.
+ * Reads the metadata of a trace: the GPUs, and facts about the run that gputrace wrote under its own key. The metadata
+ * may be damaged or foreign: values that are not as expected are skipped.
  */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -21,13 +21,14 @@ static const cJSON *member_of(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* The first of the members of an array; NULL: it has none, or is no array. */
+/* Returns the first member of an array, or NULL if ARRAY is empty or not an array. */
 static const cJSON *first_of(const cJSON *array)
 {
     return cJSON_IsArray(array) ? array->child : NULL;
 }
 
-/* A number, or a text that is one: some programs write all values as texts. NAN: VALUE is none, or NULL. */
+/* Returns a number, or the number in a text, because some programs write all values as texts. Returns NAN if VALUE is
+ * neither, or NULL. */
 static double real_of(const cJSON *value)
 {
     const char *text = cJSON_GetStringValue(value);
@@ -36,7 +37,7 @@ static double real_of(const cJSON *value)
     return cJSON_IsNumber(value) ? value->valuedouble : end && end > text && *end == '\0' ? number : NAN;
 }
 
-/* A number between -LIMIT and LIMIT, times BY; FIELD_ABSENT: there is none of this key. */
+/* Returns the number of KEY times BY, or FIELD_ABSENT if there is none between -LIMIT and LIMIT. */
 static int64_t number_of(const cJSON *object, const char *key, double limit, double by)
 {
     double value = real_of(member_of(object, key));
@@ -51,9 +52,9 @@ static int read_text(struct trace *trace, const char *text, uint32_t *number)
     return *number == INTERN_NO_MEMORY ? -1 : 0;
 }
 
-#define COUNT_LIMIT (1 << 24) /* of ranks, and of what a GPU has, which are multiplied */
+#define COUNT_LIMIT (1 << 24) /* of ranks and of resources of a GPU, so that products do not overflow */
 
-/* A member of an object, and the field of a struct that it goes to. */
+/* A member of a JSON object, and the field of a struct that it is stored in. */
 struct member {
     const char *key;
     enum {
@@ -62,11 +63,12 @@ struct member {
         COUNT,
         TIME,
         TEXT
-    } kind; /* any number; from 0 on; the same, of things; microseconds, as ns; a number of trace.strings */
+    } kind; /* any number; from 0 on; 0 to COUNT_LIMIT; µs, stored as ns; a text, stored in trace.strings */
     size_t at;
 };
 
-/* Sets all fields; those whose members are missing to FIELD_ABSENT or EVENT_NO_TEXT. Returns 0, or -1: no memory. */
+/* Sets the fields of all MEMBERS, to FIELD_ABSENT or EVENT_NO_TEXT if OBJECT lacks the member. Returns 0, or -1: no
+ * memory. */
 #define read_members(trace, object, to, members) \
     read_members_of(trace, object, to, members, sizeof(members) / sizeof(*(members)))
 static int read_members_of(struct trace *trace, const cJSON *object, void *to, const struct member *members,
@@ -93,7 +95,7 @@ static const char *text_of(const cJSON *object, const char *key)
     return cJSON_GetStringValue(member_of(object, key));
 }
 
-/* --- plugins: summary/section_overview.c shows what is read here --- */
+/* --- plugins: summary/section_overview.c shows them --- */
 
 static int read_plugin(struct trace *trace, const cJSON *plugin)
 {
@@ -168,7 +170,7 @@ static int read_process(struct trace *trace, const cJSON *process)
     return read_rank(trace, event_id_number(pid->valueint), process);
 }
 
-/* A process that did not end by exit: see section_crashes.c. */
+/* Reads a process that did not end by exit(), for section_crashes.c. */
 static int read_crash(struct trace *trace, const cJSON *process)
 {
     static const struct member members[] = {{"pid", NUMBER, offsetof(struct trace_crash, pid)},
@@ -190,8 +192,8 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                             {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
     const char *state = text_of(process, "state");
     bool known = state && number_of(process, "pid", EVENT_NUMBER_LIMIT, 1) != FIELD_ABSENT;
-    /* It called _exit(), as each process of Python's multiprocessing does, and left nothing undone, in a program that
-     * succeeded. */
+    /* A process that called _exit(), as the processes of Python's multiprocessing do, with nothing in flight and in a
+     * program that succeeded, is not a crash. */
     const cJSON *in_flight = member_of(member_of(process, "losses"), "in_flight");
     bool quiet = known && strcmp(state, "ended without its exit handlers") == 0 &&
                  strcmp(trace_text(trace, trace->ending), "exit 0") == 0 && !member_of(process, "death") &&
@@ -246,7 +248,7 @@ static int read_loss(struct trace *trace, const cJSON *loss)
     return read_text(trace, loss->string, &added->name);
 }
 
-/* {"void add<float>(int)": "_Z3addIfEvi", …}: the names that --names=mangled shows. */
+/* {"void add<float>(int)": "_Z3addIfEvi", …}: --names=mangled shows the values in place of the keys. */
 static int read_symbol(struct trace *trace, const cJSON *symbol)
 {
     uint32_t readable, mangled;
@@ -319,7 +321,7 @@ static int read_own(struct trace *trace, const cJSON *own)
     }
     if (trace_read_stacks(trace, member_of(own, "frames"), member_of(own, "stacks")) < 0)
         return -1;
-    /* A command line as it was typed, or as the program was given it. */
+    /* The command is one text, or a list of arguments. */
     const cJSON *value = member_of(own, "command");
     if (cJSON_IsString(value))
         return read_text(trace, value->valuestring, &trace->program);

@@ -13,8 +13,8 @@ struct shortener {
     struct name_scan scan;
     size_t at;
     char *out;
-    size_t length;   /* of what is written */
-    bool converting; /* within "operator TYPE": blanks do not end a return type */
+    size_t length;   /* bytes in `out` */
+    bool converting; /* within "operator TYPE", where a blank does not end a return type */
 };
 
 static void copy(struct shortener *s, size_t count)
@@ -24,7 +24,7 @@ static void copy(struct shortener *s, size_t count)
     s->at += count;
 }
 
-/* Copies or skips what is at `at`. Returns false at the parameters of the function, which end the name. */
+/* Copies or skips the characters at `at`. Returns false at the parameters of the function, which end the name. */
 static bool step(struct shortener *s)
 {
     static const char unnamed[] = "(anonymous namespace)";
@@ -36,18 +36,18 @@ static bool step(struct shortener *s)
         s->converting = s->at < scan->length && scan->name[s->at] == ' ';
     } else if (scan_starts(scan, s->at, scan->length, unnamed)) {
         copy(s, strlen(unnamed));
-    } else if (c == '(') { /* of a function around this one, its parameters are left out */
+    } else if (c == '(') { /* skip the parameters of an enclosing function */
         s->at = scan_skip_qualifiers(scan, next, scan->length);
         return scan_starts(scan, s->at, scan->length, "::");
     } else if (c == '<' || c == '[') {
         s->at = next;
-    } else if (c == '{') { /* "{lambda(int)#1}" without its parameters: "{lambda#1}" */
+    } else if (c == '{') { /* "{lambda(int)#1}" becomes "{lambda#1}" */
         while (s->at < next)
             if (strchr("(<", scan->name[s->at]) && scan->partner[s->at])
                 s->at = scan_step(scan, s->at);
             else
                 copy(s, 1);
-    } else if (c == ' ' && !s->converting) { /* what came before was the return type */
+    } else if (c == ' ' && !s->converting) { /* the text before the blank was the return type */
         s->length = 0;
         s->at++;
     } else {

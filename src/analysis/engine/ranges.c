@@ -54,7 +54,7 @@ struct range *range_starts_push(struct range_starts *starts, uint64_t id)
     return &start->range;
 }
 
-#define DEPTH_MOST 64 /* the name of an end is searched among so many ranges of its id */
+#define DEPTH_MOST 64 /* the most ranges of one id among which the name of an end is searched */
 
 bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range)
 {
@@ -149,8 +149,8 @@ void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool
     step(walk);
 }
 
-/* Sets the range around the range at INDEX. An open range that ends before this one starts or ends is around nothing
- * later, so it is dropped from the search for good. */
+/* Sets `outer` of the range at INDEX. An open range that ends before this range does cannot contain it, so the search
+ * continues with the range around that one. */
 static void find_outer(struct range_walk *walk, size_t index)
 {
     struct range_open *open = walk->open.items;
@@ -172,7 +172,8 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
     while (walk->open.count > 0 && walk->open.items[walk->open.count - 1].range.end < next->start)
         walk->open.count--;
     if (walk->open.count >= walk->crowded) {
-        /* The limit doubles with the ranges that stay open, so that the cost of each range does not depend on them. */
+        /* The limit is twice the number of ranges that stay open, so that the amortised cost of a range does not depend
+         * on that number. */
         size_t kept = 0;
         for (size_t i = 0; i < walk->open.count; i++)
             if (walk->open.items[i].range.end >= next->start) {
@@ -238,9 +239,9 @@ int range_walk_ops(const struct ranges *ranges, bool nesting, const struct sorte
     return status ? status : walked ? walked : ended;
 }
 
-/* --- paths of captured ranges: each is kept once, and split into names after the last event --- */
+/* --- paths of captured ranges: each path is stored once, and split into names after the last event --- */
 
-/* The text between two names, and the text for outer names that are left out: trace/meaning/gpu/captures.c. */
+/* The text between two names, and the text that replaces outer names, as trace/meaning/gpu/captures.c writes them. */
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
 
@@ -270,7 +271,7 @@ static int add_name(struct captured *captured, struct captured_path *path, struc
     if (name == INTERN_NO_MEMORY)
         return -1;
     for (uint32_t i = 0; i < path->count; i++)
-        if (captured->names.items[path->first + i] == name) /* ranges of one name may nest */
+        if (captured->names.items[path->first + i] == name) /* nested ranges may have one name */
             return 0;
     path->count++;
     return ADD(array_push, &captured->names, name) ? 0 : -1;

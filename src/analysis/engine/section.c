@@ -1,4 +1,4 @@
-/* Fills cells of rows, and passes events, operations and the end of the trace on to the wanted sections. */
+/* Fills the cells of rows, and passes events, operations and the end of the trace to the sections. */
 #include "analysis/engine/section.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ void section_row(struct report_row *row, const void *key, const void *item)
 
 void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
-    /* The sum of the totals, which a column of shares refers to. */
+    /* A column of shares refers to the sum of the totals of all items. */
     int64_t whole = 0;
     for (size_t i = 0; i < row->table->column_count; i++)
         for (size_t k = 0; row->table->columns[i].fill == fill_share && k < count; k++)
@@ -129,7 +129,7 @@ FILL_SUMMARY(min, cell_integer(summary->min))
 FILL_SUMMARY(max, cell_integer(summary->max))
 FILL_SUMMARY(deviation, cell_real(summary->deviation))
 
-/* NUMBER is the integer that the column shows; the cell is empty unless it is KNOWN. */
+/* NUMBER is the integer that the column shows. The cell is empty unless the expression KNOWN is true. */
 #define FILL_KNOWN(name, known, value)                                           \
     struct cell fill_##name(struct report_row *row, const struct column *column) \
     {                                                                            \
@@ -149,10 +149,10 @@ struct cell row_phrase(const struct report_row *row, const char *text)
     return table_text(row->table, trace_phrase(row->trace, text).text);
 }
 
-/* With fewer calls and GPU operations, starting threads takes longer than the work. */
+/* If there are fewer calls, operations and ranges than this, starting threads takes longer than the work. */
 #define SMALL 20000
 
-#define TASK_THREADS 8 /* the number of long tasks */
+#define TASK_THREADS 8 /* the number of tasks that take long */
 
 const struct section_entry section_list[] = {
 #define SECTION(constant, name, word, title, question) {word, title, &section_##name, REPORT_##constant, question},
@@ -201,7 +201,7 @@ static int add_to_section(void *context, const struct event_fields *event, size_
     const struct section_instance *one = context;
     const unsigned sliced = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC);
     for (;; event = event_after(event)) {
-        /* Of categories that are slices, other phases are left out. */
+        /* Skip events of these categories that are not slices. */
         if (category_in(event->category, one->section->categories) &&
             (event->phase == 'X' || !category_in(event->category, sliced)) &&
             one->section->event(one->state, one->trace, event) < 0)
@@ -252,7 +252,7 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
     trace->states = sections->states;
-    if (options->format == REPORT_HTML) /* the charts of a page need more */
+    if (options->format == REPORT_HTML) /* the charts of a page read these */
         trace->wanted.timeline = trace->wanted.host_calls = trace->wanted.launched_ops = trace->wanted.host_frames =
             trace->wanted.ranges = trace->wanted.gpu_ops = trace->wanted.calls = true;
     uint64_t wanted = 0;
@@ -324,7 +324,7 @@ int sections_finish(struct sections *sections)
     int status = trace_finish(trace, workers);
     verbose_step(&since, "operations and calls joined");
     if (status == 0) {
-        /* The tasks of the sections, and of the trace for them. */
+        /* The last tasks of the trace run together with those of the sections. */
         struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
         size_t count = trace_last_tasks(&sections->trace, tasks);
         for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {

@@ -1,7 +1,7 @@
 /*
- * A section of the report: it reads the events of some categories, and fills a table at the end.
+ * A section of the report reads the events of some categories, and fills a table at the end.
  *
- * Most sections are declared by their columns. An event is added to the item of its key (struct tally), and each column
+ * Most sections are declared by their columns. event() adds an event to the item of its key (struct tally). Each column
  * names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and a function that fills the cell:
  *
  *     struct copy_row {
@@ -48,14 +48,14 @@
 
 /* --- tallies: sums for each row --- */
 
-/* All zero is empty. */
+/* Maps keys to items, which are the rows of a section. All zero is empty. */
 struct tally {
     struct dense_map keys;
-    void *items; /* by the keys' numbers */
+    void *items; /* by the numbers of the keys */
     size_t count, capacity;
 };
 
-/* The item, a TYPE, of *KEY (common/map.h), which is zero if the key is new. Returns NULL without memory. */
+/* Returns the item, a TYPE, of *KEY (common/map.h). The item of a new key is all zero. Returns NULL without memory. */
 #define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {
@@ -63,9 +63,9 @@ static inline void *tally_item_bytes(void *state, const void *key, size_t key_si
     return dense_map_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
 }
 
-/* The item of a number. */
+/* The item with this number. */
 #define TALLY_AT(tally, type, number) ((type *)(tally)->items + (number))
-/* Adds an item without a key. Returns NULL without memory. */
+/* Adds an item without a key, and returns it. Returns NULL without memory. */
 #define tally_add(tally, type) ((type *)tally_add_bytes(tally, sizeof(type)))
 static inline void *tally_add_bytes(void *state, size_t size)
 {
@@ -73,14 +73,14 @@ static inline void *tally_add_bytes(void *state, size_t size)
     return array_push_bytes(&tally->items, &tally->count, &tally->capacity, size);
 }
 
-/* The first member of an item: a struct series for each name, released with the tally. */
+/* Must be the first member of an item. Declares a struct series for each name, which tally_release() releases. */
 /* clang-format off */
 #define TALLY_SERIES(...)                                                                                 \
     union {                                                                                               \
         struct { struct series __VA_ARGS__; };                                                            \
         struct series series[sizeof(struct { struct series __VA_ARGS__; }) / sizeof(struct series)];      \
     }
-/* The number of these series. It only compiles for items that begin with TALLY_SERIES(). */
+/* The number of series of an item. It compiles only for items that begin with TALLY_SERIES(). */
 #define TALLY_SERIES_COUNT(type)                                                                          \
     ((unsigned)(sizeof(((type *)0)->series) / sizeof(struct series)                                       \
                 * sizeof(struct { _Static_assert(offsetof(type, series) == 0, "not first"); char one; })))
@@ -102,16 +102,16 @@ struct report_row {
     void *state;   /* of the section */
     size_t number; /* of the key and the item in the tally */
     const void *key, *item;
-    const struct series *summarised; /* the series that SUMMARY is of */
+    const struct series *summarised; /* the series whose summary is in `summary`; NULL: none */
     struct summary summary;
 };
 
-/* Adds a row to the table, and fills its cells by the functions of the columns, from KEY and ITEM. The table records a
- * lack of memory. */
+/* Adds a row to the table, and fills its cells from KEY and ITEM by the functions of the columns. Without memory, sets
+ * table.no_memory. */
 void section_row(struct report_row *row, const void *key, const void *item);
-/* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS, which may be NULL. */
+/* Adds a row for each of COUNT ITEMS of SIZE bytes. KEYS has their keys, and may be NULL. */
 void section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
-/* As section_rows(), in the order of COMPARE, which compares two items. */
+/* Adds rows as section_rows() does, but sorted by COMPARE, which compares two items. */
 void section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
                           size_t size, int (*compare)(const void *left, const void *right));
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
@@ -120,10 +120,10 @@ void section_rows_ordered(struct report_row *row, const struct dense_map *keys, 
 #define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
-/* The field that it is divided by, an int64_t of the item. */
+/* The field that the shown field is divided by, an int64_t of the item. */
 #define PER_ITEM(type, field) .per = offsetof(struct type, field)
 
-/* The field of ROW that COLUMN shows, and its value if it is an integer of 32 or 64 bits. */
+/* row_field() returns the field of ROW that COLUMN shows, row_integer() its value, which must have 32 or 64 bits. */
 const void *row_field(const struct report_row *row, const struct column *column);
 int64_t row_integer(const struct report_row *row, const struct column *column);
 
@@ -138,9 +138,10 @@ int64_t row_integer(const struct report_row *row, const struct column *column);
 #define ROW_STATE(type) ((struct type *)row->state)
 
 /* These fill a cell from a struct series: */
-struct cell fill_share(struct report_row *row, const struct column *column); /* its total, as a share of all rows */
+struct cell fill_share(struct report_row *row, const struct column *column); /* its share of the total of all rows */
 struct cell fill_count(struct report_row *row, const struct column *column);
-struct cell fill_total(struct report_row *row, const struct column *column); /* empty without values, as are the next */
+struct cell fill_total(struct report_row *row,
+                       const struct column *column); /* this and the next: empty without values */
 struct cell fill_average(struct report_row *row, const struct column *column);
 struct cell fill_median(struct report_row *row, const struct column *column);
 struct cell fill_min(struct report_row *row, const struct column *column);
@@ -152,19 +153,19 @@ struct cell fill_some(struct report_row *row, const struct column *column);   /*
 struct cell fill_time(struct report_row *row,
                       const struct column *column); /* since the start; empty for FIELD_ABSENT */
 struct cell fill_name(struct report_row *row, const struct column *column);    /* a text of trace.strings */
-struct cell fill_gpu(struct report_row *row, const struct column *column);     /* the id of a GPU by its index */
+struct cell fill_gpu(struct report_row *row, const struct column *column);     /* the id of a GPU, from its index */
 struct cell fill_process(struct report_row *row, const struct column *column); /* empty if there is only one process */
 struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 struct cell fill_place(struct report_row *row, const struct column *column);   /* the place of a call stack */
 struct cell fill_stack(struct report_row *row, const struct column *column);   /* the call stack */
-/* These divide an integer by that of PER_ITEM(); empty unless that is above 0. */
+/* These divide an integer by the field of PER_ITEM(). The cell is empty unless the divisor is above 0. */
 struct cell fill_quotient(struct report_row *row, const struct column *column);
 struct cell fill_percent(struct report_row *row, const struct column *column);
-/* These fill a cell from a struct errors, and from a struct cell, which is copied. */
+/* fill_errors() fills a cell from a struct errors; fill_cell() copies a struct cell. */
 struct cell fill_errors(struct report_row *row, const struct column *column);
 struct cell fill_cell(struct report_row *row, const struct column *column);
 
-/* A cell with TEXT in the words for the trace: trace_phrase(). */
+/* Returns a cell with trace_phrase() of TEXT. */
 struct cell row_phrase(const struct report_row *row, const char *text);
 
 /* Columns of the struct series FIELD of an item. */
@@ -173,7 +174,7 @@ struct cell row_phrase(const struct report_row *row, const char *text);
     {"total", "Total", TYPE_NS, (flags) | COLUMN_APART, fill_total, FROM_ITEM(item, field)}
 #define COLUMN_COUNT(word, title, flags, item, field) \
     {word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field)}
-/* WHAT follows each title. */
+/* WHAT is appended to each title. */
 #define COLUMNS_SUMMARY(what, type, item, field)                                             \
     {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field), .importance = 60},    \
         {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field), .importance = 40}, \
@@ -187,11 +188,11 @@ struct cell row_phrase(const struct report_row *row, const char *text);
 /* How `gputrace diff` compares the rows of a section between traces. Columns are named by their words. */
 struct comparable {
     const char *noun;    /* "kernel": for sentences and --fail-on; NULL: the section is not compared */
-    const char *keys[4]; /* rows of two traces are the same if these columns are equal */
-    const char *total;   /* the time or bytes of a row in all; NULL: only its count */
-    const char *count;   /* how often it occurred; NULL: not counted */
-    const char *each;    /* a column that shows a struct series of single occurrences; NULL: none */
-    enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* the sum of its totals */
+    const char *keys[4]; /* rows of two traces are compared if these columns are equal */
+    const char *total;   /* the total time or bytes of a row; NULL: only its count */
+    const char *count;   /* how often the row occurred; NULL: not counted */
+    const char *each;    /* a column of a struct series with a value per occurrence; NULL: none */
+    enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* what the totals add up to */
     /* How far two runs of one program may differ; diff_values.h has the figures. */
     enum comparable_floor { FLOOR_SIZE, FLOOR_GPU, FLOOR_COPY, FLOOR_OPERATOR, FLOOR_HOST, FLOOR_COUNT } floor;
 };
@@ -199,8 +200,8 @@ struct comparable {
 struct section {
     const struct column *columns;
     size_t column_count;
-    const char *sort; /* the word of the column that rows are sorted by; NULL: not sorted */
-    size_t usual;     /* rows that are shown without -r; 0: it is not shown then */
+    const char *sort; /* the word of the column that sorts the rows; NULL: not sorted */
+    size_t usual;     /* rows that are shown without -r; 0: the section is then not shown */
     bool listing;     /* see struct table */
     bool headed;      /* see struct table */
     bool paragraphs;  /* see struct table */
@@ -208,20 +209,21 @@ struct section {
     struct comparable comparable;
     unsigned categories; /* CATEGORY_BIT() of the events that event() reads */
     /*
-     * What the section shows, as bits of enum trace_bits. It counts as not recorded if --trace left out all bits of one
-     * of the SOURCES that is not 0. PARTS that were left out are named below its rows.
+     * What the section shows, as bits of enum trace_bits. The section counts as unrecorded if --trace left out all bits
+     * of an element of `sources` that is not 0. Bits of `parts` that --trace left out are named below the rows.
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
-    /* If item_size is not 0, the state begins with a struct tally, whose items have item_size bytes and begin with
-     * SERIES struct series. */
+    /* If `item_size` is not 0, the state begins with a struct tally, whose items have that many bytes and begin with
+     * `series` struct series. */
     size_t item_size;
     unsigned series;
-    /* Compares two items of the tally: the order of rows that are equal in the column that sorts. NULL: as they came. */
+    /* Compares two items of the tally. It orders rows that are equal in the column `sort`. NULL: they stay in the order
+     * of the items. */
     int (*order)(const void *left, const void *right);
-    struct trace_wanted indexes; /* members of struct trace that it reads */
-    /* REPORT_BIT() of the sections whose states finish() reads by section_state(). They are gathered, but only shown if
-     * they are wanted. */
+    struct trace_wanted indexes; /* the members of struct trace that it reads */
+    /* REPORT_BIT() of the sections whose states finish() reads by section_state(). These sections are gathered, but
+     * shown only if they are wanted. */
     uint64_t needs;
     void (*init)(void *state, const struct trace *trace); /* called before the first event; may be NULL */
     /* Called for every GPU operation after trace_finish(), with the call that started it or NULL. Returns 0, or -1: no
@@ -230,18 +232,18 @@ struct section {
     /* Called after trace_finish(), for several sections in parallel. A section has gather() or gpu_op(), not both.
      * Returns 0, or -1: no memory, or after error(). May be NULL. */
     int (*gather)(void *state, const struct trace *trace);
-    /* Called for every event of the categories, while other threads add to the trace: it may only use the trace's
+    /* Called for every event of `categories`, while other threads change the trace: it may use only the trace's
      * options, the texts of the event and trace.space. Returns 0, or -1: no memory. May be NULL. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* Adds the rows of the table after trace_finish(). ROW has the trace, the state, and the table, which records a
-     * lack of memory. NULL: there is a row for each item of the tally. */
+    /* Adds the rows of the table after trace_finish(). ROW has the trace, the state and the table. Without memory, it
+     * sets table.no_memory. NULL: there is a row for each item of the tally. */
     void (*finish)(struct report_row *row);
     void (*release)(void *state); /* releases all but the tally; may be NULL */
 };
 
 #define SECTION_COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof(*(list))
-/* The state is a tally of items of TYPE that begin with TALLY_SERIES(), or a struct that begins with such a tally.
- * Items of a plain tally have no series. */
+/* Declare that the state is a tally of items of TYPE (SECTION_STATE_…: a struct that begins with such a tally).
+ * Items begin with TALLY_SERIES(), except in a PLAIN_TALLY. */
 #define SECTION_TALLY(type) .state_size = sizeof(struct tally), SECTION_STATE_TALLY(type)
 #define SECTION_STATE_TALLY(type) .item_size = sizeof(type), .series = TALLY_SERIES_COUNT(type)
 #define SECTION_PLAIN_TALLY(type) .state_size = sizeof(struct tally), SECTION_STATE_PLAIN_TALLY(type)
@@ -250,9 +252,9 @@ struct section {
 #define SECTION(constant, name, ...) extern const struct section section_##name;
 REPORT_SECTIONS(SECTION, SECTION)
 #undef SECTION
-extern const struct section section_memory_snapshot; /* replaces section_memory if --snapshot has a time */
+extern const struct section section_memory_snapshot; /* replaces section_memory if --snapshot is used */
 
-/* By enum report_section. */
+/* All sections, by enum report_section. */
 extern const struct section_entry {
     const char *word, *title; /* for programs; for people */
     const struct section *section;
@@ -260,10 +262,11 @@ extern const struct section_entry {
     const char *question;        /* NULL: it is a part of another section */
 } section_list[];
 
-/* Section NUMBER with these OPTIONS, or NULL if it is not wanted. */
+/* Returns section NUMBER if OPTIONS want it, else NULL. */
 const struct section *section_wanted(const struct report_options *options, unsigned number);
 
-/* The state of section NUMBER, or NULL if it has none; for finish() of sections that need it. */
+/* Returns the state of section NUMBER, or NULL if it has none. For finish() of sections whose `needs` has the
+ * section. */
 static inline const void *section_state(const struct trace *trace, enum report_section number)
 {
     return trace->states[number];
@@ -273,20 +276,20 @@ static inline const void *section_state(const struct trace *trace, enum report_s
 
 struct sections {
     struct trace trace;
-    struct heap heap; /* of the trace, if a section reads it */
+    struct heap heap; /* trace.heap, if a section reads it */
     struct dispatcher dispatcher;
     const void *states[REPORT_SECTION_COUNT];
     uint64_t began; /* CLOCK_MONOTONIC, ns */
     struct section_instance {
         const struct section *section; /* NULL: it is neither wanted nor needed */
         bool shown;                    /* it is wanted */
-        unsigned number;               /* its enum report_section */
+        unsigned number;               /* enum report_section */
         const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];
 };
 
-/* Returns 0, or -1 after error(). OPTIONS outlive SECTIONS, which stay where they are. */
+/* Returns 0, or -1 after error(). OPTIONS must outlive SECTIONS, and SECTIONS must not be moved. */
 int sections_init(struct sections *sections, const struct report_options *options);
 void sections_release(struct sections *sections);
 
@@ -296,7 +299,7 @@ int sections_finish(struct sections *sections);
 /* Fills TABLE with the rows of section NUMBER. Returns 0, or -1: no memory. */
 int sections_fill(struct sections *sections, unsigned number, struct table *table);
 
-/* --- rows of sections that have a `comparable`, as `gputrace diff` and the report of a job join them --- */
+/* --- rows of sections that have a `comparable`, which `gputrace diff` and the report of a job join --- */
 
 struct buffer;
 
@@ -309,16 +312,16 @@ struct comparable_columns {
 };
 
 struct comparable_columns comparable_columns_of(const struct section *section);
-/* The column called WORD, which may be NULL, or -1. */
+/* Returns the index of the column called WORD, or -1 if there is none or WORD is NULL. */
 int comparable_column(const struct section *section, const char *word);
 
-/* The cell of ROW, in the original order of rows; an empty cell if COLUMN is -1. */
+/* Returns the cell of ROW, a number in the unsorted order of rows. Returns an empty cell if COLUMN is -1. */
 const struct cell *comparable_cell(const struct table *table, size_t row, int column);
-/* Whether the cell is a number, and the number; 0 if it is not one. */
+/* comparable_has_number() returns whether the cell is a number, comparable_number() the number, or 0 if it is not. */
 bool comparable_has_number(const struct table *table, size_t row, int column);
 double comparable_number(const struct table *table, size_t row, int column);
 
-/* Appends the values of the key columns, separated by blanks. A number follows its column's title: "GPU 0". */
+/* Appends the values of the key columns to NAME, separated by blanks. Numbers follow their column's title: "GPU 0". */
 void comparable_write_name(struct buffer *name, const struct table *table, size_t row,
                            const struct comparable_columns *columns);
 
