@@ -1,6 +1,6 @@
 /*
- * For each group of operations, finds the first operation that a rank did not finish, the role of each rank in it and
- * since when they wait. Operations that were merely under way when the recording ended are left out.
+ * For each group of operations, finds the first operation that a rank did not finish, the role of each rank in it, and
+ * the start of the wait. Operations that were merely under way when the recording ended are left out.
  */
 #include "analysis/hang/hang.h"
 
@@ -18,8 +18,8 @@ void hangs_release(struct hangs *hangs)
 
 struct finishing {
     struct hangs *hangs;
-    const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups; NULL:
-                             it is not asked */
+    const int64_t *first; /* by member: when it called its first unfinished operation of all groups; NULL: it is not
+                             checked */
     const struct hang_group *group;
     struct hang_front *fronts;
     struct hang *hang;
@@ -30,8 +30,8 @@ static const struct hang_member *member_at(const struct finishing *finishing, ui
     return &finishing->hangs->fronts.members.items[member];
 }
 
-/* Corrects the front of a killed process, whose last GPU work CUPTI had not delivered: it does not wait in an operation
- * that a rank finished that lived longer. */
+/* Corrects the front of a killed process, whose last GPU records CUPTI had not delivered. The process does not wait in
+ * an operation that was finished by a rank that lived longer. */
 static void settle(const struct finishing *finishing, struct hang_front *front)
 {
     const struct hang_member *member = member_at(finishing, front->member);
@@ -53,7 +53,7 @@ static void settle(const struct finishing *finishing, struct hang_front *front)
     front->finished = true;
 }
 
-/* The last operation that all ranks finished, or NULL. */
+/* Returns the last operation that all ranks finished, or NULL. */
 static const struct collective *find_finished(const struct finishing *finishing)
 {
     const struct hang_group *group = finishing->group;
@@ -74,7 +74,7 @@ static bool pends_in(const struct hang_front *front, const struct collective *wh
     return front->pends && hang_fronts_order(&front->pending, what) == 0;
 }
 
-/* The operation that most of the waiting ranks entered; on a tie, the one of the first rank. */
+/* Returns the operation FIRST as most of the waiting ranks entered it; on a tie, as the first of them did. */
 static const struct collective *find_usual(const struct finishing *finishing, const struct collective *first)
 {
     const struct collective *usual = first;
@@ -99,7 +99,7 @@ static struct hang_rank rank_of(const struct finishing *finishing, const struct 
         rank.role = hang_fronts_differ(&finishing->hangs->fronts, what, &front->pending) ? HANG_OTHER : HANG_WAITS;
         rank.own = front->pending;
     } else if (hang_fronts_order(&front->last, what) >= 0) {
-        /* Another operation that the rank entered under the number of the hanging one, and finished. */
+        /* Find another operation that the rank entered under the number of the hanging one, and finished. */
         const struct hang_member *member = member_at(finishing, front->member);
         const struct collective *passed = NULL;
         for (unsigned i = 0; i < finishing->group->other_count && !passed; i++) {
@@ -108,7 +108,7 @@ static struct hang_rank rank_of(const struct finishing *finishing, const struct 
                 passed = other;
         }
         bool finished = front->finished && hang_fronts_order(&front->done, what) >= 0;
-        rank.role = finished ? HANG_PASSED : HANG_WAITS; /* only one of several calls in a group has the kernel */
+        rank.role = finished ? HANG_PASSED : HANG_WAITS; /* only one of several calls in an NCCL group has the kernel */
         if (passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed))
             rank.role = HANG_OTHER;
         rank.own = passed ? *passed : front->last;
@@ -152,7 +152,7 @@ static int add_absent(const struct finishing *finishing)
             return -1;
     const int32_t ends[2] = {hang->what.source, hang->what.target};
     for (unsigned i = 0; pair && i < 2; i++) {
-        /* The rank of the communicator; in one of the whole job, that of the job. */
+        /* A rank of the communicator is also the rank of the job if the communicator has all ranks of the job. */
         int64_t member = hang_fronts_place(&hangs->fronts, &hang->what, ends[i]);
         bool whole = hang->what.group_size == (int64_t)hangs->fronts.members.count;
         for (size_t k = 0; member < 0 && whole && k < hangs->fronts.members.count; k++)
@@ -176,7 +176,8 @@ static int by_rank(const void *left, const void *right, void *context)
     return ORDER(one->rank, other->rank) ?: ORDER(one->process, other->process);
 }
 
-/* Records the longest wait. RANK waits since its call, or since it finished the operation before. */
+/* Updates the longest wait of the hang. RANK waits since its call, or since the end of its previous operation if that
+ * is later. */
 static void find_wait(const struct finishing *finishing, const struct hang_front *front, const struct hang_rank *rank)
 {
     struct hang *hang = finishing->hang;
@@ -192,7 +193,8 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
     hang->waited = waited;
 }
 
-/* Marks processes that ended before the others gave up. One that ended later may have ended because of the hang. */
+/* Marks processes that ended before the waiting ones did. A process that ended later may have ended because of the
+ * hang. */
 static void find_gone(const struct finishing *finishing, struct hang_rank *ranks)
 {
     int64_t first = INT64_MAX, last = FIELD_ABSENT;
@@ -210,9 +212,9 @@ static void find_gone(const struct finishing *finishing, struct hang_rank *ranks
     }
 }
 
-/* Whether the operation stands still, and was not just under way when the recording ended. It is the first that a rank
- * waits in: later ones are only queued behind it. A rank that waits and yet exits was no longer recorded, as a program
- * may choose. */
+/* Returns whether the operation hangs, and was not merely under way when the recording ended. Some rank must wait in no
+ * earlier operation, because later ones are only queued behind it. A waiting rank that exited does not count: its
+ * program had stopped the recording. */
 static bool stands_still(const struct finishing *finishing, const struct hang_rank *ranks)
 {
     const struct hang *hang = finishing->hang;
@@ -279,7 +281,7 @@ static int finish_group(struct finishing *finishing)
     return 0;
 }
 
-/* --- communicators that are being made: their ranks are not known yet --- */
+/* --- communicators that are being created, whose ranks are not known yet --- */
 
 static const struct collective nothing = {.communicator = EVENT_NO_TEXT,
                                           .source = -1,
@@ -347,7 +349,7 @@ int hangs_finish(struct hangs *hangs)
     hangs->origin = hangs->origin == FIELD_ABSENT ? 0 : hangs->origin;
     if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
-    /* Missing ranks may wait in another operation. */
+    /* Find the missing ranks that wait in another hang. */
     for (size_t i = 0; i < hangs->items.count; i++) {
         struct hang *hang = &hangs->items.items[i];
         struct hang_rank *ranks = hangs->ranks.items + hang->first_rank;

@@ -1,11 +1,11 @@
 /*
- * Why a job stands still: for each communicator, the first operation that ranks entered and did not finish, who waits
- * in it, who never entered it, and who entered another operation or another size instead.
+ * Finds why a job hangs. A hang is the first operation of a communicator that ranks entered and did not finish. The
+ * ranks of the communicator wait in it, never entered it, or entered another operation or size instead.
  *
  *     hang_fronts_member() for each rank, with what it did at the end; hang_fronts_operation() for all operations;
  *     hangs_finish(); then hangs.items.
  *
- * Times are ns, each of the clock of its rank.
+ * Times are ns of the clock of the rank that they belong to.
  */
 #ifndef GPUTRACE_ANALYSIS_HANG_HANG_H
 #define GPUTRACE_ANALYSIS_HANG_HANG_H
@@ -16,54 +16,54 @@
 #include "common/array.h"
 #include "analysis/hang/hang_fronts.h"
 
-/* A process that was last seen so much earlier than another one had ended before it. Processes that live are seen every
- * 200 ms, unless the driver blocks. */
+/* A process had already ended if it was last seen this many ns earlier than another one. Running processes are seen
+ * every 200 ms, unless the driver blocks. */
 #define HANG_GONE_NS INT64_C(2000000000)
 
 enum hang_role {
-    HANG_WAITS,   /* it entered the operation and did not finish it */
-    HANG_PASSED,  /* it finished it */
-    HANG_OTHER,   /* it entered another operation, size or root with the same number */
-    HANG_MISSING, /* it never entered it */
+    HANG_WAITS,   /* the rank entered the operation and did not finish it */
+    HANG_PASSED,  /* the rank finished the operation */
+    HANG_OTHER,   /* the rank entered another operation, size or root under this number */
+    HANG_MISSING, /* the rank never entered the operation */
 };
 
-/* What a rank does in a hang. */
+/* The role of a rank in a hang. */
 struct hang_rank {
     uint32_t member; /* index in hangs.members */
     enum hang_role role;
-    bool entered;             /* `own` is known */
-    struct collective own;    /* the operation that it entered; for HANG_MISSING the last one */
-    bool is_gone;             /* its process had ended before */
-    uint32_t waits_elsewhere; /* HANG_MISSING: index + 1 in hangs.items of the hang that it waits in; 0: none */
-    bool behind;              /* HANG_WAITS: its GPU runs something else that was launched before */
+    bool entered;             /* `own` is set */
+    struct collective own;    /* the operation that the rank entered; HANG_MISSING: its last operation */
+    bool is_gone;             /* its process ended before the waiting processes did */
+    uint32_t waits_elsewhere; /* HANG_MISSING: index + 1 in hangs.items of the hang in which the rank waits; 0: none */
+    bool behind;              /* HANG_WAITS: its GPU still runs an operation that was launched before this one */
 };
 
-/* An operation that stands still. */
+/* An operation that hangs. */
 struct hang {
-    uint32_t init;          /* the name of the call that makes a communicator, in fronts.texts; else EVENT_NO_TEXT */
-    struct collective what; /* the operation as most waiting ranks entered it; unknown if `init` is set */
-    size_t first_rank, rank_count; /* in hangs.ranks, by rank */
+    uint32_t init; /* the call that hangs while it creates a communicator, in fronts.texts; else EVENT_NO_TEXT */
+    struct collective what;        /* the operation as most waiting ranks entered it; unknown if `init` is set */
+    size_t first_rank, rank_count; /* a range of hangs.ranks, sorted by rank */
     size_t counts[HANG_MISSING + 1];
-    int64_t unknown;            /* ranks of the communicator that the traces do not have */
-    bool any_finished;          /* all ranks finished an operation of this communicator */
+    int64_t unknown;            /* number of ranks of the communicator that no trace has */
+    bool any_finished;          /* `finished` is set */
     struct collective finished; /* the last operation that all ranks finished */
-    int64_t since, waited;      /* when the longest wait began, and how long it is */
-    bool differs;               /* an earlier operation was not the same on two ranks, ONE and OTHER */
+    int64_t since, waited;      /* start and length of the longest wait */
+    bool differs;               /* `one` and `other` are set: two ranks disagree on an earlier operation */
     struct collective one, other;
     bool follows; /* the missing ranks wait in another hang */
 };
 
-/* All zero but `fronts.strings` is empty. */
+/* Initialise with zeros and `fronts.strings`. */
 struct hangs {
     struct hang_fronts fronts;
     int64_t origin; /* the time that is shown as 0 */
     ARRAY(struct hang_rank) ranks;
-    ARRAY(struct hang) items; /* `follows`: another hang is the cause */
+    ARRAY(struct hang) items;
 };
 
 void hangs_release(struct hangs *hangs);
 
-/* Fills items and ranks, after the last operation. Returns 0, or -1: no memory. */
+/* Fills `items` and `ranks`. Call it after the last operation. Returns 0, or -1: no memory. */
 int hangs_finish(struct hangs *hangs);
 
 static inline const struct hang_rank *hang_ranks(const struct hangs *hangs, const struct hang *hang)

@@ -25,7 +25,7 @@ void hang_facts_release(struct hang_facts *facts)
 
 /* --- events --- */
 
-/* The facts about the thread of EVENT. Returns NULL without memory. */
+/* Returns the facts about the thread of EVENT, or NULL without memory. */
 static struct hang_thread *thread_of(struct hang_facts *facts, const struct event_fields *event)
 {
     const struct trace_thread_id id = {event->process, trace_thread_of(event)};
@@ -60,7 +60,7 @@ static void read_range(struct hang_thread *thread, const struct interner *string
         thread->communicated = event->start;
     if (event_range(event)->open_at_end != 1 || communicates || event->start < thread->range_start)
         return;
-    /* NCCL's ranges of calls that return when all ranks have called. */
+    /* These NCCL calls return only after all ranks have called them. */
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(strings, event->name);
     if (strncmp(name, "ncclCommInit", strlen("ncclCommInit")) == 0 ||
         strncmp(name, "ncclCommSplit", strlen("ncclCommSplit")) == 0) {
@@ -115,14 +115,14 @@ int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts)
     return 0;
 }
 
-/* Facts about a process. Indices are + 1; 0: there is none. */
+/* Facts about a process. Indices are stored + 1; 0 means none. */
 struct process_facts {
-    int64_t last;    /* the end of the last thing that a thread of it is known to have done; FIELD_ABSENT: none */
+    int64_t last;    /* when one of its threads was last seen to do something; FIELD_ABSENT: never */
     uint32_t thread; /* the thread that communicated last, else the one that called last */
-    uint32_t init;   /* the first of its threads that is making a communicator */
+    uint32_t init;   /* its first thread that is creating a communicator */
     uint32_t op;     /* the operation in flight that was launched first */
-    uint32_t crash;  /* 0: it exited, or it is not known how it ended */
-    uint32_t open;   /* the call that THREAD was in */
+    uint32_t crash;  /* index in trace.crashes; 0: it exited, or how it ended is unknown */
+    uint32_t open;   /* index in trace.open_calls of the call that `thread` was in */
 };
 
 struct publisher {
@@ -136,7 +136,7 @@ struct publisher {
     const struct process_facts *known;
 };
 
-/* The facts about PROCESS, made when they are new. Returns NULL without memory. */
+/* Returns the facts about PROCESS, which are created at the first call. Returns NULL without memory. */
 static struct process_facts *facts_of(struct publisher *publisher, event_id process)
 {
     size_t before = publisher->processes.count;
@@ -146,7 +146,7 @@ static struct process_facts *facts_of(struct publisher *publisher, event_id proc
     return facts;
 }
 
-/* Finds the facts about each process: by its threads, operations in flight, crashes and open calls. */
+/* Fills the facts about each process from its threads, operations in flight, crashes and open calls. */
 static int gather(struct publisher *publisher)
 {
     const struct trace *trace = publisher->trace;
@@ -204,7 +204,7 @@ static int publish_ending(const struct publisher *publisher)
     uint32_t index = publisher->known->crash;
     const struct trace_crash *crash = index ? &trace->crashes.items[index - 1] : NULL;
     member->last = publisher->known->last;
-    if (!crash) { /* the trace lists its processes, or the end of the trace is all that is known */
+    if (!crash) { /* a process that the trace lists has exited; otherwise only the end of the trace is known */
         member->ending = rank && rank->process != EVENT_NO_ID ? HANG_FINISHED : HANG_LIVES;
         member->last = member->ending == HANG_LIVES ? trace->end : member->last;
         return 0;
@@ -224,7 +224,7 @@ static int publish_ending(const struct publisher *publisher)
     return member->how == EVENT_NO_TEXT ? -1 : 0;
 }
 
-/* --- its GPU --- */
+/* --- the GPU of a member --- */
 
 static int publish_gpu(const struct publisher *publisher)
 {
@@ -255,7 +255,7 @@ static int publish_gpu(const struct publisher *publisher)
     return member->gpu == EVENT_NO_TEXT ? -1 : 0;
 }
 
-/* --- its thread --- */
+/* --- the thread of a member --- */
 
 static uint32_t copy_text(const struct publisher *publisher, uint32_t text)
 {
@@ -289,7 +289,7 @@ static void publish_host(const struct publisher *publisher)
     member->host = copy_text(publisher, open ? open->function : thread->call);
     member->host_since = open ? open->time : thread->called;
     member->range = copy_text(publisher, thread->range);
-    /* The innermost lines of the stack, "wait (ddp.py:19) < main (ddp.py:12)": the program's own if there are any. */
+    /* The innermost frames of the stack, "wait (ddp.py:19) < main (ddp.py:12)": the program's own if there are any. */
     const struct trace_frame *frames[TRACE_STACK_FRAMES], *place = trace_stack_place(trace, thread->stack);
     size_t count = trace_stack(trace, thread->stack, frames, TRACE_STACK_FRAMES), length = 0, lines = 0;
     for (size_t i = 0; i < count && lines < LINES; i++)

@@ -50,7 +50,7 @@ struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank,
     return member;
 }
 
-/* --- operations as they come --- */
+/* --- operations --- */
 
 int hang_fronts_order(const struct collective *a, const struct collective *b)
 {
@@ -124,7 +124,7 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
     return 0;
 }
 
-/* The front of the rank of OWN in the group that is being read. Returns NULL without memory. */
+/* Returns the front of OWN's rank in the group that is being read, or NULL without memory. */
 static struct hang_front *front_of(struct hang_fronts *fronts, const struct collective *own)
 {
     const struct hang_member *known = hang_fronts_member(fronts, own->rank, own->pid);
@@ -132,7 +132,8 @@ static struct hang_front *front_of(struct hang_fronts *fronts, const struct coll
     if (!known)
         return NULL;
     if (own->group_rank != FIELD_ABSENT) {
-        /* Which member is which rank of the communicator, for sends whose receiver does nothing. */
+        /* Remember which member has this rank in the communicator: a receiver that does nothing is known only by its
+         * rank. */
         const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
         size_t before = fronts->places.count;
         uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);

@@ -88,7 +88,7 @@ static size_t next_of(const struct hangs *hangs, const struct hang *hang, enum h
 
 #define RANKS_SHOWN 16u
 
-/* The ranks of ROLE: "0, 1 and 3", or "0 to 61 and 63". Of processes without a rank their pids. */
+/* Writes the ranks of ROLE: "0, 1 and 3", or "0 to 61 and 63". Processes without a rank are written as their pids. */
 static void write_role(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role)
 {
     const struct hang_rank *ranks = hang_ranks(hangs, hang);
@@ -115,7 +115,7 @@ static void write_role(struct buffer *out, const struct hangs *hangs, const stru
     }
 }
 
-/* "rank 2", "ranks 0, 1 and 3". */
+/* Writes "rank 2" or "ranks 0, 1 and 3". */
 static void write_named_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang,
                               enum hang_role role)
 {
@@ -125,7 +125,7 @@ static void write_named_ranks(struct buffer *out, const struct hangs *hangs, con
     write_role(out, hangs, hang, role);
 }
 
-/* The operation that stands still. */
+/* Writes the operation that hangs. */
 static void write_what(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
 {
     if (hang->init != EVENT_NO_TEXT) {
@@ -199,7 +199,7 @@ static void write_never_entered(struct buffer *out, const struct hangs *hangs, c
     write_doing(out, hangs, &ranks[at]);
 }
 
-/* Writes why an operation stands still that every rank entered. */
+/* Writes why an operation hangs that every rank entered. */
 static void write_nobody_missing(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
 {
     const struct hang_rank *ranks = hang_ranks(hangs, hang);
@@ -259,7 +259,7 @@ struct hang_row {
 
 #define RANKS_DESCRIBED 4u
 
-/* "rank 2, which entered AllReduce #411 (4 MiB) last: its process exited at 12.3 s; rank 3 …". */
+/* Writes "rank 2, which entered AllReduce #411 (4 MiB) last: its process exited at 12.3 s; rank 3 …". */
 static void describe_ranks(struct buffer *out, const struct hangs *hangs, const struct hang *hang, enum hang_role role)
 {
     const struct hang_rank *ranks = hang_ranks(hangs, hang);
@@ -286,7 +286,7 @@ static void describe_ranks(struct buffer *out, const struct hangs *hangs, const 
 
 enum hang_sentence { VERDICT, WAITING, FINISHED, MISSING, OTHERS, DIFFERENCE };
 
-/* Fills a cell with the sentence that is the column's `at`. The cell is empty if there is none. */
+/* Fills a cell with the sentence that the column's `at` (enum hang_sentence) names, or leaves it empty. */
 static struct cell fill_sentence(struct report_row *row, const struct column *column)
 {
     const struct hangs *hangs = ((const struct hang_row *)row->item)->hangs;
@@ -336,7 +336,7 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
                : (struct cell){0};
 }
 
-/* Fills a cell with the ranks of the role that is the column's `at`: "0,1,3". */
+/* Fills a cell with the ranks whose role is the column's `at`: "0,1,3". */
 static struct cell fill_ranks(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
@@ -361,14 +361,14 @@ static struct cell fill_gone(struct report_row *row, const struct column *column
     return cell_integer(gone);
 }
 
-/* Fills a cell with the text at the column's `at` in the hang. */
+/* Fills a cell with the text at offset `at` of struct hang. */
 static struct cell fill_text(struct report_row *row, const struct column *column)
 {
     const char *hang = (const char *)((const struct hang_row *)row->item)->hang;
     return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(hang + column->at));
 }
 
-/* Fills a cell with the number at the column's `at` in the hang. */
+/* Fills a cell with the number at offset `at` of struct hang. */
 static struct cell fill_value(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
@@ -425,7 +425,8 @@ void hang_fill(struct report_row *row, const struct hangs *hangs)
 
 const struct hangs *hangs_found(const struct trace *trace)
 {
-    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish one by one */
+    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish one by one: no
+                                                                                          lock */
     struct hangs *hangs = &state->hangs;
     if (state->found)
         return hangs;

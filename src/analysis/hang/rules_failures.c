@@ -1,6 +1,6 @@
 /*
- * Rules about what went wrong: crashes, losses, calls that failed, memory that is freed twice or never,
- * and what plugins reported. They cost no time.
+ * Rules about failures: hangs, crashes, lost records, failed calls, memory that is freed twice or never, and what
+ * plugins reported. Their findings have no cost in time.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static int crashed_find(void *state, struct findings *findings)
     const struct trace_crash *crash = &trace->crashes.items[0];
     int64_t died = INT64_MAX;
     for (size_t i = 0; i < trace->crashes.count; i++) {
-        /* The first that died is the cause of the others. */
+        /* The process that died first is taken for the cause of the others. */
         const struct trace_crash *one = &trace->crashes.items[i];
         int64_t time = one->time != FIELD_ABSENT ? one->time : one->alive;
         if (time == FIELD_ABSENT || time >= died)
@@ -97,7 +97,7 @@ static int lost_find(void *state, struct findings *findings)
     for (size_t i = 0; i < trace->losses.count; i++) {
         const struct trace_loss *loss = &trace->losses.items[i];
         const char *word = trace_text(trace, loss->name);
-        /* Operations are in flight when a program crashes, and a cut text or stack leaves all sums right. */
+        /* Cut texts and stacks do not change sums, and operations are always in flight when a program crashes. */
         if (strcmp(word, "cut_texts") == 0 || strcmp(word, "cut_names") == 0 || strcmp(word, "cut_stacks") == 0 ||
             (trace->crashes.count > 0 && strcmp(word, "in_flight") == 0))
             continue;
@@ -130,7 +130,8 @@ const struct rule rule_lost_records = {
 #define FAILURES_SHOWN 3
 #define ASSERTION_FAILED 710 /* cudaErrorAssert and CUDA_ERROR_ASSERT */
 
-/* The failures of the most calls that are after LAST in order; NULL: there is none. */
+/* Returns the failure that follows LAST in the order of falling counts; the first if LAST is NULL. Returns NULL after
+ * the last one. */
 static const struct failure *next_failure(const struct failures *failures, const struct failure *last)
 {
     const struct failure *next = NULL;
@@ -190,9 +191,9 @@ const struct rule rule_failed_calls = {
     .find = failed_find,
 };
 
-/* --- what the plugins hazards and leaks reported: one line of each sums up --- */
+/* --- reports of the plugins hazards and leaks, each of which has a line that sums up --- */
 
-/* The first line of the plugins NAME that has PART or OTHER in it; EVENT_NO_TEXT: none. */
+/* Returns the first line of a plugin NAME that contains PART or OTHER, or EVENT_NO_TEXT. */
 static uint32_t find_line(const struct trace *trace, const char *name, const char *part, const char *other)
 {
     size_t line = 0;
@@ -235,7 +236,7 @@ const struct rule rule_hazards = {
 
 struct freed {
     struct heap heap;           /* zero before the first event */
-    int64_t doubles;            /* releases of what was released before, which CUDA refused */
+    int64_t doubles;            /* releases of memory that was already released, which CUDA refused */
     struct finding_place first; /* the first of these releases */
 };
 
@@ -277,8 +278,10 @@ const struct rule rule_double_free = {
 
 #define QUARTERS 4
 
-/* The group of most bytes that grows in all quarters of the run; else that which most is left of in a place of which
- * more was freed at the end. Python's libraries keep memory until the process ends. SIZE_MAX: there is none. */
+/* Returns the group of allocations that are never freed and hold the most bytes. A group that grows in each quarter of
+ * the run comes first and sets *GROWS. Otherwise, its place keeps a large part of its peak although it freed more than
+ * it keeps; this is not tried for Python, whose libraries keep memory until the process ends. Returns SIZE_MAX if there
+ * is none. */
 static size_t leaked_group(const struct heap *heap, const struct findings *findings, bool *grows)
 {
     int64_t(*counts)[QUARTERS] = calloc(heap->groups.count + 1, sizeof(*counts)), most = 0;

@@ -24,17 +24,17 @@ struct op_key {
 };
 struct last_op {
     bool finished;
-    uint32_t name; /* of the last that finished */
+    uint32_t name; /* of the operation that finished last */
     int64_t start, duration;
-    int64_t in_flight; /* how many */
-    uint32_t first;    /* name of the earliest in flight */
-    int64_t launched;  /* when its call returned */
+    int64_t in_flight; /* number of operations in flight */
+    uint32_t first;    /* the operation in flight that was launched first */
+    int64_t launched;  /* when the call of `first` returned */
 };
 
-/* The process or GPU that memory belongs to, and its kind. */
+/* The process or GPU that memory belongs to, and the kind of the memory. */
 struct held_key {
     event_id row;
-    uint64_t name; /* of the counter */
+    uint64_t name; /* of the memory counter */
 };
 struct held {
     int64_t bytes, time;
@@ -45,18 +45,18 @@ struct held {
 struct call_result {
     int64_t start, code;
     uint32_t name;
-    bool of_runtime; /* else the driver's */
+    bool of_runtime; /* an error of the runtime API; else of the driver API */
     bool failed;     /* errors_is_failure() */
 };
-/* The last failed calls of one thread by their start, the latest first: some more than calls are shown, as a call may
- * lie within another. */
+/* The last failed calls of a thread, the latest start first. More of them are kept than the section shows calls,
+ * because calls may be nested. */
 #define CALL_RESULTS_KEPT 16u
 struct call_results {
     unsigned count;
     struct call_result last[CALL_RESULTS_KEPT];
 };
 
-#define MEMORY_PREFIX "Memory in use: " /* of the counters' names */
+#define MEMORY_PREFIX "Memory in use: " /* prefix of the counters' names */
 
 /* The call of a process that first returned an error after which CUDA cannot be used any more: every later call returns
  * the same error, so this one is the nearest to the fault. */
@@ -64,10 +64,10 @@ struct first_error {
     event_id process, thread;
     uint32_t name; /* of the call */
     int64_t start, duration, code;
-    bool of_runtime; /* else the driver's */
+    bool of_runtime; /* an error of the runtime API; else of the driver API */
 };
 
-/* Starts as zeros. */
+/* Initialise with zeros. */
 struct crash_index {
     struct tally ops;     /* struct last_op by struct op_key */
     struct tally helds;   /* struct held by struct held_key */
@@ -75,8 +75,9 @@ struct crash_index {
     struct tally errors;  /* struct first_error by process */
 };
 
-/* Makes a place in ITEMS, COUNT of MOST records of SIZE bytes, the latest first, each with its start AT some bytes.
- * NULL: START is before all of them. */
+/* Makes room in ITEMS for a record with time START, and drops the earliest record if ITEMS is full. ITEMS has *COUNT of
+ * at most MOST records of SIZE bytes, the latest first; AT is the offset of the time in a record. Returns the place, or
+ * NULL if ITEMS is full of later records. */
 static void *insert_latest(void *items, unsigned *count, unsigned most, size_t size, size_t at, int64_t start)
 {
     char *place = (char *)items + *count * size;
@@ -179,7 +180,7 @@ static void release(void *state)
 
 /* --- the table --- */
 
-#define LAST_CALLS 5u /* of each thread */
+#define LAST_CALLS 5u /* shown of each thread */
 
 struct crash_row {
     struct cell process, what, where, name;
@@ -189,7 +190,7 @@ struct crash_row {
 
 static const struct cell none;
 
-/* The process that is written about. */
+/* The process whose rows are being written. */
 struct writer {
     struct report_row *row;
     const struct trace *trace;
@@ -218,7 +219,7 @@ static void put_row(const struct writer *writer, const char *what, struct crash_
     section_row(writer->row, NULL, &row);
 }
 
-/* Times are FIELD_ABSENT where they are not known. */
+/* Adds a row. AT and DURATION are FIELD_ABSENT if they are unknown. */
 static void put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
                 int64_t duration, struct cell detail)
 {
@@ -232,7 +233,7 @@ static struct cell text_cell(const struct writer *writer, uint32_t text)
 
 #define FRAMES_SHOWN 16
 
-/* How the first process ended is known from its exit status too. */
+/* Writes how the process ended. For the first process, trace.ending has its exit status too. */
 static void write_ending(const struct writer *writer)
 {
     const struct trace_crash *crash = writer->crash;
@@ -257,7 +258,7 @@ static void write_ending(const struct writer *writer)
     /* The stack of the thread that got the signal, from the frame that caused it outwards. */
     const struct trace_frame *frames[FRAMES_SHOWN];
     size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
-    bool is_start = false; /* what calls main() says nothing */
+    bool is_start = false; /* the frames that called main() are not shown */
     for (size_t i = 0; i < count && !is_start; i++) {
         put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), FIELD_ABSENT, FIELD_ABSENT,
             none);
@@ -265,7 +266,7 @@ static void write_ending(const struct writer *writer)
     }
 }
 
-/* The last calls of THREAD, the latest first, COUNT of them. */
+/* Finds the last calls of THREAD, the latest first, and sets *COUNT. Returns 0, or -1: no memory. */
 static int find_last(const struct trace *trace, uint32_t thread, struct call last[LAST_CALLS], unsigned *count)
 {
     struct calls_walk walk;
@@ -331,7 +332,7 @@ static void write_open_calls(const struct writer *writer)
     }
 }
 
-/* Whether a row of the trace, a process or a GPU of one, belongs to what died. */
+/* Returns whether ROW, a process or a GPU of one, belongs to the process that died. */
 static bool is_of(const struct writer *writer, event_id row)
 {
     const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, row);

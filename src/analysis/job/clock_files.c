@@ -1,6 +1,6 @@
 /*
- * What each rank did in an operation goes to a sorter, under a hash of what the operation is for all ranks; then
- * operations follow one another, each with its ranks.
+ * The members of all operations go to a sorter, under a hash of what identifies the operation on all ranks. Sorted, the
+ * members of an operation are neighbours.
  */
 #include "analysis/job/clock_files.h"
 
@@ -38,8 +38,8 @@ ORDER_BY(by_operation, struct member, operation, host, enter, leave, roles)
 /* --- one trace --- */
 
 struct reading {
-    struct trace trace;       /* first, as the receiver of metadata is a trace */
-    uint32_t host_text, host; /* the last name of a host, and its number */
+    struct trace trace;       /* must be first: trace_receive_metadata() gets the struct as a trace */
+    uint32_t host_text, host; /* the host name of the last rank, and its number */
     struct collectives collectives;
 };
 
@@ -100,7 +100,7 @@ static int add_members(struct finding *finding, const struct clock_file *file, s
     return collectives_walk_end(&walk) ?: status;
 }
 
-/* --- all of them --- */
+/* --- all traces --- */
 
 static int add_operations(struct finding *finding, struct job_clocks *clocks)
 {

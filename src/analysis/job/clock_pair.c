@@ -1,10 +1,11 @@
 /*
- * Buckets of bounds, whose borders are multiples of a power of two, so that two become one by dropping a bit, and times
- * may come in any order.
+ * Stores bounds in buckets whose borders are multiples of a power of two, so that two become one by dropping a bit, and
+ * times may come in any order.
  *
- * A line of a given drift may lie between the highest of the least bounds and the lowest of the most bounds, each moved
- * along the drift to the middle of the time. The width of this band is concave in the drift, and so are the highest and
- * the negative of the lowest value that lines have at any time: golden sections find their extremes.
+ * The possible lines of a given drift form a band: each bound is moved along the drift to the middle of the time, and a
+ * line is above the highest LEAST bound and below the lowest MOST bound. The width of the band is a concave function of
+ * the drift. So are the highest value of lines at a given time, and the negative of the lowest value. Therefore
+ * golden-section search finds their maxima.
  */
 #include "analysis/job/clock_pair.h"
 
@@ -18,7 +19,7 @@
 
 /* --- buckets --- */
 
-/* Keeps BOUND if it says more than the one of its kind that is there. */
+/* Replaces *KNOWN by BOUND if BOUND is tighter. */
 static void keep(struct clock_bound *known, enum clock_kind kind, const struct clock_bound *bound)
 {
     bool better = kind == CLOCK_LEAST  ? bound->ahead > known->ahead
@@ -28,7 +29,7 @@ static void keep(struct clock_bound *known, enum clock_kind kind, const struct c
         *known = *bound;
 }
 
-/* Makes buckets twice as long. */
+/* Makes the stretches of all buckets twice as long. */
 static void halve(struct clock_pair *pair)
 {
     struct clock_bucket *items = pair->buckets.items;
@@ -79,8 +80,8 @@ static int add(struct clock_pair *pair, enum clock_kind kind, int64_t at, int64_
     }
 }
 
-/* A's first leave, read on A, is not before B's last entry: B had then come at least so far. And the other way round.
- */
+/* A's first leave is not before B's last entry, so B's clock is ahead by at least their difference; the reverse gives
+ * the upper bound. */
 int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const struct clock_entry *b, size_t most)
 {
     int status = 0;
@@ -98,10 +99,10 @@ int clock_pair_add(struct clock_pair *pair, const struct clock_entry *a, const s
 
 /* --- the line on which operations end --- */
 
-#define ENDS_MOST ((size_t)48) /* that a line is fitted to */
-#define STRETCHES ((size_t)8)  /* of which the shortest operations say how far the truth may be from a line */
+#define ENDS_MOST ((size_t)48) /* limit of the ends that a line is fitted to */
+#define STRETCHES ((size_t)8)  /* the shortest operation of each shows how far the truth may be from a line */
 
-/* Times are relative to the middle of all bounds, and so is the value of a line. */
+/* A line: VALUE is its value at the middle of all bounds. All times here are relative to this middle. */
 struct line {
     double value, drift;
 };
@@ -113,15 +114,15 @@ struct end {
 struct solving {
     const struct clock_pair *pair;
     struct clock_region *region;
-    double middle; /* of the time */
+    double middle; /* the middle of the times of all bounds, on A */
     double reach;  /* from the middle to the first and the last bound */
     double slack;  /* ns by which all bounds are loosened */
     size_t count;
     struct point {
         double at, ahead;
         bool most, left_out;
-    } *points;      /* the bounds */
-    double *sorted; /* memory for a number of each */
+    } *points;
+    double *sorted; /* scratch memory: one number for each point */
 };
 
 static int by_value(const void *left, const void *right)
@@ -135,8 +136,8 @@ static double median(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* The shortest of each of at most MOST groups of neighbouring buckets. MIDDLES: the middles of a bucket's bounds instead
- * of the ends of operations. Returns how many. */
+/* Sets ENDS to the shortest operation of each of at most MOST groups of neighbouring buckets. MIDDLES: uses the middles
+ * of the two bounds of a bucket instead of the ends of operations. Returns the number of ENDS. */
 static size_t choose_ends(const struct solving *solving, size_t most, bool middles, struct end ends[ENDS_MOST])
 {
     struct end best = {.length = INFINITY};
@@ -157,7 +158,7 @@ static size_t choose_ends(const struct solving *solving, size_t most, bool middl
     return count;
 }
 
-/* Fits a line to ends by Theil and Sen, which a few late ends do not move. */
+/* Fits a line to ends by the Theil-Sen estimator, on which a few late ends have no influence. */
 static struct line fit(const struct end *ends, size_t count)
 {
     double values[ENDS_MOST * ENDS_MOST / 2];
@@ -174,7 +175,8 @@ static struct line fit(const struct end *ends, size_t count)
     return line;
 }
 
-/* By how much all ends but BUT miss the line at most; with LENGTHS, the truth, which is within its length of an end. */
+/* Returns the largest distance of an end from the line, after the BUT largest are dropped. LENGTHS: adds the length of
+ * each operation, because the truth is within this length of the end. */
 static double miss(const struct end *ends, size_t count, struct line line, bool lengths, size_t but)
 {
     double misses[ENDS_MOST];
@@ -187,9 +189,10 @@ static double miss(const struct end *ends, size_t count, struct line line, bool 
 /* --- the region --- */
 
 #define SLACK_NS 1.0 /* times are whole ns */
-#define STEPS 60     /* of a search for a drift: to 10^-15 */
+#define STEPS 60     /* of a search for a drift, to a precision of 10^-15 */
 
-/* Returns how wide the band of lines of DRIFT is, from *LOW to *HIGH; below 0: bounds contradict each other. */
+/* Returns the width of the band of lines of DRIFT, and sets its borders *LOW and *HIGH. The width is below 0 if bounds
+ * contradict each other. */
 static double band(const struct solving *solving, double drift, double *low, double *high)
 {
     *low = -INFINITY;
@@ -209,14 +212,15 @@ static double band(const struct solving *solving, double drift, double *low, dou
 
 enum extreme { WIDEST, HIGHEST, LOWEST };
 
-/* What is largest where lines of DRIFT are extreme at time AT. */
+/* Returns the function of DRIFT whose maximum is the EXTREME: the width of the band, the highest value of its lines at
+ * time AT, or the negative of the lowest. */
 static double extent(const struct solving *solving, double drift, enum extreme extreme, double at)
 {
     double low, high, width = band(solving, drift, &low, &high);
     return extreme == WIDEST ? width : extreme == HIGHEST ? high + drift * at : -(low + drift * at);
 }
 
-/* The drift between FROM and TO at which the extent, which is concave, is largest: by golden sections. */
+/* Returns the drift between FROM and TO at which extent(), which is concave, is largest, by golden-section search. */
 static double find_extreme(const struct solving *solving, double from, double to, enum extreme extreme, double at)
 {
     const double golden = 0.6180339887498949;
@@ -240,7 +244,7 @@ static double find_extreme(const struct solving *solving, double from, double to
     return (from + to) / 2;
 }
 
-/* The drift farthest from GOOD towards FAR for which there are lines. */
+/* Returns the drift farthest from GOOD towards FAR that still has possible lines. */
 static double find_border(const struct solving *solving, double good, double far)
 {
     double low, high;
@@ -253,16 +257,16 @@ static double find_border(const struct solving *solving, double good, double far
     return good;
 }
 
-/* How far BOUND is on the wrong side of LINE; below 0: it is on the right one. */
+/* Returns how far LINE is on the wrong side of BOUND; below 0 if it is on the right side. */
 static double violation(const struct point *bound, struct line line)
 {
     double above = line.value + line.drift * bound->at - bound->ahead;
     return bound->most ? above : -above;
 }
 
-/* Some bounds contradict each other. If few are mistakes, the others leave a region: as few as that takes are left out,
- * those that are farthest on the wrong side of a line through the middles of bounds. Else the mistakes are left out, and
- * all others are loosened. Returns the drift of the widest band. */
+/* Handles bounds that contradict each other. First leaves out as few as possible, at most a share of CLOCK_MISTAKES:
+ * those that are farthest on the wrong side of a line through the middles of the bounds. If contradictions remain,
+ * keeps this choice and loosens all other bounds until there is a line. Returns the drift of the widest band. */
 static double settle(struct solving *solving, double drift)
 {
     struct clock_region *region = solving->region;
@@ -292,8 +296,9 @@ static double settle(struct solving *solving, double drift)
     return drift;
 }
 
-/* The middle of the region; or where ends agree far better than that, as those of a host that is always late do, the
- * line of the ends. A clock that does not drift evenly shows in ends that miss the line. */
+/* Sets the best line: the middle of the region, or the line through the ends of operations if the ends are much closer
+ * to it than the region is wide. Sets the uncertainty, which grows if ends miss the best line because the clock does
+ * not drift evenly. */
 static void solve(struct solving *solving)
 {
     struct clock_region *region = solving->region;
@@ -327,7 +332,7 @@ static void solve(struct solving *solving)
         region->uncertainty = fmax(region->uncertainty, fmax(highest[i] - own, own - lowest[i]) + solving->slack);
     }
     count = choose_ends(solving, STRETCHES, false, ends);
-    if (count > 0) /* one of them may be a mistake, and more of the truth may lie between them */
+    if (count > 0) /* drops the worst, which may be a mistake; the truth may be farther off in between */
         region->uncertainty = fmax(region->uncertainty, 1.25 * miss(ends, count, best, true, count > 1));
     region->drift_uncertainty = fmax(most - best.drift, best.drift - least) +
                                 fmin(solving->slack / fmax(solving->reach, 0.5), CLOCK_DRIFT_MOST);

@@ -1,5 +1,5 @@
 /*
- * The fields of a dump are those of PyTorch 2.11, version "2.10" of the format.
+ * Writes the fields that dumps of PyTorch 2.11 have, version "2.10" of the format.
  */
 #include "analysis/job/flight_files.h"
 
@@ -18,7 +18,7 @@
 
 #define DUMP_VERSION "2.10"
 
-/* What is written. */
+/* The dumps that are being written. */
 struct flight_output {
     struct flight_job job;
     const char *folder;
@@ -26,7 +26,7 @@ struct flight_output {
     struct flight_files_summary *summary;
 };
 
-/* --- Python's pickle, protocol 2. Keys and values follow one another, as items do --- */
+/* --- Python's pickle, protocol 2: items follow one another, and so do keys and values --- */
 
 /* The opcodes are those of Python's module pickletools. */
 enum {
@@ -57,7 +57,7 @@ static void put_little_endian(struct buffer *out, uint64_t value, unsigned bytes
         opcode(out, value >> 8 * i & 0xff);
 }
 
-/* Writes TEXT; NULL: nowhere. Returns its bytes. */
+/* Writes TEXT to OUT, with invalid UTF-8 replaced, or nothing if OUT is NULL. Returns the number of bytes. */
 static size_t put_characters(struct buffer *out, const char *text)
 {
     size_t sum = 0;
@@ -106,7 +106,7 @@ static void put_number(struct buffer *out, const char *key, int64_t number)
     pickle_i64(out, number);
 }
 
-/* FIELD_ABSENT is None. */
+/* Writes TIME as ns since 1970; FIELD_ABSENT becomes None. */
 static void put_time(struct buffer *out, const struct flight_job *job, const char *key, int64_t time)
 {
     pickle_text(out, key);
@@ -116,7 +116,7 @@ static void put_time(struct buffer *out, const struct flight_job *job, const cha
         pickle_i64(out, time + job->trace.base);
 }
 
-/* "0x5d2c…", and of sends "0x5d2c… 1->3". */
+/* Writes the name of a group to NAME and returns it: "0x5d2c…", or "0x5d2c… 1->3" for sends from rank 1 to 3. */
 static const char *group_name(const struct flight_job *job, const struct flight_group *group, char name[256])
 {
     const char *communicator = trace_text(&job->trace, group->one.communicator);
@@ -154,7 +154,7 @@ static void put_groups(struct buffer *out, const struct flight_job *job, int64_t
     buffer_release(&list);
 }
 
-/* [[ELEMENTS]], and ["Float"]. */
+/* Writes the shape and type of a tensor under the keys SIZES and TYPES: [[ELEMENTS]] and ["Float"]. */
 static void put_tensor(struct buffer *out, const char *sizes, const char *types, int64_t elements, const char *type)
 {
     pickle_text(out, sizes);
@@ -182,12 +182,12 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     put_number(out, "pg_id", entry->group);
     put_key(out, "process_group", group_name(job, group, name));
     pickle_text(out, "undefined");
-    opcode(out, TUPLE2); /* of the last two */
+    opcode(out, TUPLE2); /* pg_id and description are a pair: the last two items */
     put_number(out, "collective_seq_id", own->sequence);
     put_number(out, "p2p_seq_id", pair ? own->sequence : 0);
     put_number(out, "op_id", number);
     /* "nccl:all_reduce", "nccl:send 0->1": from the first rank of the group to the second. */
-    int place = (int)flight_place(group, own->rank); /* of two ranks */
+    int place = (int)flight_place(group, own->rank); /* 0 or 1: a send has two ranks */
     if (own->kind == COLLECTIVE_SEND)
         snprintf(name, sizeof(name), "nccl:send %d->%d", place, 1 - place);
     else if (own->kind == COLLECTIVE_RECV)
@@ -226,8 +226,8 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     buffer_text(out, END_DICT);
 }
 
-/* Writes the file of RANK, whose entries are NEXT and those after it in WALK. Sets *NEXT to the first of another rank.
- */
+/* Writes the file of RANK, whose entries are *NEXT and the following ones of WALK. Sets *NEXT to the first entry of
+ * another rank, or NULL. Returns 0, or -1 after error(). */
 static int write_rank(const struct flight_output *files, int64_t rank, struct sorter_walk *walk,
                       const struct flight_entry **next)
 {

@@ -71,7 +71,7 @@ static int read_event(void *context, struct event_fields *event)
 
 /* --- groups and ranks --- */
 
-/* Adds RANK to the COUNT ranks in order. Returns 1 if it is new, 0, or -1: no memory. */
+/* Adds RANK to a sorted array of ranks. Returns 1 if RANK is new, 0 if it is not, or -1: no memory. */
 #define add_rank(ranks, rank) add_rank_to(&(ranks)->items, &(ranks)->count, &(ranks)->capacity, rank)
 static int add_rank_to(int64_t **items, size_t *count, size_t *capacity, int64_t rank)
 {
@@ -98,7 +98,7 @@ static int add_entry(struct flight_job *job, const struct collective *own, int64
         job->left_out++;
         return 0;
     }
-    /* The group of an operation is the last one or a new one. */
+    /* Operations come by group, so the group is the last or a new one. */
     size_t count = job->groups.count;
     bool known = count > 0 && collective_same_group(&job->groups.items[count - 1].one, own);
     struct flight_group *group = known ? &job->groups.items[count - 1] : array_push(&job->groups);
@@ -109,7 +109,7 @@ static int add_entry(struct flight_job *job, const struct collective *own, int64
     int added = add_rank(&group->ranks, own->rank);
     if (added < 0 || add_rank(&job->ranks, own->rank) < 0)
         return -1;
-    /* Operations of a group come in order: the first one of a rank that begins late is the first one of all. */
+    /* Operations of a group come in order, so this ends as the first operation of the rank that began last. */
     group->first = added > 0 ? own->sequence : group->first;
     group->one.group_size = own->group_size != FIELD_ABSENT ? own->group_size : group->one.group_size;
     const uint64_t rank = (uint64_t)own->rank;
@@ -146,8 +146,8 @@ static int add_entries(struct flight_job *job)
 
 /* --- ranks that did nothing in a group --- */
 
-/* The number at PLACE of the trace's list of the group's ranks, "[0, 4, 8]". FIELD_ABSENT: there is none, or the list
- * is cut short. */
+/* Returns the rank of the job at PLACE of the trace's list of the group's ranks, "[0, 4, 8]". Returns FIELD_ABSENT if
+ * the list has no such place or was cut short. */
 static int64_t listed_rank(const struct flight_job *job, const struct collective *own, int64_t place)
 {
     const char *list = trace_text(&job->trace, own->group_ranks);
@@ -164,8 +164,8 @@ static int add_silent_to(const struct flight_job *job, struct flight_group *grou
     if (one->source >= 0) {
         const int32_t ends[2] = {group->one.source, group->one.target};
         for (unsigned i = 0; i < 2 && group->ranks.count < 2; i++) {
-            /* The rank of the job that is this rank of the communicator. If that has all ranks of the job, they have
-             * the same numbers in it. */
+            /* Find the rank of the job that is this rank of the communicator. If the communicator has all ranks of the
+             * job, both numbers are equal. */
             int64_t rank = listed_rank(job, &group->one, ends[i]),
                     member = hang_fronts_place(&job->fronts, &group->one, ends[i]);
             if (rank == FIELD_ABSENT && member >= 0)
@@ -213,7 +213,7 @@ int64_t flight_place(const struct flight_group *group, int64_t rank)
     return -1;
 }
 
-/* Whether fr_trace can compare an entry: it expects two ranks for a send, and fails on what a rank sends to itself. */
+/* fr_trace expects two ranks for a send, and fails on a rank's send to itself. */
 bool flight_is_comparable(const struct flight_job *job, const struct flight_entry *entry)
 {
     const struct flight_group *group = &job->groups.items[entry->group];
@@ -226,7 +226,7 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     const struct hang_member *member = NULL;
     const uint64_t rank = (uint64_t)own->rank;
     uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
-    /* Only one of several calls in a NCCL group has a kernel; the others have ended if a later operation has. */
+    /* Only one of several calls in an NCCL group has a kernel; the others have ended if a later operation has. */
     bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
     if (!own->in_flight && (own->start != FIELD_ABSENT || (own->returned != FIELD_ABSENT && ended)))
         return "completed";
@@ -238,7 +238,7 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     if (entry->finished != FIELD_ABSENT && member && member->last != FIELD_ABSENT &&
         member->last - entry->finished < HANG_LEAST_NS)
         return "completed";
-    /* Its GPU runs something else that was launched before. */
+    /* The GPU still runs an operation that was launched before this one. */
     bool queued =
         member && member->gpu != EVENT_NO_TEXT && (own->called == FIELD_ABSENT || member->gpu_called <= own->called);
     return own->in_flight && !queued ? "started" : "scheduled";

@@ -18,49 +18,49 @@
 #include "common/array.h"
 
 struct flight_group {
-    struct collective one; /* of its operations */
-    int64_t first;         /* the first operation that all ranks with operations have */
-    ARRAY(int64_t) ranks;  /* of the job, in order */
+    struct collective one; /* one of its operations */
+    int64_t first;         /* sequence number from which on all its ranks have operations */
+    ARRAY(int64_t) ranks;  /* ranks of the job, sorted */
 };
 
 /* An operation of a rank. */
 struct flight_entry {
     int64_t rank, time;
-    int64_t finished; /* when the first of all ranks finished it; FIELD_ABSENT: none did */
-    uint32_t group;   /* index */
+    int64_t finished; /* when the first rank finished it; FIELD_ABSENT: no rank did */
+    uint32_t group;   /* index in groups */
     struct collective own;
 };
 
-/* After flight_job_read() all but the entries stays as it is. */
+/* The communication of a job. After flight_job_read(), only reading the sorter changes it. */
 struct flight_job {
-    struct trace trace; /* first, as the receiver of metadata is a trace */
+    struct trace trace; /* must be first: trace_receive_metadata() gets the struct as a trace */
     struct collectives collectives;
     struct hang_facts facts;
-    struct hang_fronts fronts; /* what ranks did at their end */
+    struct hang_fronts fronts; /* how far ranks got, and what they did at the end */
     ARRAY(struct flight_group) groups;
-    ARRAY(int64_t) ranks;      /* of the job, in order */
-    struct dense_map rank_ids; /* a rank -> done */
-    ARRAY(int64_t) done;       /* when it called the last operation whose kernel ended */
+    ARRAY(int64_t) ranks;      /* ranks of the job, sorted */
+    struct dense_map rank_ids; /* rank -> done */
+    ARRAY(int64_t) done;       /* when a rank called its last operation whose kernel ended */
     struct sorter entries;     /* by rank and time */
-    uint64_t left_out;         /* operations that have no entry */
+    uint64_t left_out;         /* number of operations without an entry */
 };
 
 void flight_job_init(struct flight_job *job);
 void flight_job_release(struct flight_job *job);
 
-/* Reads the trace INPUT, any that the report reads. Returns 0, or -1 after error(). */
+/* Reads the trace INPUT, in any format that the report reads. Returns 0, or -1 after error(). */
 int flight_job_read(struct flight_job *job, const char *input);
 
-/* fr_trace's word for a kind of operation; NULL: it has none. */
+/* fr_trace's word for a kind of operation; NULL if fr_trace has no word for it. */
 extern const char *const flight_words[COLLECTIVE_KIND_COUNT];
 
-/* Whether fr_trace can compare the entry with those of other ranks. */
+/* Returns whether fr_trace can compare the entry with those of other ranks. */
 bool flight_is_comparable(const struct flight_job *job, const struct flight_entry *entry);
 
-/* "scheduled", "started" or "completed". */
+/* Returns fr_trace's word for how far the entry came: "scheduled", "started" or "completed". */
 const char *flight_state(const struct flight_job *job, const struct flight_entry *entry);
 
-/* The place of RANK among the ranks of the group; -1: it does not belong to it. */
+/* Returns the place of RANK among the ranks of the group, or -1 if it does not belong to the group. */
 int64_t flight_place(const struct flight_group *group, int64_t rank);
 
 #endif

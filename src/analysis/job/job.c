@@ -1,6 +1,6 @@
 /*
- * Adds rank reports one by one: translates their texts, shifts their times to those of the first, and sums rows by
- * name.
+ * Adds rank reports one by one: renumbers their texts, shifts their times to the origin of the first report, and sums
+ * rows by name.
  */
 #include "analysis/job/job.h"
 
@@ -46,10 +46,10 @@ void job_release(struct job_whole *job)
 struct adding {
     struct job_whole *job;
     const struct rank_report *report;
-    uint32_t base;      /* number of ranks before its own */
-    int64_t shift;      /* from its times to those of the job */
-    uint32_t *of_ranks; /* by numbers of its texts: numbers in job.ranks.texts */
-    uint32_t *of_trace; /* by numbers of its texts: numbers in job.trace.strings */
+    uint32_t base;      /* index in job.ranks.items of its first rank */
+    int64_t shift;      /* what to add to its times to get times of the job, ns */
+    uint32_t *of_ranks; /* number of its text -> number in job.ranks.texts */
+    uint32_t *of_trace; /* number of its text -> number in job.trace.strings */
 };
 
 static uint32_t translated(const uint32_t *numbers, uint32_t text)
@@ -105,7 +105,7 @@ static int add_row(struct adding *adding, const struct rank_report_row *row)
     struct job_whole *job = adding->job;
     const struct job_row_key key = {row->section, translated(adding->of_trace, row->name)};
     int64_t ranks = (int64_t)adding->report->ranks.items.count;
-    int64_t rank = ranks == 1 ? adding->report->ranks.items.items[0].rank : FIELD_ABSENT; /* the only one */
+    int64_t rank = ranks == 1 ? adding->report->ranks.items.items[0].rank : FIELD_ABSENT; /* of one rank */
     struct job_row *sum = dense_map_item(&job->row_keys, &key, &job->rows);
     bool timed = section_list[row->section].section->comparable.total;
     double own = (timed ? row->total : row->count) / (double)ranks;
@@ -187,7 +187,7 @@ static int add_collective(void *context, struct collective *one)
     return sorter_add(&adding->job->collectives, one) < 0 ? error_no_memory("a report of a job") : 0;
 }
 
-/* Adds what each rank did at the end. */
+/* Adds what each rank did when its trace ended. */
 static int add_members(struct adding *adding)
 {
     struct hang_fronts *fronts = &adding->job->hangs.fronts;
@@ -222,7 +222,7 @@ int job_add(struct job_whole *job, const struct rank_report *report, const char 
         if (dense_map_lookup(&job->numbers, &number, sizeof(number)) != DENSE_MAP_NONE)
             return JOB_OTHER;
     }
-    /* The times of a trace are relative to its own base. */
+    /* Times of a trace are relative to its own base. */
     const struct rank_report_info *info = &report->info;
     bool known = info->base > 0 && job->base > 0;
     adding.shift = known ? info->base - job->base : 0;
@@ -261,9 +261,9 @@ int job_add(struct job_whole *job, const struct rank_report *report, const char 
     return status;
 }
 
-/* --- the end: the clocks of the hosts, and who waited for whom --- */
+/* --- after the last report: the clocks of the hosts, and who waited for whom --- */
 
-/* Lists the hosts. That of the rank with the lowest number comes first. */
+/* Lists the hosts, that of the lowest rank first, and the host of each rank. */
 static int find_hosts(struct job_whole *job)
 {
     const struct rank *first = &job->ranks.items.items[0];
@@ -282,7 +282,7 @@ static int find_hosts(struct job_whole *job)
     return 0;
 }
 
-/* Calls EACH for all operations, each with its COUNT ranks. */
+/* Calls EACH for all operations with their COUNT ranks, until EACH returns non-zero. Returns this, or -1: no memory. */
 static int each_operation(struct job_whole *job,
                           int (*each)(struct job_whole *job, struct collective *ranks, size_t count))
 {
@@ -344,7 +344,7 @@ int job_finish(struct job_whole *job)
     if (status == 0)
         status = job_clocks_solve(&job->clocks);
     for (size_t i = 0; i < job->ranks.items.count && status == 0; i++) {
-        /* What the rank did at the end. */
+        /* Correct the times of what the rank did at the end. */
         const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[i]];
         struct hang_member *member = hang_fronts_member(&job->hangs.fronts, job->ranks.items.items[i].rank, 0);
         status = member ? 0 : -1;

@@ -1,6 +1,6 @@
 /*
- * A job: the rank reports of its traces put together (reduce). They are added in any order, one after another; then
- * job_finish() finds the clocks of its hosts, and who waited for whom.
+ * A job: combines the rank reports of its traces. They are added in any order, one after another; then job_finish()
+ * derives the clocks of the hosts and which rank waited for which.
  *
  *     job_init(&job, options); job_add(&job, &report, name) for each; job_finish(&job); … job_release(&job);
  */
@@ -16,13 +16,13 @@
 #include "analysis/ranks/comm.h"
 #include "analysis/ranks/ranks.h"
 
-/* A row of a section, over all ranks. Texts are numbers of job.trace.strings. */
+/* A row of a section, summed over all ranks. Texts are numbers of job.trace.strings. */
 struct job_row {
-    uint64_t reports; /* number of reports that have it */
+    uint64_t reports; /* number of reports that have the row */
     double total, count;
-    int64_t ranks;                 /* ranks of these reports */
-    double least, most;            /* of a rank: total, or count if the section has no total */
-    int64_t least_rank, most_rank; /* FIELD_ABSENT: only known for several ranks together */
+    int64_t ranks;                 /* number of ranks of these reports */
+    double least, most;            /* extremes over ranks: of `total`, or of `count` if the section has no total */
+    int64_t least_rank, most_rank; /* FIELD_ABSENT: the trace has several ranks */
 };
 
 struct job_row_key {
@@ -32,40 +32,40 @@ struct job_row_key {
 /* A finding of a trace. */
 struct job_finding {
     uint32_t rule;
-    uint32_t first_rank; /* of the trace: index in ranks.items */
-    uint32_t rank;       /* index in ranks.items; RANK_NONE: one of several ranks */
-    int64_t ranks;       /* of the trace */
+    uint32_t first_rank; /* index in ranks.items of the trace's first rank */
+    uint32_t rank;       /* index in ranks.items; RANK_NONE: an unknown one of several ranks */
+    int64_t ranks;       /* number of ranks of the trace */
     int64_t cost, gain;  /* ns */
-    int64_t run;         /* ns, that COST is a share of */
+    int64_t run;         /* ns that COST is a share of */
     uint32_t text, advice, where;
 };
 
-/* Where a finding of the job can be seen: in the trace of a rank, at the place of its finding of this rule. If it has
- * none, at the time at which others waited longest for the rank. */
+/* Where a page shows a finding of the job: in the trace of a rank, at the place of the rank's finding of this rule. If
+ * there is none, at the time at which others waited longest for the rank. */
 struct job_moment {
     unsigned rule;
-    uint32_t rank; /* index of ranks.items; RANK_NONE: not known */
+    uint32_t rank; /* index in ranks.items; RANK_NONE: unknown */
 };
 
 struct job_whole {
-    /* Only its texts and options are used, by functions that need a trace. */
+    /* Of the trace, only texts and options are used, by functions that need a trace. */
     struct trace trace;
-    struct ranks ranks;       /* its texts are its own */
-    struct dense_map numbers; /* of its ranks: int64_t */
-    ARRAY(uint32_t) host_of;  /* index of hosts, by index in ranks.items */
-    ARRAY(uint32_t) hosts;    /* names: texts of ranks; the first is that of rank 0 */
-    struct job_clocks clocks; /* of the hosts */
+    struct ranks ranks;       /* has texts of its own, ranks.texts */
+    struct dense_map numbers; /* rank numbers (int64_t), which must be unique */
+    ARRAY(uint32_t) host_of;  /* index in `hosts`, by index in ranks.items */
+    ARRAY(uint32_t) hosts;    /* names, numbers of ranks.texts; the first is that of the lowest rank */
+    struct job_clocks clocks; /* by index in `hosts` */
     struct comm comm;
-    struct hangs hangs;        /* its times begin with the first trace */
-    int64_t base;              /* time 0, that of the first report; FIELD_ABSENT: there is none yet */
-    struct sorter collectives; /* struct collective: texts of job.trace, `process` an index of ranks.items */
+    struct hangs hangs;        /* its origin is the start of the first trace */
+    int64_t base;              /* time 0 of the job, that of the first report; FIELD_ABSENT: no report yet */
+    struct sorter collectives; /* struct collective: texts of job.trace, `process` is an index in ranks.items */
     struct dense_map row_keys; /* struct job_row_key */
     ARRAY(struct job_row) rows;
     ARRAY(struct job_finding) findings;
-    ARRAY(uint32_t) index;       /* of the ranks of the operation at hand: indices of ranks.items */
-    ARRAY(uint32_t) paths;       /* of the traces of ranks.items: texts of trace */
-    struct job_moment *moments;  /* of the findings that are shown, FINDING_MOST; NULL: not wanted */
-    int64_t reports, world_size; /* number of reports; world_size: FIELD_ABSENT: not known */
+    ARRAY(uint32_t) index;       /* ranks of the operation at hand, as indices in ranks.items */
+    ARRAY(uint32_t) paths;       /* paths of the traces, by index in ranks.items: texts of job.trace */
+    struct job_moment *moments;  /* FINDING_MOST moments of the shown findings, owned by the caller; NULL: not wanted */
+    int64_t reports, world_size; /* number of reports; ranks of the job, or FIELD_ABSENT */
     int64_t run;                 /* ns of the longest trace */
     uint64_t sections, unrecorded;
     uint32_t filter; /* the filter options; "": none */
@@ -74,12 +74,13 @@ struct job_whole {
 void job_init(struct job_whole *job, const struct report_options *options);
 void job_release(struct job_whole *job);
 
-/* Adds REPORT, the file NAME. Returns 0; JOB_OTHER if it is of another job: a rank of it was added before, or its job
- * has another size, and nothing was added; or -1 after error(). */
+/* Adds REPORT, which was read from the file NAME. Returns 0, or -1 after error(). Returns JOB_OTHER and adds nothing if
+ * REPORT is of another job: one of its ranks was added before, or its job has another size. */
 #define JOB_OTHER 1
 int job_add(struct job_whole *job, const struct rank_report *report, const char *name);
 
-/* After the last report: finds the clocks of the hosts, and who waited for whom. Returns 0, or -1 after error(). */
+/* Derives the clocks of the hosts and who waited for whom. Call it after the last report. Returns 0, or -1 after
+ * error(). */
 int job_finish(struct job_whole *job);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Operations are put together by host, and each host of one gets a bound against the first. In the end the pairs of
- * hosts are the edges of a graph whose lengths are uncertainties: the shortest ways from host 0 (Dijkstra's algorithm)
- * say which are used.
+ * Combines the ranks of an operation by host, and adds the operation to the pair of its first host and each other host.
+ * In the end, the pairs are the edges of a graph whose lengths are uncertainties, and Dijkstra's algorithm finds the
+ * shortest way from host 0 to each host.
  */
 #include "analysis/job/job_clocks.h"
 
@@ -40,7 +40,8 @@ void job_clocks_release(struct job_clocks *clocks)
 
 /* --- operations --- */
 
-/* Whether what follows the operation's name leaves it what it is: "_allgather_base", "allreduce_coalesced". */
+/* Returns whether REST, which follows the operation's name, means a variant that waits as the operation does:
+ * "_allgather_base", "allreduce_coalesced". */
 static bool is_variant(const char *rest)
 {
     static const char *const variants[] = {"", "base", "coalesced", "oop", "tensor", "tensorcoalesced", "intotensor"};
@@ -53,8 +54,8 @@ static bool is_variant(const char *rest)
 unsigned job_clock_roles(const char *operation, bool root)
 {
     enum { BOTH = JOB_CLOCK_SENDS | JOB_CLOCK_RECEIVES };
-    /* Those that return at once (MPI_Iallreduce) and those with sizes of each rank's own, which may be 0
-     * (MPI_Alltoallv), are not here. */
+    /* Operations that return at once (MPI_Iallreduce), or whose sizes each rank chooses and may be 0 (MPI_Alltoallv),
+     * are missing on purpose. */
     static const struct {
         const char *word;
         unsigned root, others;
@@ -128,7 +129,7 @@ static int add_pair(struct job_clocks *clocks, const struct clock_entry *a, cons
     const uint64_t key = (uint64_t)a->host << 32 | b->host;
     const size_t all = JOB_CLOCK_BYTES / sizeof(struct clock_bucket);
     uint32_t of_a = standing_for(clocks, a->host), of_b = standing_for(clocks, b->host);
-    /* Once there are too many pairs, a new one is of use only if it joins hosts that no pairs join. */
+    /* If there are too many pairs, a new pair is only added if it joins hosts that no pairs join yet. */
     if (clocks->pairs.count >= all / JOB_CLOCK_BUCKETS_LEAST && of_a == of_b &&
         dense_map_lookup(&clocks->pair_ids, &key, sizeof(key)) == DENSE_MAP_NONE) {
         clocks->left_out++;
@@ -140,7 +141,7 @@ static int add_pair(struct job_clocks *clocks, const struct clock_entry *a, cons
         pair->a = a->host;
         pair->b = b->host;
         clocks->hosts[of_a].joined = of_b;
-        /* The memory of all pairs becomes smaller once they need more than JOB_CLOCK_BYTES together. */
+        /* Halves the buckets of all pairs if all of them together may need more than JOB_CLOCK_BYTES. */
         bool more = clocks->buckets > JOB_CLOCK_BUCKETS_LEAST && clocks->pairs.count * clocks->buckets > all;
         clocks->buckets /= more ? 2 : 1;
         for (size_t i = 0; more && i < clocks->pairs.count; i++)
@@ -159,7 +160,7 @@ int job_clocks_end(struct job_clocks *clocks)
         return 0;
     clocks->operations++;
     for (size_t i = 0; i < count; i++) {
-        /* Times become relative to the first time of the host. */
+        /* Make times relative to the first time of the host. */
         struct clock_entry *entry = &clocks->entries.items[i];
         struct clock_host *host = &clocks->hosts[entry->host];
         int64_t last = entry->receives ? entry->leave : entry->last_enter;
@@ -182,22 +183,22 @@ int job_clocks_end(struct job_clocks *clocks)
 
 struct solving {
     struct job_clocks *clocks;
-    struct clock_region *regions; /* of each pair */
-    double *lengths;              /* of each pair: the uncertainty that it adds; below 0: it joins no hosts */
-    /* The map of each host: the time on host 0 is START + (1 + FAST) * the host's time, both relative. */
+    struct clock_region *regions; /* by pair */
+    double *lengths;              /* by pair: the uncertainty that it adds, ns; below 0: it cannot be used */
+    /* By host: its time T is T + START + FAST * T on host 0, both relative to the origin of their host. */
     struct clock_map {
         double start, fast;
-        double distance; /* the sum of the lengths from host 0; below 0: it is not joined */
+        double distance; /* the sum of the lengths from host 0; below 0: not joined */
     } *maps;
 };
 
-/* A way to HOST by a PAIR of which the other host is joined. */
+/* A way to HOST by PAIR, whose other host THROUGH is already joined. */
 struct join {
     double distance; /* of HOST from host 0 */
     uint32_t host, through, pair;
 };
 
-/* Finds the next host on the shortest ways from host 0. Returns whether there is one. */
+/* Sets *FOUND to the host nearest to host 0 that is not joined yet. Returns false if pairs join no further host. */
 static bool find_join(const struct solving *solving, struct join *found)
 {
     bool any = false;
@@ -217,7 +218,7 @@ static bool find_join(const struct solving *solving, struct join *found)
     return any;
 }
 
-/* Joins a host by a pair: A's time and START + DRIFT * A's time more are the time of B, all of them relative. */
+/* Joins a host by a pair, where A's time T is T + START + DRIFT * T on B, all relative, and sets the host's clock. */
 static void join_host(const struct solving *solving, const struct join *join)
 {
     const struct clock_pair *pair = &solving->clocks->pairs.items[join->pair];
@@ -229,7 +230,7 @@ static void join_host(const struct solving *solving, const struct join *join)
     double start = is_a ? region->start : -region->start / (1 + region->drift);
     double fast = is_a ? region->drift : -region->drift / (1 + region->drift);
     struct clock_map outer = solving->maps[join->through], *map = &solving->maps[join->host];
-    /* When the pair's first and last bounds were, on A and on B. */
+    /* The times of the pair's first and last bound, on A and on B. */
     int64_t first[2] = {region->first, region->first + llround(region->start + region->drift * (double)region->first)};
     int64_t last[2] = {region->last, region->last + llround(region->start + region->drift * (double)region->last)};
     *map = (struct clock_map){outer.start + start + outer.fast * start, outer.fast + fast + outer.fast * fast,
@@ -260,7 +261,7 @@ static int solve(struct solving *solving)
         struct clock_region *region = &solving->regions[i];
         if (clock_pair_solve(pair, region) < 0)
             return -1;
-        /* The uncertainty over all that is known of the first host. */
+        /* Take the largest uncertainty in the time in which host A was seen. */
         double before = (double)region->first, after = (double)(clocks->hosts[pair->a].last - region->last);
         bool joins = region->any && !region->contradicting;
         solving->lengths[i] =
@@ -273,7 +274,7 @@ static int solve(struct solving *solving)
     clocks->items.items[0].last = clocks->hosts[0].origin + clocks->hosts[0].last;
     while (find_join(solving, &join))
         join_host(solving, &join);
-    /* Why a host is not joined: whether one of its pairs is contradicting. */
+    /* Find hosts that are not joined because the bounds of a pair contradict each other. */
     for (size_t i = 0; i < solving->clocks->pairs.count; i++) {
         const struct clock_pair *pair = &solving->clocks->pairs.items[i];
         const struct clock_region *region = &solving->regions[i];
@@ -318,7 +319,7 @@ double job_clock_uncertainty(const struct job_clock *clock, int64_t time)
 
 /* --- sentences --- */
 
-/* A time with the unit that suits it. */
+/* Writes a time with the unit that suits it. */
 static void put_time(struct buffer *text, double ns)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Joins the findings of the traces by rule, after stragglers, imbalance and hangs of the whole job have marked those
- * that they explain.
+ * Joins the findings of the traces by rule. Before, finds stragglers, imbalance and hangs of the whole job, and drops
+ * the findings of traces that they explain.
  */
 #include "analysis/job/job_findings.h"
 
@@ -33,16 +33,17 @@ const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
     [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE | COLUMN_TAG},
 };
 
-/* A row: a finding about ranks of the whole job, or the finding of a trace in which it costs most. */
+/* A row of the table: a finding about ranks of the whole job, or, of all traces' findings of a rule, the one that costs
+ * most. */
 struct job_line {
     unsigned rule;
-    const struct job_finding *finding; /* the worst finding; for the whole job, the one that it explains; NULL: none */
-    bool of_ranks;                     /* it is about the whole job, and has the next two */
+    const struct job_finding *finding; /* the costliest finding; of_ranks: that it explains; NULL: none */
+    bool of_ranks;                     /* the row is about the whole job, and `text` and `advice` are set */
     char text[FINDING_TEXT], advice[FINDING_TEXT];
-    int64_t ranks; /* number of ranks that have it */
-    uint32_t rank; /* index of one of them; RANK_NONE: not known */
+    int64_t ranks; /* number of ranks with this finding */
+    uint32_t rank; /* index in ranks.items of one of these ranks; RANK_NONE: unknown */
     int64_t cost, gain /* ns */, total, run;
-    int64_t weight; /* rows with more come first */
+    int64_t weight; /* rows with a larger weight come first */
     size_t order;
 };
 
@@ -51,21 +52,21 @@ struct job_lines { /* as an ARRAY */
     size_t count, capacity;
     const struct job_whole *job;
     struct straggler_sum sum;
-    bool *explained; /* by index in job.findings: the row of a straggler explains it */
-    bool *is_late;   /* by index in ranks.items */
+    bool *explained; /* by index in job.findings: a straggler explains the finding */
+    bool *is_late;   /* by index in ranks.items: the rank is a straggler */
 };
 
 static int by_cost(const void *left, const void *right)
 {
     const struct job_line *a = left, *b = right;
-    /* A warm-up comes last, because it does not matter for a long run. */
+    /* Warm-up comes last, because it does not matter in a long run. */
     return ORDER(finding_rules[b->rule]->urgent, finding_rules[a->rule]->urgent)
                ?: ORDER(finding_rules[a->rule]->without_cost, finding_rules[b->rule]->without_cost)
                ?: ORDER(a->rule == FINDING_RULE_warm_up, b->rule == FINDING_RULE_warm_up)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->order, b->order);
 }
 
-/* Adds a row about RANKS ranks of the whole job, one of which is RANK. */
+/* Adds a row about RANKS ranks of the whole job, one of which is RANK. Returns NULL without memory. */
 static struct job_line *add_line(struct job_lines *rows, unsigned rule, int64_t cost, int64_t ranks, uint32_t rank)
 {
     struct job_line *row = array_push(rows);
@@ -84,7 +85,8 @@ static struct job_line *add_line(struct job_lines *rows, unsigned rule, int64_t 
 
 /* --- ranks of the whole job --- */
 
-/* Marks the findings of these ranks that the straggler explains. What other ranks have of a finding, too, is usual. */
+/* Marks the findings of late ranks that the straggler explains, and returns the costliest, or NULL. A finding must cost
+ * these ranks more than all other ranks, by half the straggler's cost or more. */
 static const struct job_finding *mark_explained(struct job_lines *rows, const struct straggler *straggler)
 {
     const struct job_whole *job = rows->job;
@@ -141,7 +143,7 @@ static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
     return 0;
 }
 
-/* Drops the findings of single traces about the hang, which know less. */
+/* Adds the hang of the whole job. Findings of single traces about hangs know less and are dropped later. */
 static int add_hang(struct job_lines *rows, const struct job_whole *job)
 {
     const struct hang *hang = hang_worth_finding(&job->hangs);
@@ -159,8 +161,8 @@ static int64_t rank_of(const struct job_whole *job, uint32_t index)
     return index == RANK_NONE ? FIELD_ABSENT : job->ranks.items.items[index].rank;
 }
 
-/* What of two findings of the same cost comes first: that of the first rank; of a crash when its process died, as the
- * first crash is the cause of the others. INT64_MAX if it is not known. */
+/* Returns the order among findings of equal cost: by rank, but crashes by the time of death, as the first crash causes
+ * the others. Returns INT64_MAX if this time is unknown. */
 static int64_t order_of(const struct job_whole *job, unsigned rule, uint32_t index)
 {
     for (size_t i = 0; i < job->hangs.fronts.members.count && rule == FINDING_RULE_crashed; i++) {
@@ -172,10 +174,10 @@ static int64_t order_of(const struct job_whole *job, unsigned rule, uint32_t ind
     return rule == FINDING_RULE_crashed ? INT64_MAX : rank_of(job, index);
 }
 
-/* Adds a row for each rule. The findings of a trace are neighbours. */
+/* Adds a row for each rule. In job.findings, the findings of a trace are neighbours. */
 static int add_findings(struct job_lines *rows, const struct job_whole *job)
 {
-    uint32_t last[FINDING_RULE_COUNT] = {0}; /* first_rank + 1 of the trace that was counted last */
+    uint32_t last[FINDING_RULE_COUNT] = {0}; /* by rule: first_rank + 1 of the last trace whose ranks were counted */
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct job_finding *one = &job->findings.items[i];
         int64_t cost = one->cost;
@@ -213,7 +215,8 @@ static int add_findings(struct job_lines *rows, const struct job_whole *job)
 
 /* --- the table --- */
 
-/* Writes "rank 3", or "the worst trace" for a trace of several ranks. */
+/* Returns a cell with the text of a trace's finding, followed by "of rank 3", or "of the worst trace" if it has several
+ * ranks, and by how many ranks have such a finding. */
 static struct cell text_of(struct table *table, const struct job_whole *job, const struct job_line *line)
 {
     const char *text = trace_text(&job->trace, line->finding->text);
@@ -261,7 +264,8 @@ static void show_line(struct table *table, struct cell *cells, const struct job_
         cells[WHERE] = table_text(table, where);
     else if (*host || *where)
         cells[WHERE] = table_format(table, "%s%s%s%s", where, *where && *host ? ", " : "", *host ? "on " : "", host);
-    /* The word of the finding's section, "kernels --by-grid", and for people a rank, if a job does not have it. */
+    /* The word of the finding's section, "kernels --by-grid". For people, a rank is added if the job has no such
+     * section. */
     enum report_format format = job->trace.options->format;
     bool of_job = format != REPORT_TABLE && format != REPORT_MARKDOWN;
     size_t length = rule->section ? strcspn(rule->section, " ") : 0;
@@ -288,7 +292,7 @@ int job_findings_fill(struct table *table, const struct job_whole *job, uint64_t
     int status = rows.explained && rows.is_late ? 0 : -1;
     status = status ?: stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows);
     status = status ?: add_hang(&rows, job) ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
-    /* Sorts by cost, but late ranks and stages before the rest of exposed communication. */
+    /* Sort by cost, but put late ranks and stages before what they leave of exposed communication. */
     int64_t rest = 0;
     for (size_t i = rows.count; i-- > 0;) {
         struct job_line *line = &rows.items[i];

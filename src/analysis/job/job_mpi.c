@@ -1,8 +1,8 @@
 /*
- * Every process sends a list of the traces in the directory to process 0, which shares them out: each file to the
- * process with the least bytes among those that see it. A process gets the names of its files,
- * writes a rank report of each and sends it. Process 0 stores the rank reports as files and makes the report of them as
- * of any, in the order of names, so that the report is the same as that of the files in one place.
+ * Each process sends a list of the traces in the directory to process 0, which shares them out: each file to the
+ * process with the least bytes among those that see it. A process gets the names of its files, writes a rank report of
+ * each and sends it. Process 0 stores the rank reports as files and makes the report from them in the order of names,
+ * so that the report is the same as if all files were in one place.
  */
 #include "analysis/job/job_mpi.h"
 
@@ -27,9 +27,9 @@
 #include "analysis/report.h"
 #include "trace/meaning/sources.h"
 
-/* --- MPI: who one is, and bytes from one process to another. Its errors end all processes, as is its default --- */
+/* --- MPI: the own rank, and bytes between processes. MPI errors end all processes, which is MPI's default --- */
 
-/* mpi.h of MPICH, whose ABI Intel MPI and others share. */
+/* Values of MPICH's mpi.h, whose ABI Intel MPI and others share. */
 #define MPICH_COMM_WORLD 0x44000000
 #define MPICH_BYTE 0x4c00010d
 #define MPICH_STATUS_IGNORE 1
@@ -37,19 +37,19 @@
 #define TAG 583
 #define MESSAGE ((uint64_t)16 << 20) /* bytes sent at once */
 
-/* The library is that of the launcher (mpirun, srun) that started the processes: Open MPI, or MPICH and all that have its
+/* The MPI library of the launcher (mpirun, srun) that started the processes: Open MPI, or MPICH and others with its
  * ABI. */
 struct mpi {
     void *library;
     int rank, size;
-    /* Handles: an address of Open MPI's, a number of MPICH's. Both are passed in a register of their own. */
+    /* Handles: addresses in Open MPI, numbers in MPICH. Both are passed in a register of their own. */
     uintptr_t world, byte, no_status;
     int (*send)(const void *bytes, int count, uintptr_t type, int to, int tag, uintptr_t world);
     int (*receive)(void *bytes, int count, uintptr_t type, int from, int tag, uintptr_t world, uintptr_t status);
     int (*finalize)(void);
 };
 
-/* The library of the launcher comes first: two MPIs do not know each other. */
+/* Loads the launcher's library if it is there, because two MPIs do not work together. Returns NULL if there is none. */
 static void *open_library(void)
 {
     static const char *const open_mpi[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so", "libmpich.so.12", NULL};
@@ -65,7 +65,7 @@ static void *open_library(void)
 
 static int mpi_begin(struct mpi *mpi)
 {
-    /* MPI_Init() sets some of them. */
+    /* Check before MPI_Init(), which sets some of these variables. */
     bool has_launcher = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK");
     *mpi = (struct mpi){.library = open_library(), .size = 1};
     if (!mpi->library)
@@ -85,7 +85,7 @@ static int mpi_begin(struct mpi *mpi)
         return error("--mpi: the MPI library here has no MPI_Init, MPI_Send or MPI_Recv");
     if (init(NULL, NULL) != 0 || rank(mpi->world, &mpi->rank) != 0 || size(mpi->world, &mpi->size) != 0)
         return error("--mpi: MPI_Init failed");
-    /* Without a PMI that both know, srun starts tasks each of which MPI takes for a program of its own. */
+    /* Without a PMI that srun and MPI share, each task of srun is an MPI program of its own. */
     const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
     if (mpi->size > 1 || has_launcher || !tasks || atoi(tasks) <= 1)
         return 0;
@@ -129,7 +129,7 @@ struct sharing {
     const struct report_options *options;
     const char *directory;
     struct mpi mpi;
-    struct mpi_files files; /* in process 0 of all processes; else its own */
+    struct mpi_files files; /* process 0: of all processes; others: of this process */
     char reports[PATH];     /* process 0: the directory of rank reports */
     bool failed;
 };
@@ -184,7 +184,7 @@ static int by_file_and_process(const void *left, const void *right)
     return by_file(a, b) ?: ORDER(a->process, b->process);
 }
 
-/* Assigns each file to the process with the least work of those that see it. */
+/* Assigns each file to the process with the fewest bytes to read among those that see the file. */
 static int share_out(struct sharing *sharing)
 {
     struct mpi_files *files = &sharing->files;
@@ -207,7 +207,7 @@ static int share_out(struct sharing *sharing)
     return 0;
 }
 
-/* --- lists that are sent --- */
+/* --- exchange of lists --- */
 
 static void send_files(const struct sharing *sharing, int to, int process)
 {
@@ -238,7 +238,7 @@ static int receive_files(struct sharing *sharing, int from)
     return status;
 }
 
-/* Sends each process the files that it reads. Process 0 keeps the list of all. */
+/* Sends each process the list of files that it reads. Process 0 keeps the list of all files. */
 static void share(struct sharing *sharing)
 {
     sharing->failed |= list_own(sharing) < 0;
@@ -259,8 +259,8 @@ static void share(struct sharing *sharing)
 
 #define LEFT_OUT (-2)
 
-/* Opens a file that is a rank report, or writes that of a trace. Returns its descriptor, -1 after error(), or LEFT_OUT.
- */
+/* Opens FILE if it is a rank report; otherwise writes the rank report of this trace. Returns a descriptor, -1 after
+ * error(), or LEFT_OUT if FILE is JSON but not a trace. */
 static int open_report(const struct sharing *sharing, const struct mpi_file *file)
 {
     char path[PATH];
@@ -279,7 +279,8 @@ static int open_report(const struct sharing *sharing, const struct mpi_file *fil
 
 #define PIECE ((size_t)4 << 20)
 
-/* Reads the next bytes of a rank report; zeros after a failure, because the other process waits for all bytes. */
+/* Reads LENGTH bytes of a rank report at AT. After a failure, sets BLOCK to zeros, because the other process waits for
+ * all bytes. */
 static void read_block(struct sharing *sharing, int report, char *block, size_t length, uint64_t at)
 {
     if (!sharing->failed && !file_read_at(report, block, length, at)) {
@@ -290,7 +291,7 @@ static void read_block(struct sharing *sharing, int report, char *block, size_t 
         memset(block, 0, length);
 }
 
-/* Instead of the size of a rank report. */
+/* Sent instead of the size of a rank report: there was an error, or the file is not a trace. */
 #define NO_REPORT UINT64_MAX
 #define PART_LEFT_OUT (UINT64_MAX - 1)
 
@@ -370,8 +371,8 @@ static int report(struct sharing *sharing, struct buffer *out)
     } *texts = calloc(all + 1, sizeof(*texts));
     const char **paths = calloc(2 * all + 1, sizeof(*paths)), **names = paths ? paths + all : NULL;
     int status = texts && paths ? 0 : error_no_memory("a report of a job");
-    bool are_traces = true;                      /* and can be read here */
-    options.filter = (struct filter_options){0}; /* the rank reports were made with it */
+    bool are_traces = true;                      /* all files are traces that process 0 can read */
+    options.filter = (struct filter_options){0}; /* the rank reports are already filtered */
     for (size_t i = 0; i < all && status == 0; i++) {
         const char *name = sharing->files.items[i].name;
         if (sharing->files.items[i].left_out)
@@ -394,7 +395,7 @@ static int report(struct sharing *sharing, struct buffer *out)
     return status;
 }
 
-/* Process 0 reads its own files first, while other processes work. */
+/* Process 0 handles its own files first, while the other processes work. */
 static int gather(struct sharing *sharing, char *block, struct buffer *out)
 {
     snprintf(sharing->reports, sizeof(sharing->reports), "%s/gputrace-parts-XXXXXX", temporary_directory());

@@ -1,6 +1,6 @@
 /*
- * The report of a job by the processes of an MPI program: each writes rank reports of traces on its node, and process 0
- * joins them.
+ * Makes the report of a job with the processes of an MPI program: each writes rank reports of traces on its node, and
+ * process 0 joins them.
  */
 #ifndef GPUTRACE_ANALYSIS_JOB_JOB_MPI_H
 #define GPUTRACE_ANALYSIS_JOB_JOB_MPI_H
@@ -9,9 +9,9 @@
 
 struct buffer;
 
-/* Lists DIRECTORY on each node: files that several nodes have (the same inode, size and time) are read once.
- * Process 0 writes the report to OUT. Returns 0, REPORT_FAILED_ON (process 0), or -1 after error(), in all processes
- * but those that know of no error. */
+/* Reports on the traces in DIRECTORY on each node. A file that several nodes have (the same inode, size and time) is
+ * read once. Process 0 writes the report to OUT. In process 0, returns 0, REPORT_FAILED_ON, or -1 after error(). Other
+ * processes return 0, or -1 after an error() of their own. */
 int job_mpi_report(const struct report_options *options, const char *directory, struct buffer *out);
 
 #endif

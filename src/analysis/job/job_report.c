@@ -26,28 +26,28 @@
 #include "analysis/report.h"
 #include "trace/held_messages.h"
 
-/* The number of traces that are read at once, each in bounded memory of its own. */
+/* Traces that are read at once, each in bounded memory of its own. */
 #define AT_ONCE 4
 
 struct reducing {
     const struct report_options *options;
-    struct report_options own; /* of each trace */
+    struct report_options own; /* options for reading a trace */
     uint64_t sections;         /* the sections whose rows are wanted */
     const char *const *paths;
-    const char *const *names; /* of the files that PATHS were made of, for messages */
+    const char *const *names; /* the files that PATHS were made from, for messages */
     struct report_slot {
-        int file;   /* of the rank report; -1: none */
+        int file;   /* descriptor of the rank report; -1: none */
         int status; /* the result of rank_report_open() */
         struct buffer messages;
     } *slots;
-    struct buffer messages; /* of the traces that were added; not printed if each gets its own report */
+    struct buffer messages; /* about the added traces; dropped if each trace gets its own report */
     struct filter_missed missed;
     struct job_whole job;
     bool any_report; /* a file is a rank report, which only a job can show */
     bool other;      /* a file is not of this job */
 };
 
-/* Standard input and pipes can be read only once. */
+/* Returns whether PATH is standard input or a pipe, which can be read only once. */
 static bool is_read_once(const char *path)
 {
     struct stat status;
@@ -117,7 +117,7 @@ static int add_all(struct reducing *reducing, size_t count)
         reducing->slots[i].file = -1;
         buffer_init_memory(&reducing->slots[i].messages);
     }
-    /* The first may show that there is no job. */
+    /* Read the first file alone: it may show that there is no job. */
     open_report(reducing, reducing->paths[0], &reducing->slots[0]);
     reducing->other = reducing->slots[0].status < 0 && !reducing->any_report;
     int status = add_report(reducing, reducing->names[0], &reducing->slots[0]);
@@ -135,7 +135,7 @@ static int add_all(struct reducing *reducing, size_t count)
 
 /* --- the moments of the findings, for a page --- */
 
-/* Finds the moment in TRACE, the trace of a rank. */
+/* Returns the place of MOMENT in TRACE, the trace of the moment's rank. */
 static struct finding_place place_of(const struct job_whole *job, const struct job_moment *moment,
                                      const struct trace *trace)
 {
@@ -148,7 +148,8 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
             return findings->items.items[i].place;
     if (rank->worst_at == FIELD_ABSENT)
         return place;
-    /* The correction of a clock changes so slowly that it is taken at the corrected time. */
+    /* Translate the job's time back to the trace's. The correction of a clock changes so slowly that it may be taken at
+     * the corrected time. */
     place.until = job_clock_correct(clock, rank->worst_at);
     place.until = difference_of(rank->worst_at, difference_of(place.until, rank->worst_at));
     place.until = difference_of(place.until, trace->base > 0 && job->base > 0 ? trace->base - job->base : 0);
@@ -159,7 +160,7 @@ static struct finding_place place_of(const struct job_whole *job, const struct j
     return place;
 }
 
-/* Reads the trace of the rank once more: it may be gone since its rank report was written. */
+/* Writes the window of a moment. Reads the rank's trace again, and writes null if the trace has gone since. */
 static void write_window(struct page *page, const struct job_whole *job, const struct job_moment *moment)
 {
     struct report_options own = *job->trace.options;
@@ -200,7 +201,7 @@ static void write_windows(void *context, struct page *page)
 
 /* --- the report --- */
 
-/* The sections of tables for people, if none are chosen: the usual ones, and those about a job. */
+/* Returns the sections to write: the chosen ones, or by default the usual ones, if a job has them. */
 static uint64_t wanted_sections(const struct report_options *options)
 {
     uint64_t wanted = options->sections ? options->sections : ~UINT64_C(0), all = job_tables_sections();

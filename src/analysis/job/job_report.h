@@ -12,17 +12,18 @@
 
 struct buffer;
 
-/* Checks the options for a report of COUNT files (SIZE_MAX: not counted yet) that may be a job, before any is read.
- * Returns 0, or -1 after error(). */
+/* Checks the options for a report of the COUNT files PATHS that may be a job, before any file is read. COUNT is
+ * SIZE_MAX if the files are not listed yet. Returns 0, or -1 after error(). */
 int job_report_check(const struct report_options *options, const char *const *paths, size_t count);
 
-/* Writes the report to OUT. Returns 0, REPORT_FAILED_ON (report.h), -1 after error(), or JOB_REPORT_NONE if the files
- * are not traces of different ranks of one job, and nothing was written. */
+/* Writes the report of the job to OUT. Returns 0, REPORT_FAILED_ON (report.h), or -1 after error(). Returns
+ * JOB_REPORT_NONE and writes nothing if the files are not traces of different ranks of one job. */
 #define JOB_REPORT_NONE 2
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
-/* Does what job_report_files() does for the rank reports at PATHS, which were made of the files NAMES. ARE_TRACES:
- * these are traces, which can have reports of their own; otherwise files of several jobs are an error. */
+/* Writes the report of a job from the rank reports at PATHS, which were made from the files NAMES; returns as
+ * job_report_files(). ARE_TRACES: NAMES are traces, which can have reports of their own; otherwise files of several
+ * jobs are an error. */
 int job_report_reduce(const struct report_options *options, const char *const *paths, const char *const *names,
                       bool are_traces, size_t count, struct buffer *out);
 

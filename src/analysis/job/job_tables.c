@@ -1,5 +1,5 @@
 /*
- * Tables of the whole job: its own facts, and rows of the traces' sections with sums and extremes over the ranks.
+ * Fills tables about the whole job, and tables that sum rows of the traces' sections, with extremes over the ranks.
  */
 #include "analysis/job/job_tables.h"
 
@@ -52,9 +52,9 @@ static const char *host_name(const struct job_whole *job, size_t host)
     return name == EVENT_NO_TEXT ? "(a host without a name)" : interned(&job->ranks.texts, name);
 }
 
-#define CLOCKS_SHOWN 8u /* clocks that were corrected; of more, the largest correction */
+#define CLOCKS_SHOWN 8u /* of more corrected clocks, only the largest correction is shown */
 
-/* "124 corrected by at most 49.7 ms, and 49.9 ppm of drift; ± 16.1 us at most" */
+/* Adds a row "124 corrected by at most 49.7 ms, and 49.9 ppm of drift; ± 16.1 us at most" */
 static int add_corrected(struct table *table, const struct job_whole *job, size_t count)
 {
     int64_t most = 0;
@@ -95,7 +95,8 @@ static int add_clocks(struct table *table, const struct job_whole *job)
     return 0;
 }
 
-/* The GPUs of ranks, which are taken to have one each, or, next to one another in one trace, to share one. */
+/* Adds rows about GPUs. Each rank is taken to have one GPU; neighbouring ranks in one trace that share a GPU have one
+ * together. */
 static int add_gpus(struct table *table, const struct job_whole *job)
 {
     const struct rank *ranks = job->ranks.items.items;
@@ -171,7 +172,8 @@ static int fill_rows(struct table *table, const struct job_whole *job, unsigned 
 
 /* --- all tables --- */
 
-/* The table of section NUMBER of a job; COLUMNS are its own where it is made of rows of the traces' sections. */
+/* Returns an empty table for section NUMBER of a job. COLUMNS (ROW_COLUMNS of them) must live as long as the table;
+ * they are set to the columns for summed rows. */
 static struct table table_of(unsigned number, struct column *columns)
 {
     const struct section *section = section_list[number].section;
@@ -179,7 +181,7 @@ static struct table table_of(unsigned number, struct column *columns)
                           .title = section_list[number].title,
                           .columns = columns,
                           .column_count = ROW_COLUMNS};
-    /* Columns for the section: of what its totals are, or of counts where it has none. */
+    /* The columns show the unit of the section's totals, or counts if it has no totals. */
     int total = comparable_column(section, section->comparable.total);
     enum column_type type = total < 0 ? TYPE_COUNT : section->columns[total].type;
     memcpy(columns, row_columns, sizeof(row_columns));
@@ -188,7 +190,7 @@ static struct table table_of(unsigned number, struct column *columns)
         columns[TOTAL].flags = COLUMN_OPTIONAL;
     columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
     columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
-    for (size_t i = 0; number == REPORT_TIME && i < MEAN; i++) /* of a step of each rank: a sum of all says nothing */
+    for (size_t i = 0; number == REPORT_TIME && i < MEAN; i++) /* about one step of each rank: no sums */
         columns[i].flags = COLUMN_MACHINE;
     if (number == REPORT_FINDINGS) {
         table.columns = job_findings_columns;
@@ -211,7 +213,7 @@ static struct table table_of(unsigned number, struct column *columns)
 void job_tables_headline(const struct job_whole *job, struct render *render)
 {
     const struct ranks *ranks = &job->ranks;
-    int64_t steps = 0, with = 0, time = 0; /* with: ranks that have steps */
+    int64_t steps = 0, with = 0, time = 0; /* with: number of ranks that have steps */
     struct buffer line;
     buffer_init_memory(&line);
     for (size_t i = 0; i < ranks->items.count; i++) {
@@ -254,7 +256,7 @@ int job_tables_check(const struct report_options *options, uint64_t sections)
     return report_check_columns(options, tables, count);
 }
 
-/* Says how to see a section that only the ranks have. */
+/* Writes a line on how to see a section that exists for single ranks only. */
 static void write_of_rank(const struct job_whole *job, unsigned section, struct render *render)
 {
     struct table table = {.columns = job_findings_columns, .column_count = JOB_FINDINGS_COLUMNS};
@@ -264,7 +266,7 @@ static void write_of_rank(const struct job_whole *job, unsigned section, struct 
     const char *word = section_list[section].word;
     struct buffer line;
     size_t index = 0;
-    int64_t rank = FIELD_ABSENT; /* of the first finding that the section is about */
+    int64_t rank = FIELD_ABSENT; /* rank of the first finding that names the section */
     for (size_t i = job_findings_fill(&table, job, ~UINT64_C(0)) == 0 ? table.rows : 0; i-- > 0;)
         if (strcmp(table_cell_text(&table, comparable_cell(&table, i, more)), word) == 0)
             rank = comparable_cell(&table, i, of)->integer;
@@ -299,7 +301,7 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
                 table.title = "Where a step goes";
             if (i == REPORT_RANKS &&
                 (render->options->usual ||
-                 render->options->format == REPORT_HTML)) /* the one that others wait for comes first */
+                 render->options->format == REPORT_HTML)) /* the rank that others wait for comes first */
                 sort = "delayed";
             table.unrecorded = job->unrecorded >> i & 1;
             struct report_row row = {.trace = &job->trace, .table = &table};

@@ -19,7 +19,7 @@ bool rank_report_is(const char *path)
 {
     char magic[RANK_REPORT_MAGIC_BYTES];
     struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) /* a pipe can be read only once */
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) /* not a pipe, which could be read only once */
         return false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     bool is = file >= 0 && file_read_at(file, magic, sizeof(magic), 0) && memcmp(magic, RANK_REPORT_MAGIC, 14) == 0;
@@ -49,8 +49,8 @@ void rank_report_release(struct rank_report *report)
 
 enum check { TEXT, KNOWN_TEXT, TIME, LENGTH, NUMBER };
 
-/* Checks a number. A text may be absent, unless it is to be KNOWN. Differences of two times do not overflow, nor do sums
- * of 8192 lengths. */
+/* Returns whether NUMBER is in the range of its kind. A number may be absent, except KNOWN_TEXT and LENGTH. The limits
+ * keep differences of two times, and sums of 8192 lengths, from overflowing. */
 static bool is_good(const struct rank_report *report, enum check check, int64_t number)
 {
     bool absent = number == (check == TEXT ? (int64_t)EVENT_NO_TEXT : FIELD_ABSENT);
@@ -61,7 +61,7 @@ static bool is_good(const struct rank_report *report, enum check check, int64_t 
     return (absent && check != KNOWN_TEXT && check != LENGTH) || (number > -limit && number < limit);
 }
 
-/* Checks several numbers in the same way. */
+/* Checks several numbers of one kind. */
 #define ALL_GOOD(report, check, ...) \
     are_good(report, check, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
@@ -75,7 +75,7 @@ static bool are_good(const struct rank_report *report, enum check check, const i
 
 static bool is_rank(const struct rank_report *report, const struct rank *rank)
 {
-    /* Who waited for whom is found when all reports are there. */
+    /* Who waited for whom is computed later from all reports, so these fields must be 0. */
     bool waits = rank->compared || rank->waited || rank->delayed || rank->late || rank->late_operations || rank->worst;
     bool good = !waits && rank->rank >= 0 && is_good(report, NUMBER, rank->rank) &&
                 ALL_GOOD(report, TEXT, rank->host, rank->between) && ALL_GOOD(report, TIME, rank->start, rank->end) &&
@@ -110,7 +110,7 @@ static bool is_report(const struct rank_report *report)
         const struct rank_report_row *row = &report->rows.items[i];
         good = row->section < REPORT_SECTION_COUNT && is_good(report, KNOWN_TEXT, row->name) &&
                fabs(row->total) < (double)EVENT_TIME_LIMIT &&
-               fabs(row->count) < (double)EVENT_TIME_LIMIT; /* can be summed */
+               fabs(row->count) < (double)EVENT_TIME_LIMIT; /* sums do not overflow */
     }
     for (size_t i = 0; i < report->members.count && good; i++) {
         const struct hang_member *member = &report->members.items[i];
@@ -151,7 +151,8 @@ static int error_damaged(const char *name)
     return error("'%s' is damaged, or another version of gputrace wrote it: make it again with report --partial", name);
 }
 
-/* Reads COUNT records of SIZE bytes at OFFSET to a new array *ITEMS. Returns 0, or -1 after error(). */
+/* Reads the records of the block with HEAD at OFFSET into a new array *ITEMS, and frees the old one. Returns 0, or -1
+ * after error(). */
 static int read_records(const char *name, int file, uint64_t offset, const struct rank_report_head *head, void **items,
                         size_t *count, size_t *capacity)
 {
@@ -168,7 +169,8 @@ static int read_records(const char *name, int file, uint64_t offset, const struc
 #define READ_ARRAY(array) \
     read_records(name, report->file, offset, head, (void **)&(array)->items, &(array)->count, &(array)->capacity)
 
-/* The texts get the numbers that they had: each comes once. */
+/* Interns the texts in their order in the file, so that they get their old numbers. A text that comes twice is
+ * damage. */
 static int read_texts(struct rank_report *report, const char *name, uint64_t offset,
                       const struct rank_report_head *head)
 {
@@ -242,7 +244,7 @@ int rank_report_read(struct rank_report *report, int file, const char *name)
     return seen == (1u << RANK_REPORT_BLOCK_COUNT) - 1 && is_report(report) ? 0 : error_damaged(name);
 }
 
-#define AT_ONCE 1024 /* records */
+#define AT_ONCE 1024 /* records read at once */
 
 int rank_report_collectives(const struct rank_report *report, const char *name,
                             int (*each)(void *context, struct collective *one), void *context)

@@ -1,5 +1,5 @@
 /*
- * Fills a struct rank_report from the sections of a trace, numbers its texts anew, and writes its blocks.
+ * Fills a struct rank_report from the sections of a trace, renumbers its texts, and writes its blocks.
  */
 #include "analysis/job/rank_report_write.h"
 
@@ -23,14 +23,14 @@
 #define NEEDED \
     (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_HANG))
 
-/* A report that is being written, and its source. */
+/* A report that is being written, and the trace that it is about. */
 struct report_writer {
     struct sections *sections;
     const struct trace *trace;
     struct rank_report report;
     struct buffer *out;
     struct filter_missed missed;
-    ARRAY(uint32_t) numbers; /* by number of a text of the trace: its number in the report + 1; 0: none yet */
+    ARRAY(uint32_t) numbers; /* number of a text in the trace -> its number in the report + 1; 0: none yet */
 };
 
 static uint32_t intern_text(struct report_writer *writer, const char *text, size_t length)
@@ -66,7 +66,7 @@ static int add_rows(struct report_writer *writer, unsigned number)
     writer->report.info.unrecorded |= table.unrecorded ? REPORT_BIT(number) : 0;
     for (size_t i = 0; i < table.rows && status == 0 && !table.no_memory; i++) {
         if (!comparable_has_number(&table, i, columns.total) && !comparable_has_number(&table, i, columns.count))
-            continue; /* a remark without figures */
+            continue; /* a remark without numbers */
         buffer_init_memory(&name);
         comparable_write_name(&name, &table, i, &columns);
         const struct rank_report_row row = {.section = number,
@@ -92,7 +92,7 @@ static uint32_t intern_cell(struct report_writer *writer, const struct table *ta
     return intern_text(writer, text, strlen(text));
 }
 
-/* The rows of the findings are in the order of findings.items. */
+/* Adds the findings. Row I of the section's table is about findings.items[I]. */
 static int add_findings(struct report_writer *writer)
 {
     const struct findings *findings = section_state(writer->trace, REPORT_FINDINGS);
@@ -127,7 +127,7 @@ static int add_findings(struct report_writer *writer)
     return status;
 }
 
-/* --- what ranks did at the end --- */
+/* --- what ranks did when the trace ended --- */
 
 static int add_members(struct report_writer *writer)
 {
@@ -215,7 +215,7 @@ static int fill_and_write(struct report_writer *writer, uint64_t sections, const
         return error_no_memory("a part of a job");
     if (writer->report.ranks.items.count == 0)
         return RANK_REPORT_NONE;
-    /* Who waited for whom is found when all ranks are known. */
+    /* Who waited for whom is computed by the job, which has all ranks. */
     for (size_t i = 0; i < writer->report.ranks.items.count; i++) {
         struct rank *rank = &writer->report.ranks.items.items[i];
         rank->waited = rank->neighbours = rank->blocked = rank->delayed = rank->late = rank->worst = 0;
