@@ -20,7 +20,7 @@
 
 #define BEGIN_BYTES 16
 
-/* The place of what stands behind white space. */
+/* Returns the offset of the first byte that is not white space. */
 static size_t begin_of(const char *bytes, size_t length)
 {
     size_t at = 0;
@@ -39,7 +39,7 @@ bool sources_is_pftrace(const char *path)
 
 bool sources_is_trace(const char *path)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of byte order */
+    static const char mark[] = "\xef\xbb\xbf"; /* the byte order mark of UTF-8 */
     char bytes[BEGIN_BYTES];
     size_t length = peek(path, bytes, sizeof(bytes)), skipped = strlen(mark);
     if (length < skipped || memcmp(bytes, mark, skipped) != 0)
@@ -52,14 +52,14 @@ bool sources_is_trace(const char *path)
 #define SEEN_BYTES ((size_t)64 << 10)
 #define WORD_MOST 32
 
-/* The words may stand behind a long head, so all of the file is read if need be. */
+/* Whether the file has a key of traces. It may stand behind a long head, so the whole file is read if need be. */
 static bool has_word_of_trace(const char *path)
 {
     static const char *const words[] = {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"",
                                         "\"displayTimeUnit\"", "\"ph\""};
     struct source source;
     struct source_failure failure = {0};
-    size_t kept = 0, length = 1; /* kept: the end of the last block, in which a word may begin */
+    size_t kept = 0, length = 1; /* kept: bytes of the last block's end, in which a word may begin */
     char *bytes = malloc(WORD_MOST + SEEN_BYTES);
     bool has = false, opened = bytes && source_open(&source, path) == 0;
     while (opened && !has && length > 0 && !failure.failed) {
@@ -81,7 +81,7 @@ bool sources_seems_trace(const char *path)
     return sources_is_pftrace(path) || (sources_is_trace(path) && has_word_of_trace(path));
 }
 
-#define DEFLATE_MOST 1032 /* bytes that one byte can become */
+#define DEFLATE_MOST 1032 /* bytes that one byte of deflate can unpack to */
 #define COUNTED_BYTES ((size_t)1 << 20)
 
 static bool is_gzip(const char *path)
@@ -135,8 +135,8 @@ static int read_spools(const char *path, struct sink *sink, const struct sources
     return 0;
 }
 
-/* Files that people give to a reader of traces. The first that fits is it: by the end of its name, what it begins with
- * (at OFFSET), and a word in its first SEEN_BYTES; NULL: whatever there is. */
+/* Files that people give to a reader of traces by mistake. The first row that fits counts: by the end of the name, by
+ * the bytes at OFFSET, and by a word in the first SEEN_BYTES. NULL fits everything. */
 static const struct foreign_file {
     const char *ending, *magic;
     size_t offset;
@@ -220,7 +220,7 @@ static int check_readable_twice(const char *path)
     return 0;
 }
 
-/* Writes the trace INPUT, or what CUT passes on of it; NULL: all. */
+/* Writes the trace INPUT to PATH: all of it, or, unless CUT is NULL, what CUT passes on. */
 static int write_trace(const char *input, const char *path, struct cut *cut, struct convert_summary *summary)
 {
     struct output output;
@@ -249,7 +249,7 @@ int convert_part(const char *input, const char *path, const struct filter_option
 {
     struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, times, input) : NULL;
     enum log_level level = log_level();
-    log_set_level(LOG_QUIET); /* warnings come with the second reading */
+    log_set_level(LOG_QUIET); /* the second reading prints the warnings */
     int result = cut ? sources_read(input, cut_scanner(cut), &(struct sources_options){0}) : -1;
     log_set_level(level);
     if (result == 0)

@@ -1,5 +1,5 @@
 /*
- * What a conversion is asked for, and what came of it.
+ * The options and the results of a conversion from spools to a trace.
  */
 #ifndef GPUTRACE_TRACE_MEANING_BASE_CONVERSION_H
 #define GPUTRACE_TRACE_MEANING_BASE_CONVERSION_H
@@ -10,25 +10,25 @@
 
 #include "trace/frames.h"
 
-/* How far the writing is; another thread may read it meanwhile, each number by itself. */
+/* How far the writing is. Another thread may read the numbers meanwhile; they do not have to match each other. */
 struct convert_progress {
-    uint64_t done, total; /* TOTAL 0: it has not begun */
+    uint64_t done, total; /* pieces of the trace; total 0: writing has not begun */
 };
 
 struct convert_options {
     const char *spool_directory; /* holds *.spool files and session.json */
-    const struct sink *sink;     /* whose buffer is given the bytes of its format; NULL: a file is written */
+    const struct sink *sink;     /* its buffer gets the bytes of its format; NULL: a file is written */
     const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
-    int (*place)(void *context, const char *temporary); /* gives the whole file its name, see output.h */
+    int (*place)(void *context, const char *temporary); /* moves the whole file to its name, see output.h */
     void *place_context;
     struct convert_progress *progress; /* NULL: nobody asks */
-    /* Facts of the run for the trace's metadata, beyond what session.json holds. */
+    /* Facts of the run for the trace's metadata that session.json does not have. */
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
-    unsigned unrecorded;   /* processes that were not recorded, of which the directory has no note */
-    /* Names the frames of plugins' stacks, in the trace and in the summary. NULL: they stay addresses. */
+    unsigned unrecorded;   /* processes that were not recorded, beyond those that the directory notes */
+    /* Names the frames of call stacks, in the trace and in the summary. NULL: frames stay addresses. */
     const struct frame_namer *namer;
-    unsigned workers; /* threads that write; 0: as many as there are processors. The trace is the same. */
+    unsigned workers; /* threads; 0: as many as there are processors. The trace does not depend on it. */
 };
 
 /* What is missing or doubtful in the trace, one counter each. A trace without losses has all 0.
@@ -62,15 +62,15 @@ struct convert_losses {
 #undef FIELD
 };
 
-/* A line that a plugin, or the program, wrote for the user at the end. */
+/* A line that a plugin, or the program, asked to show to the user at the end. */
 struct convert_line {
-    char *text; /* valid UTF-8 or not, as it came */
+    char *text; /* not always valid UTF-8 */
     size_t length;
-    struct stack_frame *frames; /* innermost first; their texts are the namer's, or freed with them */
-    size_t frame_count;         /* 0: no stack is to be shown */
+    struct stack_frame *frames; /* innermost first; their texts belong to the namer or are freed with them */
+    size_t frame_count;         /* 0: the line has no stack */
 };
 
-/* Who added to the trace, of one process: plugins, and the program itself where it registered callbacks. */
+/* A plugin of one process that added to the trace, or the program itself if it registered callbacks. */
 struct convert_plugin {
     char *name;
     uint32_t pid;
@@ -86,21 +86,21 @@ struct convert_plugins {
     size_t count;
 };
 
-/* Also of plugins that are all 0. */
+/* Frees what PLUGINS holds; all zeros are allowed. */
 void convert_plugins_release(struct convert_plugins *plugins);
 
 struct convert_summary {
     uint64_t events;    /* slices, instants, asynchronous ranges and counters written; not names, not flows */
-    uint64_t kernels;   /* of them */
-    uint64_t bytes;     /* of the finished file */
-    uint64_t unpacked;  /* of the same without compression */
-    uint32_t processes; /* spool files read */
+    uint64_t kernels;   /* kernels among these events */
+    uint64_t bytes;     /* size of the finished file */
+    uint64_t unpacked;  /* size of the trace without compression */
+    uint32_t processes; /* spool files that processes wrote */
     bool cuda;          /* some process recorded CUDA */
     bool nvtx;          /* some process recorded NVTX */
-    bool cpu;           /* there is something that the launcher recorded of processors */
+    bool cpu;           /* the launcher recorded CPU samples or switches */
     struct convert_losses losses;
-    struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
-    /* Recording, or NVTX, that the user waited for in vain, and what was seen instead; "": there is none. */
+    struct convert_plugins plugins; /* owned by the caller: convert_plugins_release() */
+    /* What the user asked for and never came (a capture, NVTX), and what was seen instead; "" if nothing is missing. */
     char missed[1024];
     bool missed_all; /* nothing was recorded */
 };

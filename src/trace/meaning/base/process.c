@@ -15,8 +15,8 @@
 #include "common/log.h"
 
 /*
- * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
- * records. A double, which is what readers of JSON keep times in, is exact to the nanosecond for as long.
+ * A time of a process may be this much before its start (clocks are set back) or after; anything else comes from a
+ * damaged record. A double, in which readers of JSON keep times, is exact to the nanosecond over this range.
  */
 #define TIME_BEFORE (24 * 3600 * NS_PER_S)
 #define TIME_AFTER (UINT64_C(100) * 24 * 3600 * NS_PER_S)
@@ -128,7 +128,7 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     if (!name)
         return error_no_memory("names");
     if (name->by_program != by_program ? name->by_program : event->start < name->time)
-        return 0; /* the program's own word counts more, then the last one */
+        return 0; /* a name by the program beats others, then the latest name wins */
     *name = (struct given_name){
         .time = event->start, .by_program = by_program, .text = event->text, .length = event->text_length};
     return 0;
@@ -166,7 +166,7 @@ const struct process *conversion_latest_image(const struct conversion *conversio
     return image && is_same_process(&image->file.header, &process->file.header) ? image : NULL;
 }
 
-/* Of so many processes. */
+/* Memory of processes is evicted after so many of them. */
 #define EVICT_PROCESSES 2048
 
 void conversion_evict(const struct conversion *conversion, size_t passed)
@@ -175,13 +175,13 @@ void conversion_evict(const struct conversion *conversion, size_t passed)
         spill_evict(&conversion->memory);
 }
 
-/* --- session.json. It may be missing, or be no JSON: then the trace says less --- */
+/* --- session.json. If it is missing or not JSON, the trace has no facts about the run --- */
 
 #define SESSION_MAX (16 * 1024 * 1024)
-#define SESSION_DEPTH 16       /* of values that are copied */
-#define SESSION_VALUES 1000000 /* some 80 bytes each */
+#define SESSION_DEPTH 16       /* of nested values that are copied; deeper ones are left out */
+#define SESSION_VALUES 1000000 /* some 80 bytes of memory each */
 
-/* Reads a file, and nothing that could hold us up. */
+/* Reads a regular file. O_NONBLOCK and O_NOCTTY: opening a pipe or a terminal must not block or have effects. */
 static int read_all(struct buffer *text, const char *path)
 {
     struct stat status;
@@ -204,7 +204,7 @@ static int read_all(struct buffer *text, const char *path)
     return got < 0 || text->failure ? -1 : 0;
 }
 
-/* Whether a tree of it is of a size that one may ask memory for: counted are what parts values, outside of texts. */
+/* Whether cJSON's tree of TEXT fits into memory. Counts the separators outside of strings, one for each value. */
 static bool is_bounded(const char *text, size_t length)
 {
     size_t values = 0;

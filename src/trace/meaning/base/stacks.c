@@ -38,7 +38,7 @@ int index_mapping(struct process *process, const struct event *event)
     return ADD(array_push, &process->stacks->mappings, mapping) ? 0 : error_no_memory("the mappings of a process");
 }
 
-/* A number that was used before is not believed. */
+/* A second record with the same number is ignored: it comes from damage. */
 int index_python_frame(struct process *process, const struct event *event)
 {
     const struct spool_python_frame *record = event->record;
@@ -95,7 +95,7 @@ uint32_t call_stack(const struct process *process, uint32_t correlation)
     return found ? stacks->calls.items[place].stack : 0;
 }
 
-/* Made when the first stack of the process needs it. */
+/* Returns the process's mappings as text, built at the first call. Returns NULL after error(). */
 static const struct mapping_text *mappings_of(struct process *process)
 {
     struct mapping_text *maps = &process->mapping_text;
@@ -117,7 +117,7 @@ static const struct mapping_text *mappings_of(struct process *process)
     return maps;
 }
 
-/* Returns the words to the namer; there is one. It finds nothing at those of Python. */
+/* Lets NAMER, which is not NULL, name the addresses in WORDS. It leaves the words of Python's functions unnamed. */
 static int name_frames(const struct frame_namer *namer, struct process *process, const char *words, uint32_t count,
                        struct stack_frame *frames)
 {
@@ -131,7 +131,7 @@ static int name_frames(const struct frame_namer *namer, struct process *process,
     return result;
 }
 
-/* NULL: WORD is an address, or nothing is known of the function. */
+/* Returns NULL if WORD is an address, or if the record of Python's function is missing. */
 static const struct recorded_python_frame *python_frame(const struct stacks *stacks, uint64_t word)
 {
     uint64_t number = word & ~(SPOOL_STACK_PYTHON << 48);
@@ -139,16 +139,16 @@ static const struct recorded_python_frame *python_frame(const struct stacks *sta
     return is_python ? FIND_ITEM(&stacks->python_items, &stacks->python_frames, number) : NULL;
 }
 
-/* Space for texts, which is zero. */
+/* Zeroed space for texts. */
 struct text_space {
     char *next;
     size_t left;
 };
 
-/* More than the texts of all stacks of the agent need. */
+/* All stacks of the agent need less for their texts. */
 #define STACK_TEXT_MAX ((size_t)1 << 20)
 
-/* Copies LENGTH bytes and a NUL, for which there is space. Returns the copy; NULL: it would be empty. */
+/* Copies LENGTH bytes and a NUL into SPACE, which must be large enough. Returns the copy, or NULL if LENGTH is 0. */
 static const char *copy_text(struct text_space *space, const char *text, size_t length)
 {
     char *copy = memcpy(space->next, text, length);
@@ -157,7 +157,7 @@ static const char *copy_text(struct text_space *space, const char *text, size_t 
     return length > 0 ? copy : NULL;
 }
 
-/* Names those frames that are functions of Python, as far as there is space for their texts. */
+/* Names those frames that are functions of Python while SPACE has room for their texts. */
 static void name_python_frames(const struct stacks *stacks, struct stack_frame *frames, size_t count,
                                struct text_space *space)
 {
@@ -176,7 +176,8 @@ static void name_python_frames(const struct stacks *stacks, struct stack_frame *
     }
 }
 
-/* Frames with their addresses alone, and SPACE for the texts of Python's functions behind them. NULL: no memory. */
+/* Returns frames that have addresses alone, with SPACE for the texts of Python's functions behind them in one block.
+ * Returns NULL without memory. */
 static struct stack_frame *make_frames(const struct stacks *stacks, const struct recorded_stack *stack,
                                        struct text_space *space)
 {
@@ -245,7 +246,7 @@ int index_crash_stack(struct process *process, const struct event *event)
     return 0;
 }
 
-/* Unwinds the stack of the thread that crashed, as stack CRASH_STACK. Returns 0, or -1 after error(). */
+/* Unwinds the stack of the thread that crashed and adds it as stack CRASH_STACK. Returns 0, or -1 after error(). */
 static int unwind_crash(struct conversion *conversion, struct process *process)
 {
     const struct frame_namer *namer = conversion->options->namer;
@@ -265,8 +266,8 @@ static int unwind_crash(struct conversion *conversion, struct process *process)
 
 /* --- the tree of all stacks that events refer to --- */
 
-/* Bytes that all frames may take in the metadata, which readers hold whole. Of stacks beyond there are only the
- * innermost function and the line that they are known by, and beyond the second nothing; both are counted. */
+/* Bounds of the JSON of all frames in the metadata, which readers hold in memory. Beyond the first, a stack is cut to
+ * its innermost function and the line that it is known by; beyond the second, it is left out. Both are counted. */
 #define STACKS_BYTES_WHOLE ((size_t)8 << 20)
 #define STACKS_BYTES_MAX ((size_t)16 << 20)
 
@@ -274,12 +275,12 @@ struct gathering {
     struct conversion *conversion;
     struct process *process;
     struct json_out json;
-    struct map known; /* hash of a frame and of what it is below -> its number */
+    struct map known; /* hash of a frame and its caller's number -> the frame's number */
     struct buffer text;
-    ARRAY(struct stack_frame) flat; /* of the stack that is gathered */
+    ARRAY(struct stack_frame) flat; /* the stack at hand, inlined calls included */
 };
 
-/* What a reader needs to show a frame, and to know whose it is. */
+/* Writes a frame as JSON: what readers need to show it and to know whose code it is. */
 static void put_tree_frame(struct gathering *gathering, uint32_t parent, const struct stack_frame *frame,
                            uint64_t number)
 {
@@ -310,11 +311,12 @@ static uint64_t hash_text(const char *text)
     return text ? hash_bytes(text, strlen(text)) : 0;
 }
 
-/* The number of FRAME below PARENT (0: it is the outermost), new or not; 0 after error(). */
+/* Returns the number of FRAME below PARENT (0: FRAME is outermost), creating it if it is new. Returns 0 after error().
+ * */
 static uint32_t add_frame(struct gathering *gathering, uint32_t parent, const struct stack_frame *frame)
 {
     bool is_new = false;
-    /* Frames that put_tree_frame() writes alike have one key. */
+    /* The key has all that put_tree_frame() writes: frames with the same JSON are one. */
     const uint64_t what[] = {
         parent,
         hash_text(frame->function),
@@ -337,7 +339,7 @@ static uint32_t add_frame(struct gathering *gathering, uint32_t parent, const st
     return (uint32_t)*number;
 }
 
-/* Makes frames of the calls that the compiler put into others. Returns their number, or 0 after error(). */
+/* Fills FLAT from FRAMES: calls that the compiler inlined become frames. Returns their number, or 0 after error(). */
 static size_t flatten(struct gathering *gathering, const struct stack_frame *frames, size_t count)
 {
     gathering->flat.count = 0;
@@ -357,7 +359,7 @@ static size_t flatten(struct gathering *gathering, const struct stack_frame *fra
     return gathering->flat.count;
 }
 
-/* The number of a frame's place among those of the trace. Returns 0, or -1 after error(). */
+/* Sets PLACE to the number of the frame's place in conversion.stacks.places. Returns 0, or -1 after error(). */
 static int intern_place(struct gathering *gathering, const struct stack_frame *frame, uint32_t *place)
 {
     struct buffer *text = &gathering->text;
@@ -367,7 +369,7 @@ static int intern_place(struct gathering *gathering, const struct stack_frame *f
     return text->failure || *place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
 }
 
-/* Of the frames that called the backward pass, the place is a line that calls it. */
+/* If the stack has a frame of PyTorch's backward(), records the program's line that called it. */
 static int note_backward(struct gathering *gathering)
 {
     const struct stack_frame *frames = gathering->flat.items;
@@ -423,7 +425,7 @@ static int by_uses(const void *left, const void *right)
     return ORDER(b->uses, a->uses) ?: ORDER(a, b);
 }
 
-/* Those that most events have come first: they are whole where not all can be. */
+/* Stacks that most events refer to come first: they stay whole if not all can. */
 static int gather_process(struct gathering *gathering)
 {
     struct process *process = gathering->process;

@@ -1,6 +1,6 @@
 /*
- * Times of a run. Marks of recording on and off, sorted, and questions about them; intervals in which plugins were called,
- * for each thread; the stretches between two settings of the clock, from the headers and records of all spools of a run.
+ * Times of a run: marks of recording on and off, sorted, and questions about them; for each thread, intervals in which
+ * plugins were called; the stretches between settings of the clock, from the headers and records of all spools.
  */
 #include "trace/meaning/base/times.h"
 
@@ -29,7 +29,7 @@ int capture_intervals_close(struct capture_intervals *capture_intervals)
     return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture intervals");
 }
 
-/* Marks at or before TIME. */
+/* Returns how many marks are at or before TIME. */
 static size_t marks_until(const struct capture_intervals *capture_intervals, uint64_t time)
 {
     return COUNT_BEFORE(capture_intervals->marks.count, i, capture_intervals->marks.items[i].time <= time);
@@ -40,7 +40,7 @@ bool capture_intervals_hold(const struct capture_intervals *capture_intervals, u
     if (!capture_intervals->limited)
         return true;
     size_t until = marks_until(capture_intervals, time);
-    /* Before the first mark is what came while the mark was being made. */
+    /* Events before the first mark happened while it was being made. */
     return until > 0 ? capture_intervals->marks.items[until - 1].on : capture_intervals->marks.items[0].on;
 }
 
@@ -87,7 +87,7 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
 
 /* --- plugins --- */
 
-#define EVICT_INTERVALS ((size_t)1 << 19) /* are joined before pages are given back */
+#define EVICT_INTERVALS ((size_t)1 << 19) /* pages are evicted after joining so many intervals */
 
 void plugin_intervals_init(struct plugin_intervals *intervals, const char *directory)
 {
@@ -113,7 +113,7 @@ int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, ui
 
 ORDER_BY(by_start, struct plugin_interval, start)
 
-/* Sorted, and those that touch are one. */
+/* Sorts the thread's intervals and joins those that touch. */
 static int put_in_order(struct plugin_intervals_of *thread)
 {
     struct plugin_interval *items = thread->items.items;
@@ -153,7 +153,7 @@ bool plugin_intervals_hold(const struct plugin_intervals *intervals, uint32_t th
     return begun > 0 && end <= of->items.items[begun - 1].end;
 }
 
-/* Offsets are measured by one look at both clocks; less between two processes is no step. */
+/* The clocks are read one after the other: if the offsets of two processes differ by less, no step was made. */
 #define SAME_NS 1000000
 
 static int add(struct clock_axis *axis, struct clock_stretch stretch)
@@ -188,7 +188,7 @@ void clock_axis_refer(struct clock_axis *axis, int64_t reference)
         axis->stepped = true;
 }
 
-/* How far TIME is outside of FROM to TO. */
+/* Returns by how much TIME lies outside of [FROM, TO]. */
 static uint64_t distance(int64_t time, int64_t from, int64_t to)
 {
     if (time < from)
@@ -196,9 +196,10 @@ static uint64_t distance(int64_t time, int64_t from, int64_t to)
     return time > to ? (uint64_t)time - (uint64_t)to : 0;
 }
 
+/* How badly a time fits a stretch; 0 is best. */
 struct fit {
-    uint64_t impossible; /* ns by which it cannot have been then */
-    uint64_t unsure;
+    uint64_t impossible; /* ns outside of the time in which the stretch may have been, or of the hint */
+    uint64_t unsure;     /* ns outside of the time in which the stretch certainly was */
 };
 
 static struct fit fit_of(const struct clock_stretch *stretch, uint64_t time, struct clock_hint hint)
@@ -225,7 +226,7 @@ const struct clock_stretch *clock_axis_find(const struct clock_axis *axis, uint6
     return best;
 }
 
-/* Records of one part are in order but for this. */
+/* Records of one part are in order of time, except for this much. */
 #define DISORDER_NS ((int64_t)(100 * NS_PER_MS))
 
 static int64_t offset_at_start(const struct spool_header *header)
@@ -274,9 +275,9 @@ int find_clocks(struct conversion *conversion)
     const struct process *first = NULL;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
-        /* In the header, from the clock of the process's time namespace to the host's. */
+        /* Converts the header from the monotonic clock of the process's time namespace to the host's. */
         struct spool_header *header = &process->file.header;
-        uint64_t ahead = (uint64_t)header->monotonic_ahead; /* which may be anything */
+        uint64_t ahead = (uint64_t)header->monotonic_ahead; /* unsigned: a damaged header may have any value */
         if (header->started_monotonic != 0)
             header->started_monotonic -= ahead;
         if (header->clock_looked != 0)
@@ -289,7 +290,7 @@ int find_clocks(struct conversion *conversion)
         }
         uint64_t started = process->file.header.started_monotonic;
         if (started == 0)
-            continue; /* not known: its times stay as they are */
+            continue; /* an unknown start: the process's times stay as they are */
         if (read_steps(process) != 0)
             return -1;
         if (!first || started < first->file.header.started_monotonic)
@@ -308,12 +309,12 @@ void clock_walk_begin(struct clock_walk *walk, const struct process *process, co
     uint64_t ahead = (uint64_t)process->file.header.monotonic_ahead;
     *walk = (struct clock_walk){.clocks = process->clocks, .part = {INT64_MIN, INT64_MAX}, .last = INT64_MIN};
     if (part->opened_monotonic != 0)
-        walk->part.from = (int64_t)(part->opened_monotonic - ahead - DISORDER_NS); /* which may be anything */
+        walk->part.from = (int64_t)(part->opened_monotonic - ahead - DISORDER_NS); /* a damaged one may wrap */
     if (part->done_monotonic != 0)
         walk->part.to = (int64_t)(part->done_monotonic - ahead);
 }
 
-/* A record is written when what it tells of ends, or, of GPU work, when it is launched. */
+/* A record is written when what it describes ends; a record of GPU work, when the work is launched. */
 void clock_walk_correct(struct clock_walk *walk, struct event *event)
 {
     struct clock_hint hint = walk->part;

@@ -2,9 +2,9 @@
  * For each node of a graph, finds what was open on the threads that captured it, and makes a path of the names. A
  * replayed operation finds its path by its node.
  *
- * Of push and pop, the last range that began by then is found by bisection; the open ones are it or around it. Of start
- * and end any may be open: a tree over their ends leads to the open one that started last, then to the one before it.
- * So a question takes O(log n) steps for each name that is kept, however many ranges are open.
+ * For ranges of push and pop, bisection finds the last range that had begun; the open ranges are that one or enclose
+ * it. Among ranges of start and end any may be open: a tree over their ends leads to the open one that started last,
+ * then to the one before it. So a lookup takes O(log n) steps for each name that is kept, however many ranges are open.
  */
 #include "trace/meaning/gpu/captures.h"
 
@@ -18,7 +18,7 @@
 
 /* --- names of what is open --- */
 
-/* What is full loses its outermost name. */
+/* Adds a name in order of its start. If NAMES is full, the outermost name goes. Returns false if that is this one. */
 static bool add_name(struct open_names *names, uint64_t start, struct name name)
 {
     size_t place = 0;
@@ -38,7 +38,7 @@ static bool add_name(struct open_names *names, uint64_t start, struct name name)
     return true;
 }
 
-/* The same names are open from FROM until UNTIL. */
+/* Narrows the times in which NAMES are open to those from FROM until UNTIL. */
 static void bound_time(struct open_names *names, uint64_t from, uint64_t until)
 {
     names->from = from > names->from ? from : names->from;
@@ -59,7 +59,7 @@ ORDER_BY(by_thread_and_start, struct nvtx_started_span, thread, start, number)
 static int grow_tree(struct nvtx_started_spans *spans)
 {
     spans->leaves = 1;
-    while (spans->leaves <= spans->items.count) /* one more, so that what is before any item is left of a node */
+    while (spans->leaves <= spans->items.count) /* one more than items: last_open() starts at the leaf behind them */
         spans->leaves *= 2;
     while (spans->latest.count < 2 * spans->leaves)
         if (!file_vector_push(&spans->latest))
@@ -95,11 +95,11 @@ void open_ranges_end(struct nvtx *nvtx)
     nvtx->started_spans.leaves = 0;
 }
 
-/* The last of the first COUNT spans that has not ended before TIME: index + 1; 0: there is none. */
+/* Returns the index + 1 of the last of the first COUNT spans that has not ended before TIME, or 0. */
 static size_t last_open(const struct nvtx_started_spans *spans, size_t count, uint64_t time)
 {
     const uint64_t *latest = spans->latest.items;
-    size_t node = spans->leaves + count; /* what is before it counts */
+    size_t node = spans->leaves + count; /* the search covers all leaves before this one */
     while (node > 1 && !(node % 2 == 1 && latest[node - 1] >= time))
         node /= 2;
     if (node <= 1)
@@ -137,7 +137,7 @@ static void add_open_pushed(const struct process *process, const struct nvtx_tra
     }
 }
 
-/* From TIME on, as long as no operator begins or ends. */
+/* Narrows the times of NAMES to those around TIME in which no operator begins or ends. */
 static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time,
                             struct open_names *names)
 {
@@ -154,7 +154,7 @@ static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *tr
 void open_ranges_at(const struct process *process, uint32_t thread, uint64_t time, struct open_names *names)
 {
     const struct nvtx *nvtx = process->nvtx;
-    /* The piece of the thread's time in which the same ranges are open. */
+    /* The piece of the thread's time around TIME in which no range begins or ends. */
     const struct projection_pieces *pieces = FIND_ITEM(&nvtx->projections.pieces, &nvtx->projections.threads, thread);
     if (pieces) {
         size_t begun = COUNT_BEFORE(pieces->starts.count, i, pieces->starts.items[i] <= time);
@@ -184,7 +184,7 @@ void open_ranges_at(const struct process *process, uint32_t thread, uint64_t tim
 
 #define CAPTURE_NO_MEMORY UINT32_MAX
 
-/* Of a text that is longer, the bytes of whole characters. */
+/* Returns how many bytes of NAME to show: at most MOST, without cutting a character. */
 static size_t cut(const struct name *name, size_t most)
 {
     size_t length = name->length < most ? name->length : most;
@@ -193,7 +193,7 @@ static size_t cut(const struct name *name, size_t most)
     return length;
 }
 
-/* The index of the outermost name that is still shown. */
+/* Returns the index of the outermost name that fits into the path. */
 static size_t first_shown(const struct open_names *names)
 {
     size_t first = names->count, bytes = 0;
@@ -256,14 +256,16 @@ static uint32_t find_context(struct process *process, const struct open_names *n
 
 /* --- nodes --- */
 
-/* The other thread is the one that began the capture; where autograd did, it is the main thread. */
+/* Returns the index + 1 in `contexts` of what was open when a node was made; 0 if nothing was, or CAPTURE_NO_MEMORY.
+ * The ranges of the thread that began the capture count too, if the making thread has none or runs the backward pass,
+ * for which the other one waits. If a thread of autograd began the capture, the main thread is taken for the other one.
+ * */
 static uint32_t context_of(struct process *process, const struct graph_node_change *made)
 {
     uint32_t other = made->capturer;
     if (other == 0 && process_is_of_autograd(process, made->thread))
         other = process->file.header.pid;
-    /* What was open at TIME on THREAD, and on OTHER (0: no other counts) if nothing was open on THREAD, or it is of
-     * the backward pass, of which OTHER waits for the end: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY. */
+    /* Threads have a cache slot each. */
     uint32_t thread = made->thread;
     uint64_t time = made->time;
     struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
@@ -330,7 +332,7 @@ int captures_resolve(struct process *process)
         process_passed(process, i);
     }
     open_ranges_end(process->nvtx);
-    /* The lists lie where they stay, and have numbers that no other process's have. */
+    /* Now that the array does not move any more, each context gets its list, numbered across processes. */
     for (size_t i = 0; i < captures->contexts.count; i++) {
         struct capture_context *context = &captures->contexts.items[i];
         context->list = (struct arg_list){&context->arg, 1, ++process->conversion->arg_lists};
@@ -367,13 +369,13 @@ int captures_find_lines(struct process *process)
 
 /* --- what is asked for in the write pass --- */
 
-/* An operation of a body belongs to no known call where that was not recorded: then to any. */
+/* An operation in a conditional body has no correlation id if its launch was not recorded: then any launch will do. */
 static uint32_t call_of(uint32_t correlation)
 {
     return correlation ? correlation : UINT32_MAX;
 }
 
-/* Whether the operation may be what the node launches, as far as that is known. */
+/* Whether the operation may be what the node launches, by what was recorded. */
 static bool fits(const struct process *process, uint64_t node, const struct event *event)
 {
     const struct kernel_names *names = process->kernel_names;

@@ -9,7 +9,7 @@
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/launches/launches.h"
 
-#define EVICT_MARKERS ((size_t)1 << 17) /* are settled before pages are given back */
+#define EVICT_MARKERS ((size_t)1 << 17) /* pages are evicted after settling so many markers */
 
 void stream_markers_release(struct stream_markers *markers)
 {
@@ -29,7 +29,7 @@ int stream_markers_list(struct stream_markers *markers)
     return file_vector_sort(&markers->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
 }
 
-/* The first of COUNT that is not before WANTED. */
+/* Returns the index of the first of COUNT markers that is not before WANTED. */
 static size_t first_from(struct stream_markers *markers, size_t count, const struct stream_marker *wanted,
                          int (*compare)(const void *, const void *))
 {
@@ -55,7 +55,8 @@ void stream_markers_mark(struct stream_markers *markers, const struct event *eve
 
 static int by_place(const struct stream_marker *left, const struct stream_marker *right)
 {
-    return ORDER(left->device, right->device) ?: ORDER(left->context, right->context) ?: ORDER(left->stream, right->stream);
+    return ORDER(left->device, right->device) ?: ORDER(left->context, right->context)
+           ?: ORDER(left->stream, right->stream);
 }
 
 static int by_place_and_time(const void *a, const void *b)
@@ -64,7 +65,7 @@ static int by_place_and_time(const void *a, const void *b)
     return by_place(left, right) ?: ORDER(left->marked, right->marked) ?: ORDER(left->called, right->called);
 }
 
-/* Those without a time come last. */
+/* Sorts markers without a time last. */
 static int marked_first(const void *a, const void *b)
 {
     const struct stream_marker *left = a, *right = b;
@@ -84,7 +85,7 @@ int stream_markers_order(struct stream_markers *markers)
     return 0;
 }
 
-/* The first in the work's stream at TIME or later; NULL: there is none. */
+/* Returns the first marker in the work's stream at TIME or later, or NULL. */
 static struct stream_marker *first_in_stream(struct stream_markers *markers, const struct event *work, uint64_t time)
 {
     const struct stream_marker wanted = {
@@ -94,7 +95,7 @@ static struct stream_marker *first_in_stream(struct stream_markers *markers, con
     return index < markers->marked && by_place(marker, &wanted) == 0 ? marker : NULL;
 }
 
-/* The first marker behind it learns of it; the later ones when they are settled. */
+/* Tells the first marker after the work; settle() passes it on to later ones. */
 void stream_markers_find_work(struct stream_markers *markers, const struct event *work)
 {
     struct stream_marker *marker = first_in_stream(markers, work, work->end);
@@ -105,15 +106,15 @@ void stream_markers_find_work(struct stream_markers *markers, const struct event
         marker->work_started = work->start;
 }
 
-/* Whether it comes soon after what is shown at TIME and was MARKED then. A marker that the program called for before
- * that was in the stream already: what passed since the mark is its own event's time. */
+/* Whether MARKER follows soon on something that is shown at TIME and was done at MARKED. If the program called for the
+ * marker before TIME, it was in the stream already: what passed since MARKED is the marker's own time on the GPU. */
 static bool comes_soon(const struct stream_marker *marker, uint64_t time, uint64_t marked)
 {
     uint64_t since = marker->called <= time ? marked : time;
     return marker->marked - since <= STREAM_MARKER_SOON;
 }
 
-/* PREVIOUS: in the same stream, settled; NULL: there is none. */
+/* PREVIOUS is the settled marker before it in the stream, or NULL. */
 static void settle(struct stream_marker *marker, const struct stream_marker *previous, bool all_work)
 {
     bool worked = marker->work_ended != 0;
@@ -124,7 +125,7 @@ static void settle(struct stream_marker *marker, const struct stream_marker *pre
         worked = false;
     }
     if (marker->work_started > marker->work_ended)
-        return; /* the clocks of events and of work differ by some ns: it is within the work that started last */
+        return; /* the marker is within the work that started last: its clock and the work's differ by some ns */
     if (worked || (marker->work_ended != 0 && !all_work)) {
         if (comes_soon(marker, marker->work_ended, marker->work_ended))
             marker->time = marker->work_ended;
@@ -150,7 +151,7 @@ void stream_markers_settle(struct stream_markers *markers, bool all_work)
     }
 }
 
-#define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
+#define EVICT_RANGES ((size_t)1 << 17) /* pages are evicted after closing ranges with so many markers */
 
 int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 {
@@ -164,10 +165,10 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
     return stream_markers_add(&ranges->markers, &marker);
 }
 
-/* Of what started or ended twice the first counts. */
+/* If a range started or ended twice, the first record counts. */
 ORDER_BY(by_range, struct stream_marker, range, ends, called)
 
-/* A range of its markers, of which one may be NULL. False: a time is missing. */
+/* Makes a range of its markers, either of which may be NULL. Returns false if a time is missing. */
 static bool make_range(struct device_range *range, const struct stream_marker *start, const struct stream_marker *end,
                        const struct capture_intervals *capture_intervals, uint64_t time)
 {
@@ -187,14 +188,14 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
     if (!end && range->end > time)
         range->end = time;
     if (range->end < range->start)
-        range->end = range->start; /* in another stream, which was there first */
+        range->end = range->start; /* the end is in another stream, which reached it before */
     return true;
 }
 
 ORDER_OUTER_FIRST(outer_first, struct device_range, marked, number)
 ORDER_BY(edges_by_place, struct device_edge, device, context, stream, time)
 
-/* The markers from FIRST on that are of one range. */
+/* Closes the range that markers FIRST to END are of. */
 static int close_range(struct device_ranges *ranges, size_t first, size_t end,
                        const struct capture_intervals *capture_intervals, uint64_t time)
 {
@@ -254,7 +255,7 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
            next->time < work->end;
 }
 
-/* The event that marks a marker was recorded by the library: neither it nor the call is the program's. */
+/* The agent records the CUDA event of a marker itself: neither the event nor the call is the program's. */
 int index_device_range(struct process *process, const struct event *event)
 {
     process->cuda = true;
@@ -278,7 +279,7 @@ void index_device_times(struct process *process)
 {
     struct stream_markers *markers = &process->device_ranges->markers;
     uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
-    /* Work of sorts that were not recorded may lie between markers. */
+    /* Work of kinds that were not recorded may lie between markers. */
     stream_markers_settle(markers, recorded == 0 || (recorded & work) == work);
     if (markers->first != 0)
         widen_process_time(process, markers->first, markers->last);

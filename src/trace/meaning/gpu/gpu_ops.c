@@ -1,7 +1,7 @@
 /*
  * Kernels, copies, sets and graph launches: the index pass counts them for their calls and rows, the resolve pass
- * finds the call of each, and the write pass makes slices with their arguments, and flows. Records
- * of CUDA events and waits for them are below.
+ * finds the call of each, and the write pass makes slices with their arguments, and flows. The second half has records
+ * of CUDA events and waits for them.
  */
 #include "trace/meaning/gpu/gpu_ops.h"
 
@@ -58,7 +58,7 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
     return result;
 }
 
-#define NAME_SPACE 96 /* for a name that is put together */
+#define NAME_SPACE 96 /* bytes for a name that is composed */
 
 static struct name kernel_name(const struct piece_writer *out, const struct process *process, const struct event *event,
                                char space[NAME_SPACE])
@@ -119,7 +119,7 @@ static void describe_kernel(struct args *args, const struct process *process, co
     add_graph(args, process, event, event->kernel.graph, event->kernel.graph_node);
 }
 
-/* Category, name, which may lie in SPACE, and args of GPU work. */
+/* Sets category, name and arguments of GPU work. The name may lie in SPACE. */
 static struct slice describe(const struct piece_writer *out, const struct process *process, const struct event *event,
                              struct args *args, char space[NAME_SPACE])
 {
@@ -169,7 +169,7 @@ static struct slice describe(const struct piece_writer *out, const struct proces
     return slice;
 }
 
-/* How many GPU operations with a flow this launch had before this one. */
+/* Returns how many GPU operations with a flow this launch had before this one. */
 static uint32_t count_earlier(struct piece_writer *out, const struct process *process, uint32_t correlation)
 {
     uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
@@ -192,7 +192,7 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         .id = launch_flow(process->launches, launch, event->correlation, earlier),
         .ends = true,
         .row = row,
-        .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
+        .time = event->start < launch->start ? launch->start : event->start, /* viewers drop a head before its tail */
     };
     if (flow.id != 0)
         out->sink.format->flow(&out->sink, &flow);
@@ -217,7 +217,7 @@ int resolve_gpu_op(struct process *process, const struct event *event)
     return 0;
 }
 
-/* What a graph replays was launched where it was captured. */
+/* Adds the call stack of the launch; for work of a graph, that of the capture. */
 static void add_stack(struct piece_writer *out, struct args *args, const struct process *process,
                       const struct event *event)
 {
@@ -251,7 +251,7 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
         collectives_describe_kernel(&args, process, event, &out->operators, &collective);
     if (event->in_flight || !process_knows_span(process, event)) {
-        /* Work without times is shown where its call ended, or at the end of all when even that is not known. */
+        /* Work without times is shown when its call ended, or at the process's end if the call is unknown. */
         slice.category = CATEGORY_GPU_IN_FLIGHT;
         slice.start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
         slice.row = (struct row){stream->pid, stream->tids[0]};
@@ -300,7 +300,7 @@ const struct cuda_event_record *cuda_events_find(const struct cuda_events *event
     return last;
 }
 
-/* The name that the program gave to the CUDA event that the call of CORRELATION recorded. */
+/* Adds the name that the program gave to the CUDA event that the call of CORRELATION recorded. */
 static void add_event_name(struct args *args, const struct process *process, enum arg_key key, uint32_t correlation)
 {
     struct nvtx_text name = nvtx_event_name(process->nvtx, correlation);
@@ -312,7 +312,7 @@ int write_cuda_event(struct piece_writer *out, struct process *process, const st
 {
     if (event->start == 0 || !process_knows_time(process, event->start) ||
         !process_was_to_record(process, TRACE_EVENT_TIMES))
-        return 0; /* newer versions of CUPTI alone tell the device's time, which device ranges ask for too */
+        return 0; /* only new versions of CUPTI have the device's time; device ranges request it too */
     struct event placed = *event;
     placed.device = process_device(process, event->device, event->context);
     const struct track *stream =
@@ -389,7 +389,7 @@ int index_event_record(struct process *process, const struct event *event)
     return cuda_events_index(process->cuda_events, event);
 }
 
-/* What CUPTI recorded is filtered by time before; of what the agent recorded, this is done here. */
+/* Leaves out waits while recording was off: event_is_shown() does so for CUPTI's records, but not for the agent's. */
 int index_sync(struct process *process, const struct event *event)
 {
     process->cuda = true;

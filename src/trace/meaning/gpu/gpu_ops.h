@@ -1,6 +1,6 @@
 /*
- * Operations of GPUs: kernels, copies, sets, graph launches, as slices with their names and arguments. Synchronisation:
- * records of CUDA events, and which of them a wait waited for.
+ * Operations of GPUs (kernels, copies, sets, graph launches) as slices with their names and arguments; and
+ * synchronisation: records of CUDA events, and which record a wait waited for.
  */
 #ifndef GPUTRACE_TRACE_MEANING_GPU_GPU_OPS_H
 #define GPUTRACE_TRACE_MEANING_GPU_GPU_OPS_H
@@ -19,27 +19,28 @@ struct occupancy {
     int percent; /* of the warps that a multiprocessor can hold, as long as blocks last */
 };
 
-/* For an EVENT_KERNEL. All 0 when the device is not known (NULL). */
+/* The occupancy of an EVENT_KERNEL. All 0 if DEVICE is NULL. */
 struct occupancy occupancy_of(const struct device *device, const struct event *kernel);
 
-/* Blocks of this size that one multiprocessor can hold at once. */
+/* Returns how many blocks of this size one multiprocessor can hold at once. */
 uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared);
 
 struct cuda_event_record {
-    uint64_t event; /* a number of EVENT_CONTEXT, or, of 0, a handle */
+    uint64_t event; /* CUPTI's number of the event in EVENT_CONTEXT, or, if that is 0, the event's handle */
     uint64_t sync_id;
     uint32_t event_context, correlation, stream;
 };
 
 struct cuda_events {
-    FILE_VECTOR(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
+    FILE_VECTOR(struct cuda_event_record) items; /* cuda_events_sort() sorts by event and correlation */
 };
 
-/* An EVENT_CUDA_EVENT; and after the last. Return 0, or -1 after error(). */
+/* _index adds an EVENT_CUDA_EVENT; _sort follows the last. Return 0, or -1 after error(). */
 int cuda_events_index(struct cuda_events *events, const struct event *event);
 int cuda_events_sort(struct cuda_events *events);
 
-/* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
+/* Returns the record that an EVENT_SYNC waited for: the one with its sync id, or the last before it. Returns NULL if
+ * the event has no record. */
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
 
 #endif

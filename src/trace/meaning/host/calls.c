@@ -17,7 +17,7 @@
 #include "trace/meaning/torch/torch_launches.h"
 #include "trace/spool/cupti.h"
 
-/* Why a phase ended. The first have the numbers of the records.
+/* Why a phase ended. Those before UNKNOWN have the numbers of enum gputrace_ending (callbacks.h).
  *      ending               words in the trace */
 #define COMPILATION_ENDINGS(X)                \
     X(RETURNED, "returned")                   \
@@ -34,7 +34,7 @@ enum compilation_ending {
         COMPILATION_ENDING_COUNT
 };
 
-#define EVICT_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
+#define EVICT_STEPS ((size_t)1 << 16) /* pages are evicted after so many steps */
 
 static struct compilation_step *add_step(struct compilation *compilation, const char *what)
 {
@@ -105,7 +105,7 @@ static int by_order(const struct compilation_step *left, const struct compilatio
     return ORDER(left->order, right->order);
 }
 
-/* The records of a phase come one after another. */
+/* Sorts the records of a phase next to each other, JIT operations last. */
 static int by_phase(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
@@ -147,28 +147,29 @@ static int join_phases(struct compilation *compilation)
     return 0;
 }
 
-/* Phases of a call come before its JIT operations. */
+/* Sorts by call; phases of a call come before its JIT operations. */
 static int by_call(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
     return ORDER(left->correlation, right->correlation) ?: ORDER(is_jit(left), is_jit(right)) ?: by_order(left, right);
 }
 
-/* What encloses comes first; a phase before operations that are as long. */
+/* Sorts enclosing steps first; a phase precedes operations that are as long. */
 static int outer_first(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end)
+           ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
 }
 
-/* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
- * their threads, and sorts. */
+/* After the last record: ends open phases at TIME, leaves out steps that began while recording was off, sets the
+ * threads of JIT operations, and sorts. */
 static int close_steps(struct compilation *compilation, const struct capture_intervals *capture_intervals,
                        const struct launches *launches, uint64_t time)
 {
     if (join_phases(compilation) != 0)
         return -1;
-    /* CUPTI's own number of a thread is not always the system's: who made the call is. */
+    /* CUPTI's number of a thread is not always the system's; the call's record has the right one. */
     const struct compilation_step *caller = NULL;
     if (file_vector_sort(&compilation->steps, by_call) != 0)
         return error_no_memory("phases of compilation");
@@ -190,7 +191,7 @@ static int close_steps(struct compilation *compilation, const struct capture_int
         if (i % EVICT_STEPS == 0)
             file_vector_evict(&compilation->steps);
         if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
-            continue; /* an end whose start was not recorded is no phase */
+            continue; /* the start was not recorded, or recording was off */
         if (!is_jit(step)) {
             if (step->end == 0) {
                 uint64_t window_end = capture_intervals_end(capture_intervals, step->start);
@@ -293,7 +294,7 @@ int write_compilation(struct piece_writer *out, struct process *process)
     return 0;
 }
 
-#define NAME_SPACE 32 /* for a name that is put together */
+#define NAME_SPACE 32 /* bytes for a name that is composed */
 
 int resolve_api(struct process *process, const struct event *event)
 {
@@ -321,10 +322,10 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
     struct row row = track_row(thread, event->start, event->end);
     write_compiled_operator(out, process, event, row);
-    if (row.tid != event->thread) /* a further row of the thread */
+    if (row.tid != event->thread) /* the slice is in another lane of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
     const char *known = api_name(event->api.domain, event->api.cbid);
-    if (!known) /* of a newer CUDA than the headers */
+    if (!known) /* a call of a newer CUDA than the headers */
         snprintf(space, sizeof(space), "%s call %u", runtime ? "runtime" : "driver", event->api.cbid);
     piece_writer_slice(out, runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER, name_plain(known ? known : space),
                        row, event->start, event->end, &args);

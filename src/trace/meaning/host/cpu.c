@@ -13,7 +13,7 @@ void cpu_scopes_release(struct cpu_scopes *scopes)
 
 /* --- when any process recorded --- */
 
-/* One more process records from TIME on, or one less. */
+/* From TIME on, one more (by = 1) or one less (-1) process records. */
 struct turn {
     uint64_t time;
     int by;
@@ -29,7 +29,8 @@ static int add_turn(struct turns *turns, uint64_t time, bool on)
     return ADD(file_vector_push, &turns->items, turn) ? 0 : error_no_memory("capture intervals");
 }
 
-/* Before the first mark it is as there. A process that has ended does not record. */
+/* Adds the times when the process started and stopped to record. Before its first mark recording was as the mark says;
+ * it stops when the process ends. */
 static int add_turns(struct turns *turns, const struct process *process)
 {
     const struct capture_intervals *intervals = process->capture_intervals;
@@ -69,7 +70,8 @@ static int join(struct turns *turns, struct capture_intervals *any)
     return result;
 }
 
-/* Where no process has the library, nothing can begin a capture that was asked for. */
+/* Whether recording was off at some time. If no process has the agent, nothing can begin a capture that the user asked
+ * for. */
 static bool is_limited(const struct conversion *conversion)
 {
     const char *range = session_note_text(conversion->session, "capture_range");
@@ -99,8 +101,8 @@ static int find_any(struct conversion *conversion)
 
 ORDER_BY(by_key, struct cpu_scope_image, key, started)
 
-/* The library starts after the program that it is loaded into: the first spool from then on, else the last one. NULL:
- * the process has none. */
+/* Returns the agent's spool of the program that PROCESS, a launcher's file, is of; NULL if there is none. The agent
+ * starts after the program that loads it: so the first spool from then on, or else the last one. */
 static const struct process *find_image(const struct conversion *conversion, const struct process *process)
 {
     const struct cpu_scopes *scopes = conversion->cpu_scopes;
@@ -147,7 +149,7 @@ int cpu_scopes_find(struct conversion *conversion)
 
 /* --- which parts of an event are shown --- */
 
-/* Whether THREAD is one of the library's own in this process. */
+/* Whether THREAD is one of the agent's own threads. */
 static bool cpu_scope_is_own(const struct process *process, uint32_t thread)
 {
     const uint32_t *own = process->cpu_scope->own_threads;
@@ -157,13 +159,13 @@ static bool cpu_scope_is_own(const struct process *process, uint32_t thread)
     return false;
 }
 
-/* A part of an event that is shown; all zero before the first. */
+/* A part of an event that is shown. Starts as zeros. */
 struct cpu_stretch {
     uint64_t start, end;
     bool any;
 };
 
-/* The next one; false: there is none. */
+/* Moves STRETCH to the next part of EVENT that is shown. Returns false if there is none. */
 static bool cpu_scope_next(const struct process *process, const struct event *event, struct cpu_stretch *stretch)
 {
     const struct capture_intervals *shown = process->cpu_scope->shown;
@@ -179,7 +181,7 @@ static bool cpu_scope_next(const struct process *process, const struct event *ev
     return start < event->end || start == event->start;
 }
 
-/* Of what is shown, its part PART. */
+/* Indexes PART, a shown part of an event. */
 static int index_part(struct process *process, const struct event *part, enum track_kind kind)
 {
     if (!process_index_span(process, part))
@@ -216,7 +218,7 @@ int index_cpu(struct process *process, const struct event *event)
 
 /* --- stacks --- */
 
-/* What stacks that are one have in common, after its hash over the callers. Texts are the namer's, each once. */
+/* Stacks with equal values here are one. The namer keeps each text once, so pointers are compared. */
 struct innermost {
     uintptr_t function, file;
     uint64_t line, address, callers;
@@ -266,7 +268,7 @@ int resolve_cpu_stacks(struct process *process)
     return result;
 }
 
-/* NULL: it is not known. */
+/* Returns NULL if the stack is unknown or empty. */
 static const struct cpu_stack *find_stack(const struct process *process, uint32_t number)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);

@@ -38,7 +38,7 @@ int index_plugin(struct process *process, const struct event *event)
     return plugin ? 0 : -1;
 }
 
-/* The latest one counts. */
+/* The record with the latest time counts. */
 int index_plugin_time(struct process *process, const struct event *event)
 {
     const struct spool_plugin_time *record = event->record;
@@ -66,7 +66,7 @@ int index_plugin_line(struct process *process, const struct event *event)
 
 ORDER_OUTER_FIRST(outer_first, struct plugin_slice, record)
 
-/* Of one time: as they lie in the spool. */
+/* Lines of one time stay in the order of the spool. */
 ORDER_BY(by_time, struct plugin_line, time, text.text)
 ORDER_BY(by_number, struct plugin, number)
 
@@ -85,7 +85,7 @@ char *plugin_name(const struct process *process, uint32_t number)
         uint32_t bytes = plugin->name.length < NAME_MAX_BYTES ? plugin->name.length : NAME_MAX_BYTES;
         length = asprintf(&text, "%.*s", (int)bytes, plugin->name.text);
     } else {
-        length = asprintf(&text, "%u", number); /* its record was lost */
+        length = asprintf(&text, "%u", number); /* the record with the name was lost */
     }
     if (length >= 0)
         return text;
@@ -101,7 +101,7 @@ static bool is_sound(const struct process *process, const struct event *event)
     switch (made->head.flags) {
     case SPOOL_PLUGIN_SLICE:
     case SPOOL_PLUGIN_INSTANT: return true;
-    case SPOOL_PLUGIN_COUNTER: return isfinite(made->value); /* JSON has no word for others */
+    case SPOOL_PLUGIN_COUNTER: return isfinite(made->value); /* JSON has no word for infinity or NaN */
     default: return false;
     }
 }
@@ -134,7 +134,7 @@ int index_plugin_event(struct process *process, const struct event *event)
 
 int resolve_plugins(struct process *process)
 {
-    /* After the last: puts all in order. */
+    /* The last record was read: sorts everything. */
     struct plugins *plugins = process->plugins;
     if (file_vector_sort(&plugins->slices, outer_first) != 0)
         return error_no_memory("slices of plugins");
@@ -152,7 +152,7 @@ int resolve_plugins(struct process *process)
     return 0;
 }
 
-/* The text is the name, then the detail. */
+/* The record's text is the name, followed by the detail. */
 static uint32_t name_length(const struct event *event)
 {
     const struct spool_plugin_event *made = event->record;
@@ -197,7 +197,7 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
     uint16_t what = made->head.flags;
     if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
         !capture_intervals_hold(process->capture_intervals, event->start))
-        return 0; /* slices come before, in their order */
+        return 0; /* write_plugin_slices() has written slices, enclosing ones first */
     if (what == SPOOL_PLUGIN_COUNTER) {
         struct name name = event_name(event);
         char *plugin = plugin_name(process, made->plugin), *text = NULL;
@@ -297,7 +297,7 @@ int gather_plugins(struct conversion *conversion)
     return 0;
 }
 
-/* Only what is known. */
+/* Writes only what is known of the function. */
 static void put_function(const struct stack_frame *frame, struct json_out *json)
 {
     if (frame->function)
@@ -308,7 +308,7 @@ static void put_function(const struct stack_frame *frame, struct json_out *json)
         json_put_u64(json, "line", frame->line);
 }
 
-/* An object: the frame of a stack below the line of a plugin. */
+/* Writes a frame of the stack below a plugin's line, as an object. */
 static void put_frame(const struct stack_frame *frame, struct json_out *json)
 {
     json_begin_object(json);

@@ -1,5 +1,5 @@
 /*
- * What plugins of one process, and the program itself, added: who they are, their slices, their lines for the user.
+ * What plugins of one process, and the program itself, added to the trace: their names, slices, and lines for the user.
  * Texts lie in the spool.
  */
 #ifndef GPUTRACE_TRACE_MEANING_HOST_PLUGINS_H
@@ -18,9 +18,9 @@ struct plugin_text {
 
 struct plugin {
     uint32_t number;         /* 1: the program */
-    struct plugin_text name; /* NULL: its record was lost */
-    uint64_t calls, ns;      /* in its callbacks */
-    uint64_t stated;         /* when these were so, ns */
+    struct plugin_text name; /* text NULL: the record was lost */
+    uint64_t calls, ns;      /* number of callbacks, and time in them */
+    uint64_t stated;         /* time of the record with these two numbers, ns */
 };
 
 struct plugin_slice {
@@ -35,11 +35,12 @@ struct plugin_line {
     uint32_t plugin, stack;
 };
 
+/* resolve_plugins() sorts all lists. */
 struct plugins {
-    ARRAY(struct plugin) items;              /* once closed: by number */
+    ARRAY(struct plugin) items;              /* by number */
     struct map by_number;                    /* -> index + 1 */
-    FILE_VECTOR(struct plugin_slice) slices; /* once closed: what encloses comes first */
-    ARRAY(struct plugin_line) lines;         /* once closed: by time */
+    FILE_VECTOR(struct plugin_slice) slices; /* enclosing ones first */
+    ARRAY(struct plugin_line) lines;         /* by time */
 };
 
 struct conversion;
@@ -48,15 +49,15 @@ struct json_out;
 struct piece_writer;
 struct process;
 
-/* Index pass. Return 0, or -1 after error(). */
+/* Sorts what plugins added, and collects the lanes of their slices. Returns 0, or -1 after error(). */
 int resolve_plugins(struct process *process);
-/* To be freed; NULL after error(). */
+/* Returns the plugin's name, which the caller frees, or NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);
 int write_plugin_slices(struct piece_writer *out, struct process *process);
 
 /* Fills conversion.plugins. Returns 0, or -1 after error(). */
 int gather_plugins(struct conversion *conversion);
-/* Writes them as "plugins", an array of the metadata. */
+/* Writes PLUGINS as "plugins", an array of the metadata. */
 void put_plugins(const struct convert_plugins *plugins, struct json_out *json);
 
 #endif

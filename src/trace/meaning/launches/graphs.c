@@ -9,7 +9,7 @@
 #include "common/settings.h"
 #include "trace/meaning/base/process.h"
 
-/* Copies of copies that are followed: a spool may hold rings of them. */
+/* How many copies of copies are followed: a damaged spool may have cycles. */
 #define DEPTH 64u
 
 int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
@@ -42,7 +42,7 @@ int graph_nodes_order(struct graph_nodes *nodes)
 
 size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
 {
-    /* How many changes come before those of NODE that are of later calls than CORRELATION. */
+    /* How many changes precede those of NODE that calls after CORRELATION made. */
     const struct graph_node_change last = {.node = node, .correlation = correlation, .time = UINT64_MAX};
     size_t index = COUNT_BEFORE(nodes->changes.count, i, compare_changes(&nodes->changes.items[i], &last) < 0);
     return index > 0 && nodes->changes.items[index - 1].node == node ? index - 1 : SIZE_MAX;
@@ -99,14 +99,14 @@ int conditional_launches_order(struct conditional_launches *launches)
                                                                      : error_no_memory("the table of graph launches");
 }
 
-/* The first launch of GRAPH with CORRELATION or a higher one; else where it would be. */
+/* Returns the index of the first launch of GRAPH with CORRELATION or a higher id, or where it would be. */
 static size_t position(const struct conditional_launches *launches, uint32_t graph, uint32_t correlation)
 {
     const struct conditional_launch wanted = {.graph = graph, .correlation = correlation};
     return COUNT_BEFORE(launches->items.count, i, compare_launches(&launches->items.items[i], &wanted) < 0);
 }
 
-/* The number of the executable graph that a GPU operation is of; 0: of none. */
+/* Returns the number of the executable graph that launched a GPU operation, or 0 if none did. */
 static uint32_t gpu_op_graph(const struct event *event)
 {
     switch (event->type) {
@@ -139,7 +139,7 @@ int conditional_launches_scan(struct conditional_launches *launches, const struc
     if (event->correlation == launch->correlation) {
         launch->first = event->start < launch->first ? event->start : launch->first;
         launch->last = event->end > launch->last ? event->end : launch->last;
-    } else if (event->correlation == 0 && event->start >= launch->called) { /* not of one that was not recorded */
+    } else if (event->correlation == 0 && event->start >= launch->called) { /* earlier: its launch was not recorded */
         bool is_new;
         uint64_t *earliest = map_put(&launches->bodies, gpu_op_node(event), &is_new);
         if (earliest && (is_new || event->start < *earliest))
@@ -180,14 +180,14 @@ uint32_t conditional_launches_find(const struct conditional_launches *launches, 
         return 0;
     const struct conditional_launch *items = launches->items.items;
     const uint64_t *earliest = map_get(&launches->bodies, gpu_op_node(event));
-    bool early = earliest && *earliest < items[low].since; /* before any own work of the graph */
+    bool early = earliest && *earliest < items[low].since; /* the node ran before any own operation of the graph */
     size_t begun = COUNT_BEFORE_BETWEEN(low, high, i, (early ? items[i].early_since : items[i].since) <= event->start);
     return begun > low ? items[begun - 1].correlation : 0;
 }
 
 /* A node that the call `correlation` made as a copy of another. */
 struct copy {
-    uint32_t correlation, change; /* index in graph_nodes.changes, which are in the order of nodes */
+    uint32_t correlation, change; /* change: index in graph_nodes.changes, which are sorted by node */
 };
 
 struct copies {
@@ -201,7 +201,7 @@ static uint32_t graph_of(uint64_t node)
 
 ORDER_BY(by_call, struct copy, correlation, change)
 
-/* Nodes that are copies from their beginning, not those that were made copies of other ones later. */
+/* Lists nodes that were created as copies, not those that an update made copies of other nodes later. */
 static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->changes.count; i++) {
@@ -214,8 +214,8 @@ static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
     return file_vector_sort(&copies->items, by_call) == 0 ? 0 : error_no_memory("nodes of graphs within graphs");
 }
 
-/* The first call that made nodes from that of change FIRST on, before node END, copies of another graph's than before.
- */
+/* Returns the first call that made nodes, from that of change FIRST on and before node END, copies of another graph
+ * than before; 0 if there is none. */
 static uint32_t updated_by(const struct graph_nodes *nodes, size_t first, uint64_t end)
 {
     const struct graph_node_change *changes = nodes->changes.items;
@@ -228,7 +228,8 @@ static uint32_t updated_by(const struct graph_nodes *nodes, size_t first, uint64
     return call;
 }
 
-/* What one call copied: the first graph is the outer one. Where not all of its nodes are known nothing can be said. */
+/* Adds the inner nodes of what one call copied; the first graph is the outer one. Adds none if outer nodes are missing.
+ * */
 static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, const struct copy *copies, size_t count)
 {
     const struct graph_node_change *changes = nodes->changes.items;
@@ -310,7 +311,7 @@ static int add_pair(struct graph_streams *streams, uint32_t graph, const struct 
                                                                                 : error_no_memory("streams of graphs");
 }
 
-/* A stream is that of a branch as long as one graph alone ran there. */
+/* Notes which graph ran on the stream: the stream is a branch's if only one graph ever ran there. */
 static void note(struct track *track, uint32_t graph)
 {
     if (track->graph == 0)
@@ -362,7 +363,7 @@ int graph_streams_join(struct process *process, struct graph_streams *found, con
 
 struct folding {
     struct process *process;
-    struct map base; /* of a graph, by device and context: index + 1 of the track of its launches' stream */
+    struct map base; /* base_key() of a graph -> index + 1 of the track of its launches' stream */
 };
 
 static bool is_of_branch(const struct folding *folding, const struct track *track)
@@ -384,7 +385,7 @@ static int find_base(void *context, uint64_t key, uint64_t *unused)
     (void)unused;
     if (!base)
         return error_no_memory("streams of graphs");
-    /* Rather a stream that is not of a branch; else the default stream, whose number is the lowest. */
+    /* Prefers a stream that is not a branch's, then the lowest number: the default stream has the lowest. */
     const struct track *known = *base != 0 ? tracks[*base - 1] : NULL;
     bool is_branch = is_of_branch(folding, track), was_branch = known && is_of_branch(folding, known);
     if (!known || (is_branch != was_branch ? was_branch : track->number < known->number))
@@ -411,7 +412,7 @@ int graph_streams_fold(struct process *process)
 {
     struct folding folding = {.process = process};
     if (map_count(&process->graph_streams->pairs) == 0 || !process_was_to_record(process, TRACE_STREAM))
-        return 0; /* or streams that the program made are not known */
+        return 0; /* without that record, streams that the program made look like those of branches */
     int result = map_each(&process->graph_streams->pairs, find_base, &folding);
     if (result == 0)
         fold(&folding);

@@ -9,7 +9,7 @@
 
 static_assert(sizeof(struct launch) == 32, "there is one for every correlation id");
 
-/* Of pages that are added to any launches, or given back. */
+/* Lock for adding pages to any process's launches and for evicting them. */
 static pthread_mutex_t pages = PTHREAD_MUTEX_INITIALIZER;
 
 void launches_init(struct launches *launches, const char *directory)
@@ -38,7 +38,8 @@ void launches_evict(const struct launches *launches)
     file_vector_evict(&launches->shares);
 }
 
-/* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
+/* Returns the entry's page, creating it unless another thread just did. Call it with the lock held. Returns NULL
+ * without memory. */
 static struct launch *put_page(struct launches *launches, uint32_t correlation)
 {
     launches_group *groups = launches->groups;
@@ -131,7 +132,7 @@ int launches_call(struct launches *launches, const struct event *api)
         return -1;
     hold(launch);
     enum launch_from known = (enum launch_from)launch->from;
-    /* Of two that start at once the shorter one counts, which one thread reports first. */
+    /* Of two calls that start at once the shorter, inner one counts; calls of one thread come innermost first. */
     bool is_later = api->start > launch->start || (api->start == launch->start && duration_of(api) < launch->duration);
     if (from != known ? from > known : is_later) {
         launch->from = (uint8_t)from;
@@ -285,7 +286,7 @@ int index_graph_node(struct process *process, const struct event *event)
     return graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
-/* The name in the launch record of the one kernel that it launches; none of what a graph launches. */
+/* Returns the name in the launch record, if the launch is of a single kernel and not of a graph. */
 static uint32_t name_of_launch(const struct process *process, const struct event *event)
 {
     if (event->kernel.graph != 0)
@@ -296,7 +297,7 @@ static uint32_t name_of_launch(const struct process *process, const struct event
     return (uint32_t)(*known - 1);
 }
 
-/* Of what a graph launches, the name of the function that the graph's node launches. */
+/* Returns the name of the function that the graph's node launches; outside of graphs, the name of the launch. */
 static uint32_t derived_name(const struct process *process, const struct event *event)
 {
     const struct kernel_names *names = process->kernel_names;
@@ -350,7 +351,7 @@ int index_kernel_name(struct process *process, const struct event *event)
     return pointer_names_put(&process->kernel_names->derived, event->kernel.name, event->start, derived);
 }
 
-/* What was read would have been found. */
+/* Counts kernels that stay unnamed. A text read at the pointer would have been found by index_kernel_name(). */
 static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
 {
     struct process *process = context;

@@ -47,7 +47,7 @@ int index_context(struct process *process, const struct event *event)
         return error_no_memory("contexts");
     uint64_t finished = process->file.header.finished;
     if (!event->object.destroyed || (finished != 0 && event->start >= finished))
-        return 0; /* what goes when the process ends was still there */
+        return 0; /* contexts that are destroyed with the process kept their allocations until then */
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;
     return memory_collect(process->memory, event);
@@ -78,11 +78,11 @@ int index_nvtx(struct process *process, const struct event *event)
     if (!process_index_span(process, event))
         return 0;
     process->nvtx_seen = true;
-    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
+    process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() has no domain */
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
     if (!thread)
         return -1;
-    /* Ranges that end with a capture interval may cut a call. */
+    /* Ranges that are ended when recording stops may cut a call. */
     if (event->nvtx.what == SPOOL_NVTX_ACQUIRE ||
         (event->nvtx.what == SPOOL_NVTX_PUSH && process->capture_intervals->limited))
         lanes_must_collect(&thread->lanes);
@@ -96,12 +96,12 @@ int index_nvtx_name(struct process *process, const struct event *event)
 
 /* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
 
-/* What one part of the spool has. */
+/* What a thread found in one part of the spool. */
 struct found {
-    struct tracks tracks;      /* threads and streams; their lanes watch */
-    struct nvtx_places places; /* in the ranges of its thread, mostly */
+    struct tracks tracks;      /* threads and streams; their lanes notice overlaps */
+    struct nvtx_places places; /* where searches in the ranges of the part's threads ended */
     struct graph_streams graphs;
-    uint64_t first_time, last_time; /* 0: none */
+    uint64_t first_time, last_time; /* ns; 0: no event */
     uint64_t undecoded, in_flight, zero_time;
     bool any;
 };
@@ -144,7 +144,7 @@ static int scan_gpu_op(struct process *process, struct found *found, const struc
         if (event->correlation && launches_gpu_op(process->launches, event->correlation) != 0)
             return -1;
     }
-    /* Its time among others, or its name, may have to be seen. */
+    /* Device ranges need the operation's time, kernel_names its name: both need the order of parts. */
     bool named = event->type != EVENT_KERNEL || kernel_name_is_settled(process, event);
     return process->device_ranges->any || !named ? SCAN_DEFER : 0;
 }
@@ -216,7 +216,7 @@ static int scan_graphs(struct process *process, void *context, const struct even
                : 0;
 }
 
-/* Before all other walks, which show GPU operations by their launches. */
+/* Precedes all other walks: these find out by its launch whether a GPU operation is shown. */
 static int index_conditional_launches(struct process *process)
 {
     static const struct scan graphs = {.all = true, .scan = scan_graphs};
@@ -245,8 +245,8 @@ static int index_window(struct process *process, const struct event *event)
     return 0;
 }
 
-/* Where recording was off at times, or plugins called CUDA, GPU work is shown by its call: all calls come before all
- * work. */
+/* If recording was off at times, or plugins called CUDA, a GPU operation is shown if its call is: so all calls are
+ * scanned before all GPU work. */
 static int scan_call(struct process *process, void *found, const struct event *event)
 {
     (void)found;
@@ -324,7 +324,7 @@ int index_process(struct process *process)
         order_call_stacks(process) != 0 || index_conditional_launches(process) != 0 ||
         parallel_scan(process, &indexing, undecoded) != 0)
         return -1;
-    /* Rows of waits, once it is known which device a context is of. */
+    /* Rows of waits: now the device of each context is known. */
     for (size_t i = 0; i < process->waits.items.count; i++) {
         const struct track *wait = process->waits.items.items[i];
         uint32_t device = process_device(process, wait->device, wait->context);
@@ -357,12 +357,12 @@ int index_process(struct process *process)
 
 /* --- the resolve pass --- */
 
-/* Works of a launch that has several, one after another. */
+/* Consecutive GPU operations of a launch that has several. */
 struct found_gpu_ops {
     uint32_t correlation, count;
 };
 
-/* What one part of the spool has. */
+/* What a thread found in one part of the spool. */
 struct resolved_part {
     struct tracks_recent recent;
     ARRAY(struct found_gpu_ops) gpu_ops;
@@ -432,7 +432,7 @@ static int resolve_join(struct process *process, void *context)
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
     }
     found->gpu_ops.count = 0;
-    /* Without records of API calls no flow can be whole, and none is missing. */
+    /* Unless all API calls were recorded, GPU operations without a call are no loss. */
     uint64_t recorded = process->file.header.trace_bits, calls = TRACE_RUNTIME | TRACE_DRIVER;
     if (recorded == 0 || (recorded & calls) == calls)
         process->losses.unmatched_flows += found->unmatched;
@@ -479,7 +479,7 @@ int resolve_process(struct process *process)
         parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
         compiled_order(process->operators) != 0)
         return -1;
-    /* Ranges of push and pop, and waiting for synchronisation objects. */
+    /* Ranges of push and pop, and waits for synchronisation objects, need lanes on their threads. */
     for (size_t i = 0; i < process->nvtx->ranges.count; i++) {
         const struct nvtx_range *range = &process->nvtx->ranges.items[i];
         if (resolve_host(process, range->thread, range->start, range->end) != 0)
@@ -491,7 +491,7 @@ int resolve_process(struct process *process)
         if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }
-    /* A row of ranges for each stream that has any. */
+    /* Each stream with NVTX ranges gets a row for them. */
     if (projections_finish(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < process->nvtx->projections.items.count; i++) {

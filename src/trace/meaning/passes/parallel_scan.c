@@ -1,7 +1,6 @@
 /*
- * Threads read parts of the spool ahead, in any order; the calling thread takes what each found, in the order of the
- * parts. Also decides which records the trace shows at all, and has the tables of event_record.h, CUPTI's records and
- * the agent's, as arrays by event type.
+ * Threads scan parts of the spool in any order; the calling thread joins what each found, in the order of the parts.
+ * Also decides which records the trace shows at all, and holds the tables of event_record.h as arrays by event type.
  */
 #include "trace/meaning/passes/parallel_scan.h"
 
@@ -32,10 +31,10 @@ const struct event_passes agent_passes[EVENT_TYPE_COUNT] = {
 /*
  * Which of CUPTI's records the trace shows.
  *
- * What plugins do in their callbacks is not the program's. Where it is done outside of CUPTI's callbacks (NVTX) it has
- * correlation ids of its own; inside of them it has the id of the program's call around it, and lies within it in time.
- * Events with times of the host are filtered by these. GPU operations have none: it is taken for the program's when the
- * program's call of its id is one that starts such work.
+ * What plugins do in their callbacks is not the program's. CUDA calls outside of CUPTI's callbacks (from NVTX's) have
+ * correlation ids of their own. Calls within CUPTI's callbacks have the id of the program's call around them, and lie
+ * within it in time. So events with times of the host are told apart by time. A GPU operation counts as the program's
+ * if the program's call with its id is one that starts such work.
  */
 
 bool call_is_plugins(const struct process *process, const struct event *api)
@@ -63,8 +62,8 @@ bool has_suppressed_calls(const struct process *process)
     return plugin_intervals_any(process->plugin_intervals) || process->device_ranges->any;
 }
 
-/* CUPTI records some calls that nobody asked for: an old one switches all calls or none, and of launches the agent
- * keeps the records on. */
+/* Whether CUPTI recorded a call that the user did not ask for: old versions switch all calls or none, and the agent
+ * keeps launches switched on. */
 static bool is_unwanted_call(const struct process *process, const struct event *event)
 {
     if (event->type != EVENT_API)
@@ -72,10 +71,10 @@ static bool is_unwanted_call(const struct process *process, const struct event *
     bool runtime = event->api.domain == EVENT_API_RUNTIME;
     if (!process_was_to_record(process, runtime ? TRACE_RUNTIME : TRACE_DRIVER))
         return true;
-    uint64_t bits = process->file.header.trace_bits; /* 0: not known */
+    uint64_t bits = process->file.header.trace_bits; /* 0: unknown */
     enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
     if (class == API_STATUS && !process->agent_waits)
-        return false; /* where CUPTI recorded waits they say which of these were none */
+        return false; /* CUPTI's waits need these calls: they tell which of them did not wait */
     return bits != 0 && !api_class_recorded(class, bits);
 }
 
@@ -84,7 +83,7 @@ bool event_is_shown(const struct process *process, const struct event *event)
     if (is_unwanted_call(process, event))
         return false;
     if (event->type == EVENT_SYNC && (process->agent_waits || !process_was_to_record(process, TRACE_SYNC)))
-        return false; /* CUPTI had to be asked, for the sake of events */
+        return false; /* CUPTI recorded waits only because CUDA events need them */
     if (has_suppressed_calls(process) && is_plugins(process, event))
         return false;
     if (!process->capture_intervals->limited)
@@ -101,13 +100,13 @@ bool event_is_shown(const struct process *process, const struct event *event)
 
 /* --- walks over the records --- */
 
-#define WORKERS_MOST 16 /* more would wait for the one that takes */
-#define PARTS_LEAST 4   /* of fewer no thread is worth its start */
-/* Parts that are looked at, or were and are not taken yet, may take this much: of the spool, or unpacked. */
+#define WORKERS_MOST 16 /* more would wait for the thread that joins */
+#define PARTS_LEAST 4   /* fewer parts are not worth the start of a thread */
+/* Bytes of parts, as in the spool or unpacked, that may be scanned at once or wait to be joined. */
 #define HELD_BYTES ((size_t)64 << 20)
 
-/* An event that was put off: where its record lies, and what it has beside: the times on the axis of all processes, and
- * the correlation id of its launch. */
+/* An event that was deferred: where its record lies, its times on the axis of all processes, and the correlation id of
+ * its launch. */
 struct deferred_event {
     const void *record;
     uint32_t kind, bytes;

@@ -25,7 +25,7 @@
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
 
-/* What is known of a process: each topic's own struct. */
+/* A process together with the structs of all topics. */
 struct process_state {
     struct process process;
 #define TOPIC(type, field, ...) struct type field;
@@ -33,7 +33,7 @@ struct process_state {
 #undef TOPIC
 };
 
-/* Where it lies: conversion.memory has blocks of this size. */
+/* conversion.memory has blocks of this size, one for each process. */
 #define PROCESS_BLOCK ((size_t)16384)
 _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has space in its block");
 
@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has spa
 #define no_evict(topic) (void)(topic)
 #define no_release(topic) (void)(topic)
 
-/* What topics keep of a process in lists that files may hold, in arrays, and in maps. */
+/* The topics' lists that files may hold, arrays, and maps. */
 #define PROCESS_VECTORS(X)          \
     X(capture_intervals->marks)     \
     X(captures->of_changes)         \
@@ -109,7 +109,7 @@ _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has spa
     X(name_of_device)            \
     X(name_of_context)
 
-/* What indexes and spool hold need not stay in memory for now. */
+/* Lets the kernel take back the pages of the process's indexes and spool. */
 static void evict_process(const struct process *process)
 {
 #define EVICT(vector) file_vector_evict(&process->vector);
@@ -120,8 +120,8 @@ static void evict_process(const struct process *process)
     tracks_evict(&process->tracks);
 }
 
-/* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
- * -1 after error(). */
+/* Opens spool NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 if the file is left out,
+ * or -1 after error(). */
 static int process_open(struct process_state *state, const struct spool_directory *spools, size_t number,
                         const char *directory)
 {
@@ -171,7 +171,8 @@ static void process_close(struct process *process)
     spool_file_close(&process->file);
 }
 
-/* A launcher that died may have left the files of a process that is among those that have ended. */
+/* Whether PROCESS is the process opened last. A launcher that died may have left the files of a process whose records
+ * it had already moved to the file of ended processes. */
 static bool is_open(const struct conversion *conversion, const struct process *process)
 {
     if (conversion->processes.count == 0)
@@ -209,8 +210,8 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     *item = process;
     const struct spool_header *header = &process->file.header;
     const struct process *image = conversion_latest_image(conversion, process);
-    /* Images of one process share its rows; another process of the same number, later or in another namespace, does not.
-     * What the launcher wrote is of a process that was not there any more to be asked who it is. */
+    /* Images of one process share its rows. Another process of the same number, later or in another namespace, does
+     * not. A spool of the launcher has the pid of a process that may have ended before its namespace could be read. */
     bool taken = !header->by_launcher && map_get(&conversion->rows.taken_pids, header->pid);
     process->pid = image ? image->pid : header->pid;
     if (!image && taken)
@@ -235,7 +236,7 @@ static int open_processes(struct conversion *conversion)
     return result;
 }
 
-/* Those that the launcher wrote about, or those that wrote themselves. */
+/* Indexes the spools that the launcher wrote, or those that processes wrote. */
 static int index_processes(struct conversion *conversion, bool by_launcher)
 {
     for (size_t i = 0; i < conversion->processes.count; i++) {
@@ -260,7 +261,7 @@ static int index_all(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
-    /* Correlation ids of each process follow those of the one before; flow ids beyond all of these come after. */
+    /* Correlation ids of a process follow those of the process before; further flow ids follow all of these. */
     uint64_t next = 1;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct launches *launches = conversion_process(conversion, i)->launches;
@@ -355,7 +356,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     struct conversion *conversion = calloc(1, sizeof(*conversion));
     if (!conversion)
         return error_no_memory("the conversion");
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* else the heap would keep the space of all that was large for a while */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* else the heap would keep the space of freed large blocks for a while */
     conversion->options = options;
     conversion->session = &session;
     conversion->missed = &missed;

@@ -1,6 +1,6 @@
 /*
- * The write pass, cut into pieces that several threads write at once. What has to be applied step by step is written by
- * the thread that puts the pieces into the file, when it comes to them.
+ * The write pass, cut into pieces that several threads write at once. Events that need the state after the ones before
+ * (counters, say) are written by the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
 #include "common/threads.h"
@@ -21,7 +21,7 @@
 
 /* --- the sink of a piece --- */
 
-/* The next events go to BUFFER. */
+/* Directs the next events of OUT to BUFFER. */
 static void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer)
 {
     out->conversion = conversion;
@@ -44,14 +44,14 @@ static void piece_writer_release(struct piece_writer *out)
     *out = (struct piece_writer){0};
 }
 
-/* Ranges are written from their index. */
+/* Writes marks alone: ranges are written from their index. */
 int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
 {
     bool mark = event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start);
     return mark ? write_nvtx_mark(out, process, event) : 0;
 }
 
-/* --- records as they lie in the spool: CUPTI's, and those of the agent that are events by themselves --- */
+/* --- events that a record of CUPTI or of the agent describes by itself --- */
 
 static int write_parts(struct piece_writer *out, struct process *process, size_t first, size_t end, uint16_t type,
                        const struct event_passes passes[EVENT_TYPE_COUNT])
@@ -89,25 +89,26 @@ static int write_own_parts(struct piece_writer *out, struct process *process, si
 #define PIECE_BYTES ((size_t)512 << 10)
 #define PIECE_RANGES ((size_t)4096)
 
-/* Pieces that are being made, or are made and not in the file yet, may take this much, so that some twenty are at work
- * at once. Of text, bytes of records become so many times as many, in JSON. What is read for ranges lies apart, and the
- * kernel maps pages around each that is touched: about so many times as much is in memory then. */
+/* Bound on the memory of pieces that are being made or wait to be put into the file: some twenty at once. JSON is so
+ * many times as large as the records. What is read for ranges lies apart in the spool, and the kernel maps the pages
+ * around each page that is touched: so about that many times as much is in memory. */
 #define MADE_BYTES ((size_t)160 << 20)
 #define TEXT_PER_BYTE 5
 #define MAPPED_PER_RANGE_BYTE 4
 _Static_assert(PIECE_BYTES > 2 * MAPPED_AROUND, "a piece has some ranges");
 
-/* More threads than this write faster than one can put it into the file, and need more memory. */
+/* More threads would write faster than one thread can put the pieces into the file, and need more memory. */
 #define WORKERS_MOST 32
 
 struct job {
     struct process *process;
-    /* One of these: of the numbers FIRST to END; or of all there are, by the thread that puts them into the file. */
+    /* One is set: write() for items or parts FIRST to END, called by any thread; write_events() for everything of a
+     * topic, called by the thread that puts the pieces into the file. */
     int (*write)(struct piece_writer *out, struct process *process, size_t first, size_t end);
     int (*write_events)(struct piece_writer *out, struct process *process);
     size_t first, end;
-    size_t bytes;  /* of records that are read, about; 0 of what is not made apart */
-    size_t mapped; /* of the pages that are in memory then */
+    size_t bytes;  /* about how many bytes of records are read; 0 for write_events() */
+    size_t mapped; /* bytes of pages that reading them brings into memory */
 };
 
 struct worker {
@@ -115,7 +116,7 @@ struct worker {
     struct gzip *gzip; /* NULL: the file is not compressed */
 };
 
-/* What a job has become. */
+/* The output of a job. */
 struct made {
     struct output_block block;
     uint64_t events, kernels;
@@ -125,13 +126,13 @@ struct write_pass {
     struct conversion *conversion;
     struct output *output;
     ARRAY(struct job) jobs;
-    unsigned scale; /* of pieces, as the format wants them */
+    unsigned scale; /* factor on the size of pieces: the format's piece_scale */
     unsigned worker_count, slot_count;
     struct worker *workers;
     struct made *slots;
-    struct piece_writer alone; /* of the thread that puts the pieces into the file */
-    uint64_t passed;           /* bytes of records since pages were given back … */
-    uint64_t rested;           /* … and bytes of text that were in the file then */
+    struct piece_writer alone; /* for write_events() */
+    uint64_t passed;           /* bytes of records written since pages were last evicted */
+    uint64_t rested;           /* bytes of text that were in the file at the last eviction */
 };
 
 /* --- the plan --- */
@@ -147,11 +148,11 @@ static int plan_alone(struct write_pass *write_pass, struct process *process,
     return plan(write_pass, &(struct job){.process = process, .write_events = write});
 }
 
-/* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
+/* Plans jobs for COUNT items of an index, PIECE_RANGES each, or fewer if their records lie far apart in the spool. */
 static int plan_ranges(struct write_pass *write_pass, struct process *process, size_t count,
                        int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
-    /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
+    /* For each item: itself, and what is between its record and the next, as far as the kernel maps that. */
     size_t records = 0;
     for (size_t i = 0; i < process->file.parts.count; i++)
         records += process->file.parts.items[i].type == SPOOL_RECORDS ? process->file.parts.items[i].size : 0;
@@ -171,7 +172,7 @@ static int plan_ranges(struct write_pass *write_pass, struct process *process, s
     return result;
 }
 
-/* The parts of a type, some PIECE_BYTES a piece, or what the format asks for. */
+/* Plans jobs for the parts of a type, each with about PIECE_BYTES, times the scale. */
 static int plan_parts(struct write_pass *write_pass, struct process *process, uint16_t type,
                       int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
@@ -208,8 +209,8 @@ static int write_counters(struct piece_writer *out, struct process *process)
                : write_pools(out, process);
 }
 
-/* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with
- * one correlation id HTA takes the last in the file for the launch. */
+/* Slices that may enclose others come first. Compilation comes before calls too: HTA takes the last host event in the
+ * file with a correlation id for the launch. */
 static int plan_process(struct write_pass *write_pass, struct process *process)
 {
     if (plan_ranges(write_pass, process, process->nvtx->ranges.count, write_nvtx_ranges) != 0 ||
@@ -242,7 +243,7 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     return result;
 }
 
-/* Its text, and what is mapped for it. */
+/* The bytes of memory that a piece needs: its text, and what is mapped for it. */
 static size_t piece_size(void *context, size_t piece)
 {
     const struct write_pass *write_pass = context;
@@ -304,7 +305,7 @@ int write_events(struct conversion *conversion, struct output *output)
     unsigned scale = conversion->sink.format->piece_scale;
     struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
     int result = 0;
-    /* Asynchronous ranges are numbered through all processes. */
+    /* Ids of asynchronous ranges count on from process to process. */
     uint64_t before = 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
