@@ -15,7 +15,7 @@ const char *const collective_words[] = {"",
 #undef KIND
 };
 
-/* The first letters and digits of TEXT in lower case, without what follows COLLECTIVE_WORD - 1 of them. */
+/* Sets WORD to the letters and digits of TEXT in lower case, at most COLLECTIVE_WORD - 1 of them. */
 static void plain_word(const char *text, char word[COLLECTIVE_WORD])
 {
     size_t length = 0;

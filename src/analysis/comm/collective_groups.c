@@ -1,6 +1,6 @@
 /*
  * Sorts the operations by process and group call, so that the calls of a kernel come first and further kernels (replays
- * of a graph) after them; then one walk hands each kernel on to all calls of its group.
+ * of a graph) after them. One walk then sets the times of each kernel in all calls of its group.
  */
 #include "analysis/comm/collective_groups.h"
 
@@ -28,14 +28,16 @@ static bool has_kernel(const struct collective *one)
     return one->start != FIELD_ABSENT || one->in_flight;
 }
 
-/* Sorts the calls of a group before its further kernels, which are replays of a graph. */
+/* Puts the calls of a group before its further kernels, which are replays of a graph. */
 int collective_groups_order(const void *left, const void *right)
 {
     const struct collective *a = left, *b = right;
     return ORDER(a->pid, b->pid)
                ?: ORDER(a->group_call, b->group_call)
                ?: ORDER(a->called == FIELD_ABSENT, b->called == FIELD_ABSENT)
-               ?: ORDER(a->called, b->called) ?: ORDER(a->part, b->part) ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
+               ?: ORDER(a->called, b->called)
+               ?: ORDER(a->part, b->part)
+               ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
 }
 
 /* The calls of one kernel. */
@@ -43,8 +45,8 @@ struct group {
     ARRAY(struct collective) calls;
     collective_receiver *receive;
     void *context;
-    size_t leader;            /* the call that its kernel names; calls.count: none */
-    int64_t bytes, bus_bytes; /* of all that the kernel does; FIELD_ABSENT: not known */
+    size_t leader;            /* index of the call that the kernel names; calls.count: none */
+    int64_t bytes, bus_bytes; /* of all operations of the kernel; FIELD_ABSENT: unknown */
 };
 
 /* --- bytes of a kernel --- */
@@ -84,7 +86,8 @@ static int publish_leader(const struct group *group, const struct collective *on
 
 /* --- kernels --- */
 
-/* Publishes all calls but the leader with KERNEL. REPLAY: each is a further operation, of a replayed graph. */
+/* Publishes all calls but the leader with the times of KERNEL. REPLAY: each call becomes a further operation, of a
+ * replayed graph. */
 static int publish_kernel(const struct group *group, const struct collective *kernel, bool replay)
 {
     int status = 0;
@@ -103,7 +106,7 @@ static int publish_kernel(const struct group *group, const struct collective *ke
     return status;
 }
 
-/* Publishes the calls of a group, after the last one was read. */
+/* Publishes the calls of a group. Call it after the last one was read. */
 static int publish_calls(struct group *group)
 {
     int status = 0;
@@ -116,7 +119,7 @@ static int publish_calls(struct group *group)
         const struct collective *one = &group->calls.items[i];
         if (i != group->leader && has_kernel(one))
             continue;
-        /* What a rank sends to itself does not cross a bus. */
+        /* Bytes that a rank sends to itself do not cross a bus. */
         enum collective_kind kind = (enum collective_kind)one->kind;
         bool to_itself = collective_is_pairwise(kind) && one->source == one->target;
         add_bytes(&all, one, 1);
@@ -139,7 +142,7 @@ int collective_groups_join(struct sorter *grouped, collective_receiver *receive,
     struct collective last = {0};
     struct group group = {.receive = receive, .context = context};
     int status = sorter_ready(grouped);
-    bool published = true; /* the calls of the group */
+    bool published = true; /* the calls of the group are published */
     if (status != 0)
         return status;
     sorter_walk_begin(&walk, grouped);
@@ -180,14 +183,14 @@ struct point {
 
 ORDER_BY(by_device_and_time, struct point, device, time, number, end)
 
-/* The walk over the timeline. */
+/* The walk over the timeline, and the computing time on the current device. */
 struct busy_walk {
     const struct trace *trace;
     struct sorter_walk walk;
     const struct timeline_op *next;
     struct temporal_names names;
     uint32_t device;
-    int64_t total, until; /* ns computed up to UNTIL, where the last computation ends */
+    int64_t total, until; /* ns computed up to `until`, the end of the last computation */
     bool any, no_memory;
 };
 
@@ -210,7 +213,7 @@ static void add_op(struct busy_walk *busy, const struct timeline_op *op)
     }
 }
 
-/* Returns how long DEVICE had computed by TIME; ns. Devices and times come in rising order. */
+/* Returns how long DEVICE had computed until TIME, ns. Calls come in rising order of devices and times. */
 static int64_t computed_by(struct busy_walk *busy, uint32_t device, int64_t time)
 {
     const struct timeline_op *op = busy->next;
@@ -248,7 +251,7 @@ int collectives_expose(struct collective *items, size_t count, const struct trac
         while (!busy.no_memory && (point = sorter_next(&walk))) {
             struct collective *one = &items[point->number];
             int64_t computed = computed_by(&busy, point->device, point->time);
-            /* Until the end is known, `exposed` is what was computed by the start. */
+            /* Between the two points, `exposed` holds the computing time until the start. */
             one->exposed = point->end ? one->duration - (computed - one->exposed) : computed;
         }
         array_release(&busy.names.communication);

@@ -1,7 +1,7 @@
 /*
- * Groups of calls (ncclGroupStart, ncclGroupEnd) that one kernel does. The trace joins the kernel to the first call
- * only; collective_groups_join() joins it to the others, too. A kernel of a replayed graph stands for all captured
- * calls.
+ * Joins kernels with groups of calls (ncclGroupStart, ncclGroupEnd) that one kernel does. The trace joins the kernel
+ * with the first call only; collective_groups_join() joins it with the other calls. A kernel of a replayed graph stands
+ * for all captured calls.
  */
 #ifndef GPUTRACE_ANALYSIS_COMM_COLLECTIVE_GROUPS_H
 #define GPUTRACE_ANALYSIS_COMM_COLLECTIVE_GROUPS_H
@@ -11,11 +11,11 @@
 #include "common/sorter.h"
 #include "analysis/comm/collective.h"
 
-/* Copies the fields of KERNEL to its CALL that CALL lacks. */
+/* Copies to CALL the fields of its KERNEL that CALL lacks. */
 void collective_add_kernel(struct collective *call, const struct collective *kernel);
 
-/* The order of GROUPED, the sorter of all struct collective that have a group_call: calls of a group come before its
- * further kernels. */
+/* Compares struct collective in the order of GROUPED, a sorter of the operations with a group_call: calls of a group
+ * come before its further kernels. */
 int collective_groups_order(const void *left, const void *right);
 
 /* Receives an operation. Returns 0, or -1 to stop. */
@@ -28,7 +28,7 @@ int collective_groups_join(struct sorter *grouped, collective_receiver *receive,
 struct collective;
 struct trace;
 
-/* Sets `exposed` of COUNT operations by trace.timeline. Returns 0, or -1: no memory, or after error(). */
+/* Sets `exposed` of COUNT operations from trace.timeline. Returns 0, or -1: no memory, or after error(). */
 int collectives_expose(struct collective *items, size_t count, const struct trace *trace);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Calls and kernels are found in the trace's order, then sorted by process, communicator and time, which numbers those
- * without a sequence number, then by that number, which joins them. Last comes the time that computation overlapped.
+ * Collects calls and kernels in the trace's order. Sorts them by process, communicator and time, to number those
+ * without a sequence number; then by number, to join calls with kernels. Last, computes the time that no computation
+ * overlaps.
  */
 #include "analysis/comm/collectives.h"
 
@@ -20,18 +21,18 @@ enum side { SIDE_CALL, SIDE_KERNEL };
 /* A call or a kernel. */
 struct found {
     struct collective one;
-    event_id row, thread; /* as the event has them */
+    event_id row, thread; /* process and thread of the event */
     int64_t device, context, stream;
-    int64_t time, end; /* ns: of its slice; INT64_MAX if it was in flight */
-    uint64_t order;    /* in the trace */
+    int64_t time, end; /* ns, of its slice; time is INT64_MAX if it was in flight */
+    uint64_t order;    /* place in the trace */
     uint8_t side;
-    bool named; /* its arguments name it; else only the name of its kernel is known */
+    bool named; /* its arguments describe the operation; else only its kernel's name is known */
 };
 
 ORDER_BY(by_order, struct found, order)
 
-/* Operations that are numbered together: those of a communicator of a process, or of one direction between two ranks.
- */
+/* Compares the lanes of two operations. Operations of one lane are numbered together: those of a process in a
+ * communicator, or in one direction between two ranks. */
 static int compare_lane(const struct collective *a, const struct collective *b)
 {
     unsigned a_kind = collective_is_pairwise((enum collective_kind)a->kind) ? a->kind : COLLECTIVE_OTHER;
@@ -156,7 +157,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         .side = kernel || in_flight ? SIDE_KERNEL : SIDE_CALL,
     };
     found.one.in_flight = in_flight;
-    /* PyTorch's "wait", "init"; MPI_Sendrecv() takes part in two operations. */
+    /* These calls are not operations (PyTorch's "wait" and "init"), or take part in two (MPI_Sendrecv()). */
     bool other = found.one.kind == COLLECTIVE_OTHER || (found.one.on_host && found.one.kind == COLLECTIVE_SENDRECV);
     if (found.side == SIDE_CALL && other)
         return 0;
@@ -174,9 +175,9 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
 
 struct owner {
     event_id pid;
-    uint32_t process; /* COLLECTIVE_NO_INDEX: no event is about it */
+    uint32_t process; /* COLLECTIVE_NO_INDEX: the process has no events */
     int64_t rank;
-    uint64_t kinds; /* stands for how many operations of each kind it has */
+    uint64_t kinds; /* sum of kind_hash() of all its operations, for comparison with other ranks */
 };
 
 struct owners {
@@ -185,7 +186,7 @@ struct owners {
     ARRAY(struct owner) items;
 };
 
-/* The process of the row, which is one of a thread or of a GPU. Returns NULL without memory. */
+/* Returns the process of FOUND's row, which may be a GPU's row. Returns NULL without memory. */
 static struct owner *find_owner(struct owners *owners, const struct found *found)
 {
     size_t before = owners->items.count;
@@ -223,7 +224,7 @@ bool collective_find_in_list(const char *list, int64_t *place, int64_t *number)
     return false;
 }
 
-/* Stands for the kind of an operation that has no other name than its kernel's. */
+/* Returns a hash of the kind of an operation that is known only by its kernel's name. */
 static uint64_t kind_hash(const struct trace *trace, const struct collective *one)
 {
     const char *name = one->kind == COLLECTIVE_OTHER ? trace_text(trace, one->name) : collective_words[one->kind];
@@ -240,12 +241,12 @@ static int resolve(struct owners *owners, struct found *found)
     one->pid = owner->pid;
     one->process = owner->process;
     one->rank = owner->rank;
-    /* A number for operations of which only kernels are known. The peer of a send or receive is not known then, so each
-     * rank has its own number. */
+    /* Number operations of which only kernels are known. The peer of a send or receive is unknown then, so each rank
+     * has its own number. */
     const uint64_t key[] = {owner->kinds, found->named ? 0 : kind_hash(trace, one),
                             one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0};
     one->part = found->named ? 0 : (uint32_t)hash_bytes(key, sizeof(key)) | 1;
-    /* The list of the group joins the rank in the job and the rank in the group. */
+    /* The list of the group's ranks translates between the rank in the job and the rank in the group. */
     bool one_known = (one->rank == FIELD_ABSENT) != (one->group_rank == FIELD_ABSENT);
     if (one_known && one->group_ranks != EVENT_NO_TEXT)
         collective_find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
@@ -266,8 +267,8 @@ static int resolve(struct owners *owners, struct found *found)
     return 0;
 }
 
-/* With TO, resolves all operations and adds them to it; without, counts their kinds. If any operation has arguments,
- * those known only by the name of a kernel are left out. */
+/* Resolves all operations and adds them to TO; if TO is NULL, counts their kinds instead. If any operation has
+ * arguments, operations that are known only by a kernel's name are left out. */
 static int walk_found(const struct collectives *collectives, struct owners *owners, struct sorter *to)
 {
     struct sorter_walk walk;
@@ -299,7 +300,7 @@ static int number_all(const struct sorter *from, struct sorter *to)
     sorter_walk_begin(&walk, from);
     while (status == 0 && (next = sorter_next(&walk))) {
         bool again = any && compare_lane(&next->one, &last.one) == 0 && next->side == last.side;
-        /* Skips a call inside another one of its kind, such as an operator within an operator. */
+        /* Skip a call inside another call of its kind, such as an operator within an operator. */
         if (again && next->side == SIDE_CALL && next->one.kind == last.one.kind && next->thread == last.thread &&
             next->end <= last.end)
             continue;
@@ -318,8 +319,8 @@ static int number_all(const struct sorter *from, struct sorter *to)
 
 typedef ARRAY(struct collective) collective_array;
 
-/* Adds a call to SAME, the operations of this number, or joins a kernel with the first call of its kind that has none.
- */
+/* Adds a call to SAME, the operations of one number. Joins a kernel with the first call of its kind that has no kernel
+ * yet. */
 static int join(collective_array *same, const struct found *found)
 {
     for (size_t i = 0; found->side == SIDE_KERNEL && i < same->count; i++) {
@@ -347,7 +348,7 @@ static int add_joined(void *context, const struct collective *one)
     return ADD(file_vector_push, &joined->items, *one) ? 0 : -1;
 }
 
-/* Adds the operations of one number. Those of a group call are joined with its kernel later. */
+/* Adds the operations of one number. Operations of a group call are joined with its kernel later. */
 static int add_same(collective_array *same, struct joined *joined)
 {
     int status = 0;

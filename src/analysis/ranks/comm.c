@@ -93,7 +93,7 @@ int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
     for (size_t i = 1; i < count; i++)
         key.bytes = ranks[i].bytes > key.bytes ? ranks[i].bytes : key.bytes;
     for (size_t i = 0; i < count; i++)
-        /* Ranks may have shares of different sizes, of which only the root knows the sum. */
+        /* Ranks may have shares of different sizes, and only the root knows their sum. */
         if ((ranks[i].kind == COLLECTIVE_GATHER || ranks[i].kind == COLLECTIVE_SCATTER) &&
             ranks[i].peer != FIELD_ABSENT && ranks[i].group_rank == ranks[i].peer && ranks[i].bytes != FIELD_ABSENT)
             key.bytes = ranks[i].bytes;
@@ -141,8 +141,8 @@ static struct cell fill_ranks(struct report_row *row, const struct column *colum
     return cell_integer(item->group_size == FIELD_ABSENT ? item->ranks : item->group_size);
 }
 
-/* Fills the time without the wait, or a rate by it in GB/s, which is bytes per ns: that of the algorithm, or of the bus.
- * Kernels that do several operations have the bytes of all of them. */
+/* Fills a cell with the time without the wait, or with the rate in this time in GB/s (bytes per ns), of the algorithm
+ * or of the bus. Kernels that do several operations count with the bytes of all of them. */
 static struct cell fill_transfer(struct report_row *row, const struct column *column)
 {
     const struct comm_key *key = row->key;
@@ -157,7 +157,8 @@ static struct cell fill_transfer(struct report_row *row, const struct column *co
     return bytes > 0 && transfer > 0 ? cell_real(bytes / (double)transfer) : (struct cell){0};
 }
 
-/* The exposed time of kernels of which it is known, or the share of the rest. */
+/* Fills a cell with the exposed time of the kernels for which it is known, or with the share of their time that is not
+ * exposed. */
 static struct cell fill_exposed(struct report_row *row, const struct column *column)
 {
     const struct comm_row *item = row->item;
@@ -215,7 +216,8 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
                                .group_size = (int64_t)count};
     for (size_t i = 1; i < count; i++)
         key.bytes = operation[i].bytes > key.bytes ? operation[i].bytes : key.bytes;
-    /* All ranks are known, each with a kernel of its own. The time of the rank that entered last is the shortest. */
+    /* Only operations of which all ranks are known, with kernels that do nothing else. The rank that entered last has
+     * the shortest time, which is the transfer. */
     bool whole = count > 1 && (pair ? count == 2 : one->group_size == (int64_t)count);
     for (size_t i = 0; i < count; i++) {
         whole &= index[i] < ranks && !operation[i].joint && operation[i].group_call == FIELD_ABSENT &&

@@ -1,5 +1,6 @@
 /*
- * For each operation, compares when the ranks began: how long each waited, who was last, and how late each was.
+ * For each operation, compares when the ranks began: how long each rank waited, which rank was last, and how late each
+ * was.
  */
 #include "analysis/ranks/ranks.h"
 
@@ -30,8 +31,8 @@ static int compare_times(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-/* The operation of a typical rank: a third of the ranks began before it, so that two late ranks of four do not hide
- * each other. The times of at least two ranks are known. */
+/* Returns the operation of a typical rank: a third of the ranks began before it, so that two late ranks of four do not
+ * hide each other. The times of at least two ranks must be known. */
 static const struct collective *typical_of(struct ranks *ranks, const struct collective *operation, size_t count)
 {
     int64_t start, duration;
@@ -50,8 +51,8 @@ static const struct collective *typical_of(struct ranks *ranks, const struct col
     return &operation[0];
 }
 
-/* Adds what the ranks waited for the last one, and how late each was. FIRST: the first operation of its communicator.
- */
+/* Adds how long the ranks waited for the last one, and how late each was. FIRST: this is the first operation of its
+ * communicator. */
 static void add_waits(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
                       int64_t last, bool first)
 {
@@ -83,7 +84,7 @@ static void add_waits(struct ranks *ranks, const struct collective *operation, c
         sum_add(&ranks->items.items[latest].delayed, waited);
 }
 
-/* Adds a send and its receive to NEIGHBOURS. Other operations are left out. */
+/* Adds a send and its receive to NEIGHBOURS; ignores other operations. */
 static int add_neighbours(struct neighbours *neighbours, const struct collective *operation, const uint32_t *index,
                           size_t count, size_t ranks)
 {
@@ -114,7 +115,7 @@ const struct neighbour_row *neighbours_find(const struct neighbours *neighbours,
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
 {
     int64_t last = comm_last_start(operation, count);
-    /* The first operation of its communicator waits for ranks that start later, unlike the others. */
+    /* The first operation of a communicator also waits for ranks that start later. */
     bool first = !ranks->any || !collective_same_group(&ranks->last, &operation[0]);
     ranks->any = true;
     ranks->last = operation[0];
@@ -127,8 +128,8 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
         int64_t time = one->called != FIELD_ABSENT ? one->called : start,
                 wait = last == FIELD_ABSENT ? 0 : comm_wait(one, last);
         bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
-        /* How long it waited for its neighbour, computing nothing. A kernel that sends and receives waits for several
-         * ranks, so all of its time counts. */
+        /* The time that the rank waited for its neighbour, computing nothing. A kernel that sends and receives waits
+         * for several ranks, so all of its time counts. */
         int64_t waited = one->group_call == FIELD_ABSENT ? wait : duration;
         waited = one->exposed != FIELD_ABSENT && one->exposed < waited ? one->exposed : waited;
         if (one->source >= 0 && (counts || rank->steps == 0))
@@ -177,13 +178,14 @@ static struct cell fill_host(struct report_row *row, const struct column *column
     return host == EVENT_NO_TEXT ? (struct cell){0} : table_text(row->table, interned(&ranks->texts, host));
 }
 
-/* The number of a column; empty if no operation was compared with another rank. */
+/* Fills a cell with the column's number, or leaves it empty if no operation was compared with another rank. */
 static struct cell fill_compared(struct report_row *row, const struct column *column)
 {
     return ((const struct rank *)row->item)->compared ? fill_number(row, column) : (struct cell){0};
 }
 
-/* The main cause of idle time: its word for programs, or its text for people, with what the host mostly did. */
+/* Fills a cell with the main cause of idle time: its word for programs; for people its text, with what the host mostly
+ * did. */
 static struct cell fill_cause(struct report_row *row, const struct column *column)
 {
     const struct rank *rank = row->item;
@@ -268,7 +270,7 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
     return 0;
 }
 
-/* The last item of RANK that began by TIME, or NULL. */
+/* Returns the last item of RANK that began at TIME or before, or NULL. */
 static struct rank_step *find(const struct rank_steps *steps, uint32_t rank, int64_t time)
 {
     struct rank_step *items = steps->items;
@@ -308,7 +310,7 @@ void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct i
 {
     int64_t end = interval->start + interval->length;
     struct rank_step *step = find(steps, rank, interval->start);
-    if (!step) /* it begins before the first step */
+    if (!step) /* the interval begins before the first step */
         step = find(steps, rank, end);
     while (step && step > steps->items && step[-1].rank == rank && step[-1].to > interval->start)
         step--;

@@ -1,5 +1,5 @@
 /*
- * Copies the times, steps, idle time and operations of each rank, and the words for what its host mostly did.
+ * Collects the times, steps, idle time and operations of each rank, and words for what its host mostly did.
  */
 #include "analysis/ranks/ranks_of_trace.h"
 
@@ -56,17 +56,17 @@ static uint32_t rank_of_device(const struct rank_times *times, size_t device)
     return device < times->of_device.count ? times->of_device.items[device] : RANK_NONE;
 }
 
-/* What the host did while a rank's GPUs were idle. Rows with the same words count together. */
+/* Sums what the host did while a rank's GPUs were idle. Rows with equal words count together. */
 struct doings {
     struct interner words;
-    struct map totals; /* by cause and words */
+    struct map totals; /* cause << 32 | words -> ns */
     struct longest {
         uint64_t total;
-        uint32_t words; /* EVENT_NO_TEXT: not known */
+        uint32_t words; /* EVENT_NO_TEXT: unknown */
     } most[IDLE_CAUSE_COUNT];
 };
 
-/* Adds a row, in words for what the host did: "sleep() in load (a.py:9)", or the range, or the call. */
+/* Adds a row under words for what the host did: "sleep() in load (a.py:9)", or the range, or the call. */
 static int add_doing(struct doings *doings, const struct trace *trace, const struct idle *idle,
                      const struct idle_row *row)
 {
@@ -100,7 +100,7 @@ static int add_doing(struct doings *doings, const struct trace *trace, const str
 static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
                          const struct rank_times *times)
 {
-    /* Index + 1 of the first device of each rank, and of the next device of the same rank; 0: there is none. */
+    /* By rank: index + 1 of its first device. By device: index + 1 of the next device of its rank. 0: none. */
     uint32_t *first = calloc(ranks->items.count + 1, sizeof(*first));
     uint32_t *next = calloc(idle->devices.count + 1, sizeof(*next));
     int status = first && next ? 0 : -1;
@@ -139,8 +139,8 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
     return status;
 }
 
-/* Adds idle time to the steps. Idle time before the first step is taken out of the causes of the rank: it is not why
- * ranks wait for one another in the steps. */
+/* Adds idle time to the steps. Takes idle time before the first step out of the causes of the rank, because ranks do
+ * not wait for one another in the steps for this reason. */
 static int add_idle_intervals(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
 {
     struct sorter_walk walk;
@@ -231,7 +231,7 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
             sum_add(&rank->step_total, process->items.items[k].end - process->items.items[k].start);
         rank->steps += (int64_t)process->items.count;
     }
-    /* Steps are added rank by rank, because ranks.steps is sorted so. */
+    /* Steps are added rank by rank, because ranks.steps is sorted by rank. */
     for (uint32_t rank = 0; steps && rank < ranks->items.count; rank++)
         for (size_t i = 0; i < steps->processes.count && status == 0; i++) {
             uint32_t process = steps->processes.items[i].process;
@@ -251,8 +251,8 @@ static bool is_outside(const struct idle_gap *gap, const struct trace *trace, co
            gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT && !idle_is_loading(trace, what);
 }
 
-/* Among the largest gaps in which the host of RANK was outside CUDA, those between the same two operations that take
- * most time together. Returns one of them, or NULL. */
+/* Returns a gap between the two operations whose gaps take most time together, of the largest gaps in which the host of
+ * RANK was outside CUDA. Returns NULL if there are none. */
 static const struct idle_gap *usual_gap(const struct idle *idle, const struct trace *trace, const struct rank *rank)
 {
     const struct idle_gap *found = NULL;
@@ -302,7 +302,8 @@ void rank_times_release(void *state)
 
 /* --- processes --- */
 
-/* The index of the item of rank KNOWN, made if it is new. Returns RANK_NONE without memory. */
+/* Returns the index of the item for the trace's rank KNOWN, which is created if it is new. Returns RANK_NONE without
+ * memory. */
 static uint32_t find_item(struct rank_times *times, uint32_t known)
 {
     for (uint32_t i = 0; i < times->items.count; i++)
@@ -312,7 +313,7 @@ static uint32_t find_item(struct rank_times *times, uint32_t known)
     return added ? (uint32_t)times->items.count - 1 : RANK_NONE;
 }
 
-/* Finds or makes the item of each process that is a rank. */
+/* Finds or creates the item of each process that is a rank. */
 static int find_processes(struct rank_times *times, const struct trace *trace)
 {
     for (size_t i = 0; i < trace->processes.count; i++) {
@@ -324,7 +325,7 @@ static int find_processes(struct rank_times *times, const struct trace *trace)
         if ((is_rank && item == RANK_NONE) || !ADD(array_push, &times->of_process, item))
             return -1;
     }
-    /* A filter may leave nothing of a rank, which is one of its job even so. */
+    /* A filter may leave no event of a rank, which still belongs to the job. */
     for (uint32_t i = 0; i < trace->ranks.count && filter_wanted(&trace->options->filter); i++)
         if ((trace->ranks.items[i].process != EVENT_NO_ID || trace->ranks.count == 1) &&
             find_item(times, i) == RANK_NONE)
@@ -348,7 +349,7 @@ static void end_lanes(struct walk *walk)
         temporal_lane_end(&walk->times->items.items[i].lane);
 }
 
-/* Assigns DEVICE to the rank of its first operation. If another rank uses it, too, it belongs to no rank. */
+/* Assigns DEVICE to the rank of its first operation, or to no rank once another rank uses it, too. */
 static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
 {
     struct rank_times *times = walk->times;
@@ -376,7 +377,7 @@ static int add_op(struct walk *walk, const struct timeline_op *op)
     struct rank_times *times = walk->times;
     uint32_t rank = times->items.count == 1 ? 0 : RANK_NONE, process = walk->trace->stream_owners.items[op->stream];
     if (process == CALLS_ANY_PROCESS && op->thread != LAUNCHED_NO_THREAD)
-        process = walk->trace->threads.items[op->thread].process; /* that launched it */
+        process = walk->trace->threads.items[op->thread].process; /* the process that launched the operation */
     if (process != CALLS_ANY_PROCESS)
         rank = times->of_process.items[process];
     unsigned kind = temporal_kind(&walk->names, walk->trace, op);

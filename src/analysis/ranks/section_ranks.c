@@ -1,9 +1,7 @@
 /*
- * The sections whose tables analysis/ranks makes: communication by communicator, operation, size and type (comm.h); the
- * ranks of the trace (ranks.h); the stages of a pipeline (stages.h); and hangs (hang_table.h): for each communicator
- * with an operation that ranks entered and did not finish, who waits, who never entered it or entered another one, and
- * what those ranks did. The latter is empty where all operations were finished. Then the rules about ranks: findings of other
- * rules about a late rank become part of its finding.
+ * The sections comm (comm.h), ranks (ranks.h), stages (stages.h) and hang (hang_table.h), whose tables other files
+ * fill, and the rules about ranks. Section hang is empty if all operations were finished. Findings of other rules about
+ * a late rank become part of the finding about this rank.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +23,7 @@
 #include "analysis/gpu/temporal.h"
 
 struct comm_state {
-    struct collectives collectives; /* the first member, so that section_state() is a struct collectives */
+    struct collectives collectives; /* must be first: section_state() is used as a struct collectives */
     struct comm comm;
 };
 
@@ -78,8 +76,7 @@ static void finish_ranks(struct report_row *row)
 {
     struct ranks ranks = {0};
     int status = ranks_of_trace(&ranks, row->trace);
-    bool alone =
-        row->trace->options->usual && ranks.items.count < 2; /* the first screen leaves out a rank without others */
+    bool alone = row->trace->options->usual && ranks.items.count < 2; /* the first screen does not show a single rank */
     if (status == 0 && !alone)
         status = ranks_fill(row, &ranks);
     ranks_release(&ranks);
@@ -167,10 +164,10 @@ struct adding {
     const struct ranks *ranks;
     struct straggler_sum sum;
     size_t before;    /* number of findings of other rules */
-    uint32_t exposed; /* index of the rank whose communication is exposed; RANK_NONE: none */
+    uint32_t exposed; /* rank of the finding exposed-communication; RANK_NONE: none */
 };
 
-/* The index of the rank whose GPU FINDING is about, or RANK_NONE. */
+/* Returns the index of the rank whose GPU FINDING is about, or RANK_NONE. */
 static uint32_t rank_of(const struct adding *adding, const struct finding *finding)
 {
     int64_t device = finding->place.device;
@@ -185,7 +182,7 @@ static bool is_rule(const struct finding *finding, unsigned rule)
     return finding->rule == finding_rules[rule];
 }
 
-/* Adds a finding, with the advice and place of an earlier one that explains the same rank, which is dropped. */
+/* Adds a finding. If an earlier finding explains why the rank is late, takes its advice and place and drops it. */
 static int add_straggler(void *context, const struct straggler *straggler)
 {
     struct adding *adding = context;
@@ -213,8 +210,8 @@ static int add_straggler(void *context, const struct straggler *straggler)
     return finding_advise(finding, "%s", *one->advice ? one->advice : one->rule->advice);
 }
 
-/* Removes findings that are part of others, and takes the wait for late ranks out of exposed communication. The late
- * ranks come before the rest of it. */
+/* Removes findings that became part of others, and takes the wait for late ranks out of exposed communication. Late
+ * ranks come before what is left of exposed communication. */
 static void remove_explained(struct adding *adding)
 {
     struct findings *findings = adding->findings;
@@ -294,7 +291,7 @@ struct exposed {
 /* Busy time of communication, of computation, and of their union. */
 struct exposed_device {
     struct busy_sum communication, computation, both;
-    struct offences kernels; /* communication kernels */
+    struct offences kernels; /* costs of communication kernels */
 };
 
 static int exposed_op(void *state, const struct trace *trace, const struct timeline_op *op)

@@ -1,6 +1,6 @@
 /*
- * Compares the transfers of equal operations. A host or rank that is only in slow rows is blamed for them, the one with
- * most rows first, until no slow row is left.
+ * Compares the transfers of equal operations. A host or rank that occurs only in slow rows is blamed for them. The one
+ * in most slow rows comes first, until no slow row is left.
  */
 #include "analysis/ranks/slow_links.h"
 
@@ -17,26 +17,26 @@
 struct judged {
     const struct transfer_key *key;
     const struct transfer_row *row;
-    uint32_t hosts; /* number of hosts of its ranks */
+    uint32_t hosts; /* number of different hosts of its ranks */
     double time, typical;
     int64_t excess;  /* ns that its operations took longer than typical ones, at most their exposed time */
-    bool slow, open; /* open: slow, and no suspect is blamed yet */
+    bool slow, open; /* open: slow, and no suspect is blamed for the row yet */
 };
 
-/* The hosts, or the ranks, that may be to blame. */
+/* The hosts, or the ranks, that may be blamed. */
 struct suspects {
-    uint32_t *of_rank; /* by index of ranks.items */
+    uint32_t *of_rank; /* by index in ranks.items: the suspect */
     size_t count;
-    uint32_t *rows, *slow; /* number of rows with the suspect, and of slow ones */
-    uint32_t *shared;      /* number of open rows that it shares with another suspect */
-    uint32_t *counted;     /* number + 1 of the last row that was counted for it */
+    uint32_t *rows, *slow; /* by suspect: number of its rows, and of its slow rows */
+    uint32_t *shared;      /* by suspect: number of open rows in count_open() */
+    uint32_t *counted;     /* by suspect: number + 1 of the last row that was counted */
 };
 
 struct judging {
     const struct ranks *ranks;
     struct slow_links *links;
-    double times;  /* an operation is slow from so many times the typical one on */
-    int64_t least; /* operations of a row that counts */
+    double times;  /* an operation is slow if it takes this many times the typical time */
+    int64_t least; /* least number of operations of a row that counts */
     struct judged *rows;
     size_t count;
 };
@@ -67,7 +67,7 @@ static size_t kind_end(const struct judging *judging, size_t from)
     return end;
 }
 
-/* Marks the slow rows among equal ones from FROM to END. Returns what these lose, ns. */
+/* Marks the slow rows among the rows of one kind from FROM to END. Returns the ns that they lose. */
 static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
 {
     double typical = judging->rows[from + (end - from - 1) / 3].time;
@@ -94,7 +94,7 @@ static int suspects_init(struct suspects *suspects, const struct ranks *ranks, b
         most = ranks->items.items[i].host != EVENT_NO_TEXT && ranks->items.items[i].host >= most
                    ? (size_t)ranks->items.items[i].host + 1
                    : most;
-    *suspects = (struct suspects){.count = most + 1}; /* the last one is a host without a name */
+    *suspects = (struct suspects){.count = most + 1}; /* the last suspect is the host without a name */
     suspects->of_rank = calloc(ranks->items.count + 1, sizeof(uint32_t));
     suspects->rows = calloc(suspects->count, 4 * sizeof(uint32_t));
     if (!suspects->of_rank || !suspects->rows)
@@ -119,7 +119,7 @@ static bool has(const struct judging *judging, const struct judged *row, const s
     return false;
 }
 
-/* Counts row NUMBER once in COUNTS for each suspect in it. */
+/* Adds one to COUNTS of each suspect that has a rank in row NUMBER. */
 static void count_row(const struct judging *judging, size_t number, const struct suspects *suspects, uint32_t *counts)
 {
     const struct judged *row = &judging->rows[number];
@@ -131,7 +131,7 @@ static void count_row(const struct judging *judging, size_t number, const struct
     }
 }
 
-/* Counts the open rows of each suspect that also have SUSPECT (UINT32_MAX: all open rows). */
+/* Counts in `shared` the open rows that each suspect shares with SUSPECT; UINT32_MAX: all its open rows. */
 static void count_open(const struct judging *judging, const struct suspects *suspects, uint32_t suspect)
 {
     memset(suspects->shared, 0, suspects->count * sizeof(*suspects->shared));
@@ -146,8 +146,8 @@ static bool is_suspect(const struct suspects *suspects, size_t number)
     return suspects->rows[number] > 0 && suspects->rows[number] == suspects->slow[number];
 }
 
-/* Returns the suspect in most open rows among those whose rows are all slow, or UINT32_MAX. Sets *ALONE to whether no
- * other one is in all of these rows. */
+/* Returns the suspect with the most open rows of those whose rows are all slow, or UINT32_MAX. Sets *ALONE to false if
+ * another such suspect is in all of these rows, too. */
 static uint32_t find_worst(const struct judging *judging, const struct suspects *suspects, bool *alone)
 {
     uint32_t worst = UINT32_MAX, most = 0;
@@ -167,7 +167,7 @@ static uint32_t find_worst(const struct judging *judging, const struct suspects 
 
 /* --- the link to blame --- */
 
-/* Sets the kind of operation in FOUND of which the open rows with SUSPECT lose most, and the times with and without
+/* Sets in FOUND the kind of operation whose open rows with SUSPECT lose most, and its times with and without
  * SUSPECT. */
 static void set_evidence(const struct judging *judging, const struct suspects *suspects, uint32_t suspect,
                          struct slow_link *found)
@@ -197,7 +197,8 @@ static void set_evidence(const struct judging *judging, const struct suspects *s
     }
 }
 
-/* Closes the rows of SUSPECT. Adds what they lost to OWN, by index in ranks.items; OWN may be NULL. */
+/* Closes the open rows of SUSPECT. Adds the ns that each rank lost in them to OWN, by index in ranks.items, unless OWN
+ * is NULL. */
 static void close_rows(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, int64_t *own)
 {
     for (size_t i = 0; i < judging->count; i++) {
@@ -289,7 +290,7 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
         }
         if (judging.count > 1)
             qsort(judging.rows, judging.count, sizeof(*judging.rows), by_kind);
-        /* Keeps only kinds of operations that lose much. */
+        /* Keep only kinds of operations that lose much. */
         int64_t most = 0;
         size_t kept = 0;
         for (size_t i = 0, end; i < judging.count; i = end) {

@@ -1,5 +1,5 @@
 /*
- * Follows chains of ranks that send to one another, and averages the steps of the ranks at each place.
+ * Follows chains of ranks that send to one another, and averages the steps of the ranks at each position of a chain.
  */
 #include "analysis/ranks/stages.h"
 
@@ -22,8 +22,8 @@ void stages_release(struct stages *stages)
 
 /* The ranks with which a rank exchanges data. */
 struct place {
-    uint32_t others[2], count; /* count: number of others; 3: more than two */
-    uint32_t position;         /* in its chain; STAGE_NONE: it is in none */
+    uint32_t others[2], count; /* count: number of others, 3 if more than two */
+    uint32_t position;         /* position in its chain; STAGE_NONE: in no chain */
 };
 
 static void add_other(struct place *place, uint32_t other)
@@ -36,7 +36,7 @@ static void add_other(struct place *place, uint32_t other)
     place->count += place->count < 3;
 }
 
-/* Whether data go from A to B first, as activations do. */
+/* Returns whether data go first from A to B, as activations do. */
 static bool goes_forward(const struct ranks *ranks, uint32_t a, uint32_t b)
 {
     const struct neighbour_row *there = neighbours_find(&ranks->neighbours, a, b);
@@ -44,7 +44,7 @@ static bool goes_forward(const struct ranks *ranks, uint32_t a, uint32_t b)
     return there && there->alone > 0 && (!back || there->first < back->first);
 }
 
-/* The neighbour of a place other than BEFORE; its only neighbour, if it has one. */
+/* Returns the neighbour of PLACE that is not BEFORE, or its only neighbour. */
 static uint32_t next_of(const struct place *place, uint32_t before)
 {
     return place->count > 1 && place->others[0] == before ? place->others[1] : place->others[0];
@@ -69,7 +69,8 @@ static uint32_t follow(const struct ranks *ranks, const struct place *places, ui
     return 0;
 }
 
-/* Sets the positions of ranks in all chains. Returns the number of stages; 0 if there are no chains, or they differ. */
+/* Sets the positions of ranks in all chains. Returns the number of stages, or 0 if there are no chains or their lengths
+ * differ. */
 static uint32_t find_chains(const struct ranks *ranks, struct place *places)
 {
     uint32_t stages = 0;
@@ -114,8 +115,8 @@ static void add_ranks(struct stages *stages, const struct ranks *ranks)
     }
 }
 
-/* Sets the means, the slowest stage and its gain. A step of M microbatches takes the sum of all stages, plus M - 1
- * times what the slowest stage takes for a microbatch. */
+/* Sets the means, the slowest stage and its gain. A step with M microbatches takes the time of a microbatch in all
+ * stages, plus M - 1 times its time in the slowest stage. */
 static void find_gain(struct stages *stages, const struct ranks *ranks)
 {
     int64_t sum = 0;
@@ -130,7 +131,7 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
     }
     struct stage *slowest = &stages->items.items[stages->slowest];
     stages->mean = sum / (int64_t)stages->items.count;
-    /* The number of microbatches: how often a step goes through the pipeline. */
+    /* The number of microbatches is how often a step sends to the next stage. */
     int64_t count = 0, steps = 0;
     for (size_t i = 0; i < ranks->neighbours.rows.count; i++) {
         const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);

@@ -1,6 +1,6 @@
 /*
- * The stages of a pipeline: ranks that send to one another in a chain, each to the next. Several chains, as with data
- * or tensor parallelism, have the same stages. A ring, as with context parallelism or interleaved stages, does not
+ * Finds the stages of a pipeline: ranks that send to one another in a chain, each to the next. Several chains, as with
+ * data or tensor parallelism, have the same stages. A ring, as with context parallelism or interleaved stages, does not
  * count as a pipeline, and neither do chains of different lengths.
  */
 #ifndef GPUTRACE_ANALYSIS_RANKS_STAGES_H
@@ -13,25 +13,24 @@
 #include "analysis/engine/findings.h"
 #include "analysis/ranks/ranks.h"
 
-/* Times are ns in one step, means over the ranks of the stage. */
+/* A stage. Times are ns in one step, averaged over the ranks of the stage. */
 struct stage {
     int64_t number;     /* from 0 */
-    int64_t ranks;      /* how many */
-    char list[80];      /* which: "0, 1", "0 to 7", "0, 8, 16, 24 and 4 more" */
-    int64_t step;       /* from its begin to its end */
-    int64_t compute;    /* GPU operations that do not communicate */
+    int64_t ranks;      /* number of ranks */
+    char list[80];      /* the ranks: "0, 1", "0 to 7", "0, 8, 16, 24 and 4 more" */
+    int64_t step;       /* length of a step */
+    int64_t compute;    /* time of GPU operations that do not communicate */
     int64_t neighbours; /* waiting for the stages before and after: the bubble */
-    int64_t gain; /* by how much a step is shorter if all stages compute equally long; only of the slowest stage, and if
-                   * a step has several microbatches; else FIELD_ABSENT */
+    int64_t gain;       /* gain of a step if all stages compute equally long; FIELD_ABSENT: not the slowest stage */
 };
 
-/* All zero is empty. */
+/* Initialise with zeros. */
 struct stages {
     ARRAY(struct stage) items; /* empty: the ranks form no pipeline, or have no steps */
-    uint32_t *of_rank;         /* index in items or STAGE_NONE, by index in ranks.items */
+    uint32_t *of_rank;         /* by index in ranks.items: index in items, or STAGE_NONE */
     size_t slowest;            /* index of the stage that computes longest */
-    int64_t mean;              /* compute of a stage, ns in one step */
-    int64_t steps;             /* of a rank */
+    int64_t mean;              /* mean of `compute` over the stages, ns */
+    int64_t steps;             /* largest number of steps of a rank */
     int64_t microbatches;      /* sends to the next stage in a step */
 };
 
@@ -47,11 +46,11 @@ extern const struct column stages_columns[STAGES_COLUMNS];
 /* Adds a row for each stage to ROW's table, which has stages_columns. Returns 0, or -1: no memory. */
 int stages_fill(struct report_row *row, const struct ranks *ranks);
 
-/* The stage of a pipeline that computes longer than the others. */
+/* A pipeline whose slowest stage computes longer than the others. */
 struct imbalance {
-    int64_t cost;   /* ns by which all steps together would be shorter; 0: the stages are balanced, or there are none */
-    int64_t ranks;  /* of the stage */
-    uint32_t index; /* of its first rank, in ranks.items */
+    int64_t cost;   /* ns by which all steps together would be shorter; 0: balanced stages, or no pipeline */
+    int64_t ranks;  /* number of ranks of the slowest stage */
+    uint32_t index; /* index in ranks.items of the first rank of this stage */
     int64_t steps;
     char text[FINDING_TEXT]; /* a sentence */
 };

@@ -1,6 +1,7 @@
 /*
- * Compares each rank with typical ranks of its stage, finds what it does longer, and joins ranks that are late for the
- * same reason. The sentences say who is late by how much, the reason, and the kernel or call that takes longer.
+ * Compares each rank with typical ranks of its stage, finds what the rank does longer, and joins ranks that are late
+ * for one reason. The sentences name the ranks, how late they are, the reason, and the kernel or call that takes
+ * longer.
  */
 #include "analysis/ranks/stragglers.h"
 
@@ -45,7 +46,7 @@ struct named {
 };
 
 struct named_all {
-    struct dense_map ids; /* uint64_t: a text -> items */
+    struct dense_map ids; /* text (uint64_t) -> items */
     ARRAY(struct named) items;
 };
 
@@ -76,7 +77,8 @@ static int add_names(struct named_all *names, const struct ranks *ranks, const s
     return 0;
 }
 
-/* Writes ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often, if that is what differs. */
+/* Writes which kernel or copy takes longer: ", mostly gemm: 1.51 ms on average, 510 us on other ranks", or how often,
+ * if that is what differs. */
 static void write_name(char *text, size_t size, const struct ranks *ranks, const struct named_all *names,
                        int64_t others)
 {
@@ -246,7 +248,7 @@ static int compare_times(const void *left, const void *right)
 
 /* --- typical ranks --- */
 
-/* The values of a rank that are compared with those of a typical rank: a time for each reason, and these. */
+/* The values of a rank that are compared with a typical rank: a time for each reason, VALUE_LATE and VALUE_BLOCKED. */
 enum rank_value { VALUE_LATE = STRAGGLER_UNKNOWN, VALUE_BLOCKED, VALUE_COUNT };
 
 static int64_t value_of(const struct rank *rank, unsigned value)
@@ -261,10 +263,10 @@ static int64_t value_of(const struct rank *rank, unsigned value)
     }
 }
 
-/* The values of typical ranks among peers: the ranks of a stage of a pipeline, else all ranks. */
+/* The values of typical ranks. The peers of a rank are the ranks of its pipeline stage, or all ranks. */
 struct peers {
     struct stages stages;
-    int64_t (*of_stage)[VALUE_COUNT]; /* by stage; then for ranks in no stage, and for all ranks */
+    int64_t (*of_stage)[VALUE_COUNT]; /* by stage; then for ranks without a stage, and for all ranks */
 };
 
 static size_t stage_of(const struct peers *peers, size_t rank)
@@ -273,8 +275,8 @@ static size_t stage_of(const struct peers *peers, size_t rank)
     return stage == STAGE_NONE ? peers->stages.items.count : stage;
 }
 
-/* The value that a third of the ranks of STAGE do not exceed. For VALUE_BLOCKED, which is least for late ranks, it is
- * the value that a third reach. VALUES: space for all ranks. */
+/* Returns the typical value in STAGE: the one that a third of the ranks do not exceed. VALUE_BLOCKED, which is small
+ * for late ranks, is the value that a third of the ranks reach. VALUES: scratch memory for all ranks. */
 static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, unsigned value,
                        int64_t *values)
 {
@@ -290,10 +292,11 @@ static int64_t typical(const struct ranks *ranks, const struct peers *peers, siz
 
 /* --- reasons --- */
 
-/* A reason explains at least this part (a quarter) of the cost. */
+/* A reason must explain at least a quarter of the cost. */
 #define REASON_PART 4
 
-/* Sets the reason that explains most of the cost. TYPICALS: the values of its peers. FIRST: the first reason to try. */
+/* Sets the reason that explains most of the cost. TYPICALS: the typical values of its peers. FIRST: the first reason to
+ * try. */
 static void find_reason(struct straggler *straggler, const int64_t *typicals, enum straggler_reason first)
 {
     int64_t most = straggler->cost / REASON_PART;
@@ -344,12 +347,12 @@ struct late {
     const struct ranks *ranks;
     struct peers peers;
     int64_t least;
-    struct straggler *found; /* by index in ranks.items; a cost of 0: not a straggler */
-    uint32_t *members;       /* space for the members of a group */
+    struct straggler *found; /* by index in ranks.items; not a straggler if its cost is 0 */
+    uint32_t *members;       /* scratch memory for the members of a group */
 };
 
-/* How much later than typical ranks the rank begins operations. In a pipeline delays propagate, so the latest rank of
- * each stage counts. */
+/* Returns how much later than typical ranks the rank begins operations. In a pipeline delays propagate, so the latest
+ * ranks of all stages are summed. */
 static int64_t effect_of(const struct late *late, uint32_t index)
 {
     int64_t sum = 0;
@@ -366,8 +369,8 @@ static int64_t effect_of(const struct late *late, uint32_t index)
     return sum;
 }
 
-/* Decides whether a rank is a straggler: it works longer than its peers, so that it is blocked for less time. A rank
- * that only waits for a late rank, and so makes others wait, is blocked as long as its peers. */
+/* Decides whether a rank is a straggler: it works longer than its peers and so is blocked for less time. A rank that
+ * only waits for a late rank, and thereby makes others wait, is blocked as long as its peers. */
 static void judge(struct late *late, uint32_t index)
 {
     const struct rank *rank = &late->ranks->items.items[index];
@@ -393,8 +396,8 @@ static void judge(struct late *late, uint32_t index)
         late->found[index] = straggler;
 }
 
-/* Removes the straggler with the largest cost, joined with the ranks that are late for the same reason by at least half
- * as much. Returns false if there is none. */
+/* Removes the straggler with the largest cost and joins it with the ranks that are late for this reason by at least
+ * half as much. Returns false if no straggler is left. */
 static bool next_group(struct late *late, struct straggler *straggler)
 {
     struct straggler *most = &late->found[0];
