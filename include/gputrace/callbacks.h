@@ -86,75 +86,75 @@ struct CUgraphExec_st;
 #define GPUTRACE_NO_STREAM UINT32_MAX
 
 /* The kinds, in groups. */
-#define GPUTRACE_KINDS(X)                                                                              \
-    X(event_creation)            /* cuEventCreate */                                                   \
-    X(event_deletion)            /* cuEventDestroy */                                                  \
-    X(event_record)              /* cuEventRecord, WithFlags */                                        \
-    X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */                  \
-    X(event_synchronization)     /* the thread waited for an event */                                  \
-    X(event_query)               /* the thread asked whether an event's work is done */                \
-    X(stream_creation)           /* the program made a stream */                                       \
-    X(stream_deletion)           /* a stream is about to go, also with its context */                  \
-    X(stream_synchronization)    /* the thread waited for a stream */                                  \
-    X(stream_query)              /* the thread asked whether a stream's work is done */                \
-    X(device_synchronization)    /* the thread waited for a device (context) */                        \
-    X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */     \
-    X(memory_deallocation)       /* memory was freed, or host memory unregistered */                   \
-    X(memory_allocation_failure) /* an allocation failed */                                            \
-    X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                          \
-    X(memory_unmapping)          /* … and lost it: cuMemUnmap */                                       \
-    X(memory_access)             /* the program declared an access: gputrace_access() */               \
-    X(kernel_launch)             /* a kernel was launched */                                           \
-    X(memcpy)                    /* a copy was made or put into a stream */                            \
-    X(memset)                    /* memory was set, or that was put into a stream */                   \
-    X(host_function)             /* a function of the host was put into a stream */                    \
-    X(stream_value)              /* a stream waits for, or writes, a value in memory or a semaphore */ \
-    X(graph_capture_start)       /* a stream is captured from here */                                  \
-    X(graph_capture_end)         /* … to here */                                                       \
-    X(graph_instantiation)       /* a graph was made ready to launch */                                \
-    X(graph_launch)              /* a graph was launched */                                            \
-    X(module_load)               /* a module or library was loaded */                                  \
-    X(module_unload)             /* … and unloaded */                                                  \
-    X(code_load)                 /* machine code of a module came into a context */                    \
-    X(context_creation)          /* a context was made */                                              \
-    X(context_deletion)          /* a context is about to go */                                        \
-    X(nvtx_push)                 /* NVTX: a range of this thread begins */                             \
-    X(nvtx_pop)                  /* … and ends */                                                      \
-    X(nvtx_start)                /* NVTX: a range of the process begins */                             \
-    X(nvtx_end)                  /* … and ends */                                                      \
-    X(nvtx_mark)                 /* NVTX: a mark */                                                    \
-    X(profiler)                  /* cuProfilerStart, cuProfilerStop */                                 \
-    X(compilation_start)         /* the first of the phases going on starts */                         \
-    X(compilation_end)           /* the last one has ended */                                          \
-    X(compilation_phase_start)   /* a phase starts */                                                  \
-    X(compilation_phase_end)     /* a phase has ended */                                               \
-    X(jit)                       /* CUPTI's record of a compilation of PTX, a little later */          \
-    X(process_fork)              /* this process is a fork of the one that registered */               \
-    X(process_end)               /* the process exits: the last callback, none when it is killed */
+#define GPUTRACE_KINDS(X)                                                                           \
+    X(event_creation)            /* cuEventCreate */                                                \
+    X(event_deletion)            /* cuEventDestroy */                                               \
+    X(event_record)              /* cuEventRecord, WithFlags */                                     \
+    X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */               \
+    X(event_synchronization)     /* the thread waited for an event */                               \
+    X(event_query)               /* the thread asked whether an event's work is done */             \
+    X(stream_creation)           /* the program made a stream */                                    \
+    X(stream_deletion)           /* a stream is about to be destroyed, alone or with its context */ \
+    X(stream_synchronization)    /* the thread waited for a stream */                               \
+    X(stream_query)              /* the thread asked whether a stream's work is done */             \
+    X(device_synchronization)    /* the thread waited for a device (context) */                     \
+    X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */  \
+    X(memory_deallocation)       /* memory was freed, or host memory unregistered */                \
+    X(memory_allocation_failure) /* an allocation failed */                                         \
+    X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                       \
+    X(memory_unmapping)          /* virtual addresses lost their memory: cuMemUnmap */              \
+    X(memory_access)             /* the program declared an access: gputrace_access() */            \
+    X(kernel_launch)             /* a kernel was launched */                                        \
+    X(memcpy)                    /* a copy was made or put into a stream */                         \
+    X(memset)                    /* a copy was made, or put into a stream */                        \
+    X(host_function)             /* memory was set, or a memset was put into a stream */            \
+    X(stream_value)              /* a function of the host was put into a stream */                 \
+    X(graph_capture_start)       /* a stream is captured from here */                               \
+    X(graph_capture_end)         /* the capture of a stream starts */                               \
+    X(graph_instantiation)       /* the capture of a stream ends */                                 \
+    X(graph_launch)              /* a graph was launched */                                         \
+    X(module_load)               /* a module or library was loaded */                               \
+    X(module_unload)             /* … and unloaded */                                               \
+    X(code_load)                 /* a module or library was unloaded */                             \
+    X(context_creation)          /* machine code of a module was loaded into a context */           \
+    X(context_deletion)          /* a context is about to go */                                     \
+    X(nvtx_push)                 /* a context is about to be destroyed */                           \
+    X(nvtx_pop)                  /* … and ends */                                                   \
+    X(nvtx_start)                /* NVTX: a range of this thread ends */                            \
+    X(nvtx_end)                  /* … and ends */                                                   \
+    X(nvtx_mark)                 /* NVTX: a range of the process ends */                            \
+    X(profiler)                  /* cuProfilerStart, cuProfilerStop */                              \
+    X(compilation_start)         /* the first of the phases going on starts */                      \
+    X(compilation_end)           /* the number of phases going on leaves zero */                    \
+    X(compilation_phase_start)   /* the number of phases going on is back at zero */                \
+    X(compilation_phase_end)     /* a phase has ended */                                            \
+    X(jit)                       /* CUPTI's record of a compilation of PTX, a little later */       \
+    X(process_fork)              /* this process is a fork of the one that registered */            \
+    X(process_end)               /* this process is a fork of a process that registered callbacks */
 
 enum gputrace_kind {
 #define GPUTRACE_KIND(name) GPUTRACE_KIND_##name,
     GPUTRACE_KINDS(GPUTRACE_KIND)
 #undef GPUTRACE_KIND
-        GPUTRACE_KIND_COUNT /* that this header knows */
+        GPUTRACE_KIND_COUNT /* number of the kinds that this header has */
 };
 #define GPUTRACE_EVERY_KIND UINT32_MAX
 
-/* What every kind begins with. Times are nanoseconds of CLOCK_REALTIME, as in the trace. */
+/* The first member of every kind's struct. Times are nanoseconds of CLOCK_REALTIME, as in the trace. */
 struct gputrace_call {
-    uint32_t size;        /* of the struct gputrace_KIND that begins here; GPUTRACE_HAS() */
+    uint32_t size;        /* bytes of the struct gputrace_KIND that begins here; see GPUTRACE_HAS() */
     uint32_t thread;      /* gettid() */
-    uint64_t start;       /* the program called */
-    uint64_t end;         /* the function was done; of what has no duration, the same as start */
-    const char *function; /* of the driver or of NVTX that was called: "cuMemAlloc_v2"; lives for ever; NULL: none */
-    struct CUctx_st *context; /* CUcontext; NULL: none */
-    uint32_t context_id;      /* CUPTI's number of it, as in the trace; 0: none */
-    uint32_t device;          /* GPUTRACE_NO_DEVICE: none */
+    uint64_t start;       /* when the program called */
+    uint64_t end;         /* when the function was done; equal to start for what has no duration */
+    const char *function; /* called function of the driver or NVTX, as "cuMemAlloc_v2"; lives for ever; NULL: none */
+    struct CUctx_st *context; /* CUcontext; NULL if there is none */
+    uint32_t context_id;      /* CUPTI's number of the context, as in the trace; 0: none */
+    uint32_t device;          /* GPUTRACE_NO_DEVICE if there is none */
     uint32_t correlation;     /* CUPTI's number of the call, as in the trace; 0: none */
-    int32_t result;           /* CUresult: 0 done; else it failed */
+    int32_t result;           /* CUresult: 0 if the call succeeded */
 };
 
-/* Whether the gputrace that called back with WHAT, a struct gputrace_KIND, has filled in this MEMBER of it. */
+/* Whether the running gputrace has filled in this MEMBER of WHAT, a struct gputrace_KIND that a callback received. */
 #define GPUTRACE_HAS(what, member) \
     ((size_t)((const char *)(&(what)->member + 1) - (const char *)(what)) <= (what)->call.size)
 
@@ -174,11 +174,11 @@ struct gputrace_event_deletion {
 struct gputrace_event_record {
     struct gputrace_call call;
     struct CUevent_st *event;
-    struct CUstream_st *stream; /* as the program gave it: NULL or 1 is the legacy default stream, 2 the thread's own */
+    struct CUstream_st *stream; /* as passed: NULL or 1 is the legacy default stream, 2 the thread's own */
     uint32_t flags;             /* CU_EVENT_RECORD_EXTERNAL … */
-    uint32_t whole_context;     /* 1: of all work of the context, not of a stream: cuCtxRecordEvent */
-    uint32_t stream_id;         /* CUPTI's number of it; GPUTRACE_NO_STREAM: of none, it failed, or not known */
-    uint32_t captured;          /* 1: it became part of a graph; nothing was recorded now */
+    uint32_t whole_context;     /* 1: cuCtxRecordEvent, which covers all work of the context instead of a stream */
+    uint32_t stream_id;         /* CUPTI's number; GPUTRACE_NO_STREAM: none, unknown, or the call failed */
+    uint32_t captured;          /* 1: the call became part of a graph; nothing was recorded now */
 };
 
 struct gputrace_event_wait {
@@ -188,7 +188,7 @@ struct gputrace_event_wait {
     uint32_t flags;
     uint32_t whole_context; /* 1: all later work of the context waits: cuCtxWaitEvent */
     uint32_t stream_id;
-    uint32_t captured; /* 1: it became part of a graph; nothing waits now */
+    uint32_t captured; /* 1: the call became part of a graph; nothing waits now */
 };
 
 struct gputrace_event_synchronization {
@@ -196,8 +196,9 @@ struct gputrace_event_synchronization {
     struct CUevent_st *event;
 };
 
-/* `call.result` 0: all the event stood for is done; 600 (CUDA_ERROR_NOT_READY): not yet, which is not a failure. A
- * cuEventElapsedTime() that succeeds shows that both its events are done: it is reported as a query of each. */
+/* `call.result` is 0 if all work before the event is done, and 600 (CUDA_ERROR_NOT_READY), which is not a failure, if
+ * not yet. A cuEventElapsedTime() that succeeds shows that both its events are done: it is reported as a query of each.
+ */
 struct gputrace_event_query {
     struct gputrace_call call;
     struct CUevent_st *event;
@@ -208,13 +209,13 @@ struct gputrace_event_query {
 struct gputrace_stream_creation {
     struct gputrace_call call;
     struct CUstream_st *stream; /* NULL when it failed */
-    uint32_t stream_id;         /* CUPTI's number of it: the row in the trace; GPUTRACE_NO_STREAM: not known */
+    uint32_t stream_id;         /* CUPTI's number of the stream, its row in the trace; GPUTRACE_NO_STREAM if unknown */
     uint32_t flags;             /* CU_STREAM_NON_BLOCKING … */
     int32_t priority;
 };
 
 struct gputrace_stream_deletion {
-    struct gputrace_call call; /* function NULL: it goes with its context */
+    struct gputrace_call call; /* function is NULL if the stream goes with its context */
     struct CUstream_st *stream;
     uint32_t stream_id;
 };
@@ -222,10 +223,10 @@ struct gputrace_stream_deletion {
 struct gputrace_stream_synchronization {
     struct gputrace_call call;
     struct CUstream_st *stream;
-    uint32_t stream_id; /* GPUTRACE_NO_STREAM: it failed, or is not known */
+    uint32_t stream_id; /* GPUTRACE_NO_STREAM if the call failed or the number is unknown */
 };
 
-/* call.result as of an event's query. */
+/* `call.result` is 0 if all work in the stream is done, and 600 (CUDA_ERROR_NOT_READY) if not yet. */
 struct gputrace_stream_query {
     struct gputrace_call call;
     struct CUstream_st *stream;
@@ -251,27 +252,27 @@ struct gputrace_profiler {
 /* --- memory --- */
 
 enum gputrace_memory_kind {
-    GPUTRACE_MEMORY_UNKNOWN = 0, /* of a deallocation by a function for several kinds: the allocation's kind counts */
+    GPUTRACE_MEMORY_UNKNOWN = 0, /* of a function that frees several kinds: the allocation's kind counts */
     GPUTRACE_MEMORY_DEVICE = 1,
     GPUTRACE_MEMORY_PINNED = 2, /* host memory that CUDA allocated */
     GPUTRACE_MEMORY_MANAGED = 3,
-    GPUTRACE_MEMORY_REGISTERED = 4, /* host memory of the program's, registered */
+    GPUTRACE_MEMORY_REGISTERED = 4, /* host memory that the program allocated and registered */
     GPUTRACE_MEMORY_ARRAY = 5,      /* its address is the CUarray or CUmipmappedArray */
     GPUTRACE_MEMORY_POOL = 6,       /* stream-ordered */
     GPUTRACE_MEMORY_VIRTUAL = 7,    /* physical memory of cuMemCreate; its address is the handle */
 };
 
 struct gputrace_memory_allocation {
-    struct gputrace_call call; /* device: of the memory; none of host memory */
+    struct gputrace_call call; /* its device is the memory's; none for host memory */
     uint64_t address;
     uint64_t bytes;
     uint64_t pool;              /* CUmemoryPool; 0: none, or the default one */
-    struct CUstream_st *stream; /* of stream-ordered memory */
+    struct CUstream_st *stream; /* stream of stream-ordered memory */
     uint32_t stream_id;         /* GPUTRACE_NO_STREAM: not stream-ordered */
     uint32_t kind;              /* enum gputrace_memory_kind */
 };
 
-/* Freeing NULL does nothing and is not reported. With call.result other than 0 the memory is as before. */
+/* Freeing NULL does nothing and is not reported. If call.result is not 0, the memory is still allocated. */
 struct gputrace_memory_deallocation {
     struct gputrace_call call;
     uint64_t address;
@@ -280,9 +281,9 @@ struct gputrace_memory_deallocation {
     uint32_t kind;
 };
 
-/* An attempt of the driver's. CUDA's runtime makes one before the process has a context (call.result is
- * CUDA_ERROR_INVALID_CONTEXT, 201), and another one after that, in the same call of the program and with the same
- * correlation: this one has failed, and the program's call has not. */
+/* A failed attempt of the driver. CUDA's runtime makes one before the process has a context (call.result is
+ * CUDA_ERROR_INVALID_CONTEXT, 201) and then another one, in the same call of the program and with the same correlation:
+ * the attempt without a context has failed, and the program's call has not. */
 struct gputrace_memory_allocation_failure {
     struct gputrace_call call;
     uint64_t bytes;
@@ -297,7 +298,7 @@ struct gputrace_memory_mapping {
     uint64_t address;
     uint64_t bytes;
     uint64_t offset; /* into the memory */
-    uint64_t handle; /* of the memory: address of its memory_allocation */
+    uint64_t handle; /* the memory: address of its memory_allocation */
 };
 
 struct gputrace_memory_unmapping {
@@ -312,8 +313,8 @@ enum gputrace_access_mode {
     GPUTRACE_ACCESS_READ_WRITE = 3,
 };
 
-/* The program declared that its next work in the stream uses memory so: gputrace_access() of gputrace.h. It is not a
- * call of CUDA's; `call` has the context that is current on the thread, if there is one. */
+/* A declaration by the program (gputrace_access() of gputrace.h) that its next work in the stream uses this memory. It
+ * is not a call of CUDA's; `call` has the context that is current on the thread, if there is one. */
 struct gputrace_memory_access {
     struct gputrace_call call;
     uint64_t address;
@@ -326,21 +327,21 @@ struct gputrace_memory_access {
 
 struct gputrace_kernel_launch {
     struct gputrace_call call;
-    const char *name; /* mangled; NULL: not known */
+    const char *name; /* mangled; NULL if unknown */
     uint64_t kernel;  /* CUfunction or CUkernel as the program gave it */
     struct CUstream_st *stream;
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_bytes; /* dynamic */
-    uint32_t cooperative;  /* 1: launched as such */
+    uint32_t cooperative;  /* 1: cooperative launch */
 };
 
 /* One side of a copy. */
 struct gputrace_place {
-    uint64_t address; /* of the first byte; of an array its CUarray */
+    uint64_t address; /* of the first byte; of an array, its CUarray */
     uint64_t pitch;   /* bytes from a row to the next; 0: one row */
     uint64_t rows;    /* rows from a slice to the next; 0: one slice */
-    uint32_t array;   /* 1: address is an array, and x, y, z where in it the copy begins */
+    uint32_t array;   /* 1: address is an array, and the copy begins at x, y, z in it */
     uint32_t x;       /* bytes */
     uint32_t y, z;
 };
@@ -353,10 +354,11 @@ struct gputrace_memcpy {
     uint64_t height;            /* rows of a slice */
     uint64_t depth;             /* slices */
     struct CUstream_st *stream; /* NULL for functions that take none: they work in the default stream */
-    uint32_t stream_given;      /* 1: the function takes a stream; it does not wait for the copy */
+    uint32_t stream_given;      /* 1: the function takes a stream and does not wait for the copy */
     uint32_t per_thread;        /* 1: its default stream is the thread's own */
-    uint32_t index, count;      /* of the copies of one call: a batch is reported as `count` copies */
-    /* What the function says of its sides: 'H' host, 'D' device, 'A' array, '?' to be found out from the address. */
+    uint32_t index, count;      /* this copy among the copies of one call; a batch is reported as `count` copies */
+    /* Kinds of the two sides as the function names them: 'H' host, 'D' device, 'A' array, '?' to be found out from the
+     * address. */
     char target_side, source_side;
 };
 
@@ -420,7 +422,7 @@ enum gputrace_image {
     GPUTRACE_IMAGE_FILE = 1, /* loaded by name */
     GPUTRACE_IMAGE_PTX = 2,
     GPUTRACE_IMAGE_CUBIN = 3,
-    GPUTRACE_IMAGE_FATBIN = 4, /* any number of images: the driver chooses */
+    GPUTRACE_IMAGE_FATBIN = 4, /* one or more images, of which the driver chooses */
 };
 
 struct gputrace_module_load {
@@ -428,7 +430,7 @@ struct gputrace_module_load {
     uint64_t module;  /* CUmodule or CUlibrary; 0 when it failed */
     uint32_t library; /* 1: a CUlibrary */
     uint32_t image;   /* enum gputrace_image */
-    const char *file; /* name that it was loaded by; NULL: from memory */
+    const char *file; /* file name that the program passed; NULL if loaded from memory */
 };
 
 struct gputrace_module_unload {
@@ -439,56 +441,56 @@ struct gputrace_module_unload {
 
 struct gputrace_code_load {
     struct gputrace_call call;
-    const void *code; /* the cubin, valid during the call */
+    const void *code; /* the cubin, valid during the callback */
     uint64_t bytes;
     uint32_t module_id; /* CUPTI's number of the module */
 };
 
-/* Why there is a phase of compilation. */
+/* The cause of a phase of compilation. */
 enum gputrace_trigger {
-    GPUTRACE_TRIGGER_MODULE_LOAD = 1,   /* a module or library is loaded; compiles too, where it holds but PTX */
+    GPUTRACE_TRIGGER_MODULE_LOAD = 1,   /* a module or library is loaded, and compiled if it has only PTX */
     GPUTRACE_TRIGGER_FUNCTION_LOAD = 2, /* a function is loaded at its first use */
-    GPUTRACE_TRIGGER_PTX = 3,           /* the module that is loaded is PTX: it is compiled, or found in the cache */
+    GPUTRACE_TRIGGER_PTX = 3,           /* the module being loaded is PTX: it is compiled, or found in the cache */
     GPUTRACE_TRIGGER_LINK = 4,          /* cuLinkAddData … cuLinkComplete */
     GPUTRACE_TRIGGER_GRAPH_CAPTURE = 5, /* from the beginning of a capture to its end */
     GPUTRACE_TRIGGER_GRAPH_INSTANTIATION = 6,
-    GPUTRACE_TRIGGER_CONTEXT_CREATION = 7, /* within the first call that needs the device: CUDA's runtime makes it */
+    GPUTRACE_TRIGGER_CONTEXT_CREATION = 7, /* CUDA's runtime creates it within the first call that needs the device */
 };
 
 enum gputrace_ending {
-    GPUTRACE_ENDING_RETURNED = 0,          /* the call that it was about came back; call.result says how */
-    GPUTRACE_ENDING_THREAD_ENDED = 1,      /* its thread ended first */
-    GPUTRACE_ENDING_CONTEXT_DESTROYED = 2, /* its context was destroyed first */
-    GPUTRACE_ENDING_STREAM_DESTROYED = 3,  /* the stream that was captured was destroyed first */
+    GPUTRACE_ENDING_RETURNED = 0,          /* the call that began the phase returned; call.result says how */
+    GPUTRACE_ENDING_THREAD_ENDED = 1,      /* the phase's thread ended first */
+    GPUTRACE_ENDING_CONTEXT_DESTROYED = 2, /* the phase's context was destroyed first */
+    GPUTRACE_ENDING_STREAM_DESTROYED = 3,  /* the captured stream was destroyed first */
 };
 
-/* Of compilation_start and compilation_end: the phase that was first, or last. */
+/* compilation_start has the phase that began first, compilation_end the phase that ended last. */
 struct gputrace_compilation_start {
     struct gputrace_call call;
     uint64_t phase; /* number of the phase, from 1 */
     uint32_t trigger;
-    uint32_t pending; /* phases going on with this one: 1 */
+    uint32_t pending; /* phases going on, including this one: 1 */
 };
 
 struct gputrace_compilation_end {
     struct gputrace_call call;
     uint64_t phase;
     uint32_t trigger;
-    uint32_t pending; /* phases going on without this one: 0 */
+    uint32_t pending; /* phases going on, without this one: 0 */
 };
 
 struct gputrace_compilation_phase_start {
-    struct gputrace_call call; /* end is start */
+    struct gputrace_call call; /* end equals start */
     uint64_t phase;
     uint32_t trigger;
-    uint32_t pending; /* with this one */
+    uint32_t pending; /* phases going on, including this one */
 };
 
 struct gputrace_compilation_phase_end {
-    struct gputrace_call call; /* start is the phase's */
+    struct gputrace_call call; /* start is the start of the phase */
     uint64_t phase;
     uint32_t trigger;
-    uint32_t pending; /* without this one */
+    uint32_t pending; /* phases going on, without this one */
     uint32_t ending;  /* enum gputrace_ending */
 };
 
@@ -498,10 +500,10 @@ enum gputrace_jit_operation {
     GPUTRACE_JIT_COMPILE = 3,
 };
 
-/* Reported by a thread of gputrace's when CUPTI delivers its record, up to a flush interval after it happened. */
+/* Reported by a thread of gputrace when CUPTI delivers its record, up to a flush interval after the operation. */
 struct gputrace_jit {
-    struct gputrace_call call; /* correlation: of the call that needed it; start and end are CUPTI's */
-    uint64_t cache_bytes;      /* the most the cache may hold */
+    struct gputrace_call call; /* correlation is that of the call that needed the code; start and end are CUPTI's */
+    uint64_t cache_bytes;      /* maximum size of the cache */
     const char *cache_path;    /* NULL: none */
     uint32_t operation;        /* enum gputrace_jit_operation */
     uint32_t from_ptx;         /* 1: PTX to cubin, 0: NVVM IR to PTX */
@@ -517,18 +519,18 @@ struct gputrace_text {
 };
 
 struct gputrace_nvtx {
-    struct gputrace_call call; /* without a context; start is end */
-    uint64_t range;            /* of start and end: the number that belongs to both */
-    uint64_t payload;          /* bits of the value; of type 7 a number without its payloads */
-    uint32_t domain;           /* gputrace's number of it; 0: the default one */
+    struct gputrace_call call; /* no context; start equals end */
+    uint64_t range;            /* start and end of one range have the same number */
+    uint64_t payload;          /* bits of the value; for payload_type 7 a number, without the payloads */
+    uint32_t domain;           /* gputrace's number of the domain; 0: the default domain */
     uint32_t category;
     uint32_t color;
-    uint32_t string; /* gputrace's number of a registered message; `message` is its text too; 0: none */
+    uint32_t string; /* gputrace's number of a registered message, whose text is in `message`; 0: not registered */
     uint16_t color_type;
     uint16_t payload_type;
     uint32_t reserved;
-    struct gputrace_text message;     /* of pops and ends: empty */
-    struct gputrace_text domain_name; /* of the default one: empty */
+    struct gputrace_text message;     /* empty for pops and ends */
+    struct gputrace_text domain_name; /* empty for the default domain */
 };
 #define gputrace_nvtx_push gputrace_nvtx
 #define gputrace_nvtx_pop gputrace_nvtx
@@ -551,7 +553,7 @@ struct gputrace_process_end {
 
 typedef void gputrace_any_fn(void);
 
-/* An event that gputrace_event_take() gave. */
+/* An event that gputrace_event_take() returned. */
 struct gputrace_cached_event {
     struct CUevent_st *event;
 };
@@ -559,7 +561,7 @@ struct gputrace_cached_event {
 /* What gputrace does for one plugin, or for the program. Call it through the functions below. */
 struct gputrace_host {
     uint32_t version; /* GPUTRACE_CALLBACKS_VERSION of the gputrace that runs */
-    uint32_t size;    /* of this struct there */
+    uint32_t size;    /* bytes of this struct in that gputrace */
     uint64_t (*add)(const struct gputrace_host *host, uint32_t kind, gputrace_any_fn *call, void *data);
     int (*remove)(const struct gputrace_host *host, uint64_t registration);
     void (*clear)(const struct gputrace_host *host, uint32_t kind);
@@ -579,15 +581,15 @@ struct gputrace_host {
                               const struct gputrace_memory_allocation_failure *failure);
 };
 
-/* Whether the gputrace that runs has this function of a host: those of the first edition end with `line`. */
+/* Whether the running gputrace has this function of a host; the first version's last function is `line`. */
 #define GPUTRACE_HOST_HAS(host, function) \
     ((host)->size >= offsetof(struct gputrace_host, function) + sizeof((host)->function))
 
 /* A callback's registration: a number, never 0. */
 typedef uint64_t gputrace_registration;
 
-/* gputrace_KIND_register(host, call, data): CALL(DATA, what happened) from now on. Returns the registration, or 0: no
- * memory, or HOST is NULL. */
+/* gputrace_KIND_register(host, call, data) makes gputrace call CALL(DATA, what happened) from now on. Returns the
+ * registration, or 0 if there is no memory or HOST is NULL. */
 #define GPUTRACE_KIND(name)                                                                                \
     typedef void gputrace_##name##_fn(void *data, const struct gputrace_##name *what);                     \
     static inline gputrace_registration gputrace_##name##_register(const struct gputrace_host *host,       \
@@ -598,7 +600,7 @@ typedef uint64_t gputrace_registration;
 GPUTRACE_KINDS(GPUTRACE_KIND)
 #undef GPUTRACE_KIND
 
-/* Removes one callback. Returns 0, or -1: HOST has no such registration (any more). */
+/* Removes one callback. Returns 0, or -1 if HOST has no such registration (any more). */
 static inline int gputrace_remove(const struct gputrace_host *host, gputrace_registration registration)
 {
     return host ? host->remove(host, registration) : -1;
@@ -611,44 +613,45 @@ static inline void gputrace_clear(const struct gputrace_host *host, uint32_t kin
         host->clear(host, kind);
 }
 
-/* Waits until no other thread is in a callback that was removed before. Do not call it with a lock held that callbacks
- * take. Inside a callback it does not wait for this thread. */
+/* Waits until no other thread is in a callback that has been removed. The caller must not hold a lock that callbacks
+ * take. Called in a callback, the function does not wait for this thread. */
 static inline void gputrace_synchronize(const struct gputrace_host *host)
 {
     if (host)
         host->synchronize(host);
 }
 
-/* --- what a plugin can ask and say --- */
+/* --- functions for plugins --- */
 
-/* The value of KEY in `--plugin FILE,key=value`; "" for a key without value; NULL: not given. Lives for ever. */
+/* Returns the value of KEY in `--plugin FILE,key=value`, "" for a key without value, or NULL if the key is absent. The
+ * text lives for ever. */
 static inline const char *gputrace_setting(const struct gputrace_host *host, const char *key)
 {
     return host ? host->setting(host, key) : NULL;
 }
 
-/* Nanoseconds of CLOCK_REALTIME, the time of the trace. */
+/* Returns the time in nanoseconds of CLOCK_REALTIME, the clock of the trace. */
 static inline uint64_t gputrace_now(const struct gputrace_host *host)
 {
     return host ? host->now(host) : 0;
 }
 
-/* CUPTI's number of a stream, by which rows of the trace are named; GPUTRACE_NO_STREAM: not known. */
+/* Returns CUPTI's number of a stream, which names its row in the trace, or GPUTRACE_NO_STREAM if it is unknown. */
 static inline uint32_t gputrace_stream_id(const struct gputrace_host *host, struct CUctx_st *context,
                                           struct CUstream_st *stream)
 {
     return host ? host->stream_id(host, context, stream) : GPUTRACE_NO_STREAM;
 }
 
-/* Keeps this thread's call stack, without gputrace's own frames and SKIP more of the innermost ones. The same stack
- * gets the same number; 0: none could be had. Functions, files and lines are found by `gputrace`, after the program's
- * end. Takes microseconds. */
+/* Records this thread's call stack without gputrace's own frames and without SKIP more of the innermost frames. Returns
+ * the stack's number, equal for equal stacks, or 0 if no stack could be read. `gputrace` finds functions, files and
+ * lines after the program has ended. A call takes microseconds. */
 static inline uint32_t gputrace_stack(const struct gputrace_host *host, uint32_t skip)
 {
     return host ? host->stack(host, skip) : 0;
 }
 
-/* A slice, an instant, a value of a counter, on the plugin's own rows of the trace. DETAIL may be NULL. Texts are
+/* Records a slice, an instant or a counter's value on the plugin's own rows of the trace. DETAIL may be NULL. Texts are
  * copied. Slices may overlap. */
 static inline void gputrace_slice(const struct gputrace_host *host, const char *name, uint64_t start, uint64_t end,
                                   const char *detail)
@@ -670,7 +673,8 @@ static inline void gputrace_counter(const struct gputrace_host *host, const char
         host->counter(host, name, time, value);
 }
 
-/* A line for the user when the program has ended, kept in the trace too. STACK (0: none) is written out below it. */
+/* Records a line that is printed when the program has ended and is in the trace too. The call stack STACK (0: none) is
+ * printed below the line. */
 static inline void gputrace_line(const struct gputrace_host *host, uint32_t stack, const char *text)
 {
     if (host)
@@ -679,30 +683,31 @@ static inline void gputrace_line(const struct gputrace_host *host, uint32_t stac
 
 /* --- a cache of CUDA events --- */
 
-/* An event of a context (NULL: the thread's current one), with timing (1) or without (0), to record in that context's
- * streams and to let streams wait for. Making events and destroying them costs, and can block; these are kept, for each
- * thread and context, and used again. In a callback, or where the program calls this by itself: what is done for it is
- * not traced. NULL: CUDA gives none, the context is gone, or this gputrace is too old. */
+/* Returns an event of CONTEXT (NULL: the thread's current one), with timing (1) or without (0), to record in that
+ * context's streams and to let streams wait for. Creating and destroying events is slow and can block, so gputrace
+ * caches them for each thread and context. What gputrace calls for this is not traced, inside callbacks and outside.
+ * Returns NULL if CUDA fails, the context is gone, or this gputrace is too old. */
 static inline const struct gputrace_cached_event *gputrace_event_take(const struct gputrace_host *host,
                                                                       struct CUctx_st *context, uint32_t timing)
 {
     return host && GPUTRACE_HOST_HAS(host, event_take) ? host->event_take(host, context, timing) : NULL;
 }
 
-/* Gives it back, on any thread, once: it goes home to the thread that took it, or, when that has ended, to the next
- * one. Streams that wait for what was recorded in it may go on waiting; nobody may ask or wait for the event itself any
- * more. It need not be given back before its context is destroyed, nor before the process ends. */
+/* Returns the event to the cache of the thread that took it, or, if that thread has ended, to the next thread. Any
+ * thread may call this, once for each event. Streams that wait for what was recorded in the event may go on waiting;
+ * nobody may query or wait for the event itself any more. An event need not be returned before its context is destroyed
+ * or the process ends. */
 static inline void gputrace_event_give_back(const struct gputrace_host *host, const struct gputrace_cached_event *event)
 {
     if (host && event && GPUTRACE_HOST_HAS(host, event_give_back))
         host->event_give_back(host, event);
 }
 
-/* --- being an allocator --- */
+/* --- for allocators --- */
 
-/* The program's own allocator could not give memory and did not ask CUDA for it, so that no CUDA call failed. It is in
- * the trace and reported to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller, but for
- * call.size; its call.correlation is 0. Nothing happens when this gputrace is too old. */
+/* Reports that the program's own allocator had no memory and did not ask CUDA for it, so that no CUDA call failed. The
+ * trace and callbacks get it like any memory_allocation_failure. The caller fills in FAILURE except call.size;
+ * call.correlation is 0. Does nothing if this gputrace is too old. */
 static inline void gputrace_allocation_failed(const struct gputrace_host *host,
                                               const struct gputrace_memory_allocation_failure *failure)
 {
@@ -713,32 +718,33 @@ static inline void gputrace_allocation_failed(const struct gputrace_host *host,
     }
 }
 
-/* --- being a plugin --- */
+/* --- for plugins --- */
 
 struct gputrace_plugin {
-    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION that it was built with */
-    uint32_t size;    /* of this struct there */
-    const char *name; /* of its rows and lines */
-    /* Registers callbacks. Runs once, before the program's first CUDA or NVTX call goes on. HOST lives for ever. Gives
-     * 0, or anything else to be left out; then it must have said why with gputrace_line(). */
+    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION that the plugin was built with */
+    uint32_t size;    /* bytes of this struct in that version */
+    const char *name; /* name of the plugin's rows and lines */
+    /* Registers callbacks. Runs once, before the program's first CUDA or NVTX call goes on. HOST lives for ever.
+     * Returns 0, or another value to be left out after a gputrace_line() that says why. */
     int (*start)(const struct gputrace_host *host);
 };
 
 extern __attribute__((visibility("default"))) struct gputrace_plugin gputrace_plugin;
 
-/* In one file of the plugin: GPUTRACE_PLUGIN("name", start); */
+/* One file of the plugin contains GPUTRACE_PLUGIN("name", start); */
 #define GPUTRACE_PLUGIN(plugin_name, plugin_start)                                                                     \
     struct gputrace_plugin gputrace_plugin = {GPUTRACE_CALLBACKS_VERSION, sizeof(struct gputrace_plugin), plugin_name, \
                                               plugin_start}
 
-/* Also, where it has settings: GPUTRACE_PLUGIN_SETTINGS("top,stacks"); names with commas between, "" for none.
- * `gputrace run` then refuses others before the program starts; without it the plugin is given whatever is written. */
+/* A plugin with settings also has GPUTRACE_PLUGIN_SETTINGS("top,stacks"): names separated by commas, "" for none.
+ * `gputrace run` then refuses other settings before the program starts; without the macro the plugin gets any setting.
+ */
 extern __attribute__((visibility("default"))) const char gputrace_plugin_settings[];
 #define GPUTRACE_PLUGIN_SETTINGS(names) const char gputrace_plugin_settings[] = names
 
-/* --- being the program --- */
+/* --- for the program itself --- */
 
-/* The program's host; NULL when this process is not recorded by a gputrace of this version. */
+/* Returns the program's host, or NULL if this process is not recorded by a gputrace of this version. */
 static inline const struct gputrace_host *gputrace_own_host(void)
 {
     const char *path = getenv("GPUTRACE_LIBRARY");

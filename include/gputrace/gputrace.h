@@ -66,19 +66,20 @@ extern "C" {
 /* How memory is used. The numbers are those of enum gputrace_access_mode in callbacks.h, which may be included too. */
 enum { GPUTRACE_READ = 1, GPUTRACE_WRITE = 2, GPUTRACE_READ_WRITE = 3 };
 
-/* From here to gputrace_call(): not for callers. */
+/* From here to gputrace_call() nothing is for callers. */
 typedef void (*gputrace_function)(void);
 typedef int (*gputrace_control_function)(void);
 typedef int (*gputrace_access_function)(const void *pointer, size_t bytes, int mode, void *stream);
 typedef uint64_t (*gputrace_range_start_function)(const char *message, void *stream);
 typedef void (*gputrace_range_end_function)(uint64_t range, void *stream);
 
-/* Stands for every function where there is no gputrace. */
+/* Takes the place of every function if gputrace is not there. */
 static inline void gputrace_nothing(void)
 {
 }
 
-/* The library that gputrace put into this process (or will, with the first CUDA or NVTX call) exports the functions. */
+/* Looks NAME up in the library that gputrace loads into this process, at the latest with the first CUDA or NVTX call.
+ */
 static inline gputrace_function gputrace_look_up(const char *name)
 {
     const char *path = getenv("GPUTRACE_LIBRARY");
@@ -90,8 +91,8 @@ static inline gputrace_function gputrace_look_up(const char *name)
     return function;
 }
 
-/* The function of that name, looked up once. Threads that come here together look up the same answer, so it does not
- * matter whose is kept. */
+/* Returns the function NAME, looked up once. Threads that look it up at the same time find the same address, so it does
+ * not matter which thread's store stays in *KEPT. */
 static inline gputrace_function gputrace_find(gputrace_function *kept, const char *name)
 {
     gputrace_function function = __atomic_load_n(kept, __ATOMIC_ACQUIRE);

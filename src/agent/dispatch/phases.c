@@ -1,6 +1,6 @@
 /*
- * Keeps the list of open phases of compilation, and publishes each start and end and the moments when the first begins
- * and the last ends. A phase ends with its call; a capture ends with its stream, context or thread.
+ * Keeps the list of open phases of compilation, and publishes each start and end, and the moments when the first phase
+ * begins and the last ends. A phase ends with its call, or, for a capture, with its stream, context or thread.
  */
 #include "agent/dispatch/phases.h"
 
@@ -12,23 +12,23 @@
 #include "common/threads.h"
 
 struct phase {
-    struct phase *next;               /* the one that began before it */
-    const void *owner;                /* thread that it ends with; NULL: it does not */
-    const struct CUstream_st *stream; /* that is captured; NULL: it lasts as long as a call */
-    struct gputrace_call call;        /* that began it */
+    struct phase *next;               /* the phase that began before this one */
+    const void *owner;                /* thread whose end ends the phase; NULL: none */
+    const struct CUstream_st *stream; /* the captured stream; NULL if the phase lasts as long as its call */
+    struct gputrace_call call;        /* the call that began the phase */
     uint64_t number;
     enum gputrace_trigger trigger;
 };
 
 static struct {
-    pthread_mutex_t lock; /* of all here; held while publishing, so that starts and ends come in order */
+    pthread_mutex_t lock; /* guards all members; held while publishing, so that starts and ends come in order */
     struct phase *going_on;
     unsigned pending;
     uint64_t last;
-    bool forgotten; /* there was no subscriber for a while: what goes on is not known */
+    bool forgotten; /* there was no subscriber for a while: the list is out of date */
 } phases = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static __thread char this_thread; /* its address stands for the thread */
+static __thread char this_thread; /* its address identifies the thread */
 static struct thread_key at_thread_end;
 
 /* --- publishing --- */
@@ -45,7 +45,7 @@ static void publish_end(const struct phase *phase, const struct gputrace_call *l
             &(struct gputrace_compilation_end){call, phase->number, phase->trigger, phases.pending});
 }
 
-/* --- what goes on; under the lock --- */
+/* --- the list of open phases; under the lock --- */
 
 static void lock(void)
 {
@@ -69,7 +69,7 @@ static void end_phase(struct phase **at, const struct gputrace_call *last, enum 
     free(phase);
 }
 
-/* Ends the phases of a thread (its `owner`), of the capture of a stream, and of a context; NULL: of none. */
+/* Ends the phases of a thread (OWNER), of the captured STREAM and of CONTEXT; each may be NULL. */
 static void end_all(const void *owner, const struct CUstream_st *stream, const struct CUctx_st *context,
                     const struct gputrace_call *last, enum gputrace_ending ending)
 {
@@ -94,7 +94,8 @@ static void thread_ended(void *unused)
         end_all(&this_thread, NULL, NULL, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
-/* A client's own CUDA calls are not published, and the client may be in a callback of ours, under the lock. */
+/* Whether this thread is in a client's callback. A client's own CUDA calls are not published, and the callback may have
+ * been called from here, under the lock. */
 static bool is_clients(void)
 {
     const struct epoch_reader *reader = epoch_reader();
@@ -172,6 +173,6 @@ void phases_forget(void)
 void phases_atfork_child(void)
 {
     pthread_mutex_init(&phases.lock, NULL);
-    phases.going_on = NULL; /* another thread may have been changing the list: leave it */
+    phases.going_on = NULL; /* another thread may have been changing the list at the fork, so its memory is not freed */
     phases.pending = 0;
 }

@@ -1,10 +1,10 @@
 /*
- * Phases of compilation: times in which CUDA prepares code, counted, so that a subscriber sees when the first begins
- * and when the last has ended.
+ * Phases of compilation, the times in which CUDA prepares code. They are counted, so that a subscriber sees when the
+ * first begins and when the last has ended.
  *
- * Every function publishes what it says: compilation_phase_start and _end for each phase, compilation_start when the
- * number going on leaves zero, compilation_end when it is back at zero. One at a time: under a lock. None does anything
- * on a thread that is in a client's callback.
+ * The functions publish compilation_phase_start and compilation_phase_end for each phase, compilation_start when the
+ * number of open phases leaves zero, and compilation_end when it is back at zero. They publish under a lock, one event
+ * after the other. No function does anything on a thread that is in a client's callback.
  */
 #ifndef GPUTRACE_AGENT_DISPATCH_PHASES_H
 #define GPUTRACE_AGENT_DISPATCH_PHASES_H
@@ -18,26 +18,27 @@
     (REGISTRY_BIT(compilation_start) | REGISTRY_BIT(compilation_end) | REGISTRY_BIT(compilation_phase_start) | \
      REGISTRY_BIT(compilation_phase_end))
 
-/* Begins a phase: STREAM is NULL, and it lasts as long as a call of this thread; or STREAM is captured, and it lasts
- * until another call. CALL has the start, function, context and correlation. BOUND: only this thread may end it. */
+/* Begins a phase. If STREAM is NULL, the phase lasts as long as the current call of this thread; otherwise STREAM is
+ * being captured, and a later call ends the phase. CALL has start, function, context and correlation. If BOUND, only
+ * this thread may end the phase. */
 void phase_begins(enum gputrace_trigger trigger, const struct CUstream_st *stream, bool bound,
                   const struct gputrace_call *call);
-/* The call (the same correlation) returned, with CALL's end and result. Does nothing when it began no phase. */
+/* Ends the phase that the call with CALL's function and correlation began, with CALL's end and result. Does nothing if
+ * the call began no phase. */
 void phase_call_returns(const struct gputrace_call *call);
 
-/* Ends the phases of a STREAM, whose capture has ended or which is destroyed, and of a CONTEXT that is destroyed (NULL:
- * of none). A thread that ends also ends the phases of its calls, and its captures that are bound. */
+/* Ends the phases of STREAM, whose capture has ended or which is destroyed, and of CONTEXT, which is destroyed; either
+ * may be NULL. The end of a thread also ends the phases of its calls, and its bound captures. */
 void phases_end(const struct CUstream_st *stream, const struct CUctx_st *context, const struct gputrace_call *call,
                 enum gputrace_ending ending);
 
-/* Phases that are going on. */
+/* Returns the number of open phases. */
 unsigned phases_pending(void);
 
-/* There is no subscriber any more, so ends will not be seen: what goes on is forgotten. May be called under any lock.
- */
+/* Discards the open phases, because without a subscriber their ends will not be seen. May be called under any lock. */
 void phases_forget(void);
 
-/* In a forked child: the phases of the parent are not its own. */
+/* In a forked child: discards the parent's phases. */
 void phases_atfork_child(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The lists of subscribers, how they are replaced while threads walk over them, and how a client's callback is run.
- * Memory of a replaced list is freed when each thread has left the dispatch that it was in: each thread counts its
- * rounds (epochs), and only the writer waits.
+ * Keeps the lists of subscribers, replaces them while threads walk over them, and runs clients' callbacks. Each thread
+ * counts its rounds (epochs), odd within a dispatch. A replaced list is freed only when no thread is in a dispatch;
+ * dispatching never waits.
  *
  * Children that no fork handler announces (`_Fork()`, `clone()`) are noticed by a page that the kernel clears in every
  * child. Such a child records nothing and is counted.
@@ -24,12 +24,12 @@
 
 /* --- forks --- */
 
-/* The page lies in .bss, whose whole pages are anonymous memory, which madvise() can have cleared in children. */
+/* In .bss, because its whole pages are anonymous memory, the only memory that MADV_WIPEONFORK works on. */
 __attribute__((aligned(FORK_PAGE_BYTES))) union fork_page fork_page;
 
 static struct {
-    uint32_t generation; /* the last one; the page has it too but for children that were not announced */
-    bool is_cleared;     /* the page, by the kernel */
+    uint32_t generation; /* the last generation; equal to the page's, except in children that were not announced */
+    bool is_cleared;     /* the kernel clears the page in children */
     pid_t process;
     uint64_t *counter; /* NULL: nothing is counted */
 } watch;
@@ -51,7 +51,7 @@ void fork_watch_announced(void)
 {
     watch.process = getpid();
     watch.counter = NULL;
-    thread_id_known = 0; /* the child's one thread has another number than the thread that forked */
+    thread_id_known = 0; /* the child's one thread has another id than the thread that forked */
     __atomic_store_n(&fork_page.generation, ++watch.generation, __ATOMIC_RELEASE);
 }
 
@@ -87,7 +87,7 @@ uint32_t thread_id_ask(void)
 
 /* --- epochs --- */
 
-static struct epoch_reader *readers; /* grows at its head, never shrinks */
+static struct epoch_reader *readers; /* a new reader becomes the head; readers are never removed */
 __thread struct epoch_reader *epoch_reader_known;
 
 static struct thread_key at_thread_end;
@@ -130,7 +130,7 @@ struct epoch_reader *epoch_reader_make(void)
     if (fork_turned_away())
         return NULL;
     struct epoch_reader *mine = first();
-    for (uint32_t nobody = 0; mine; mine = mine->next, nobody = 0) /* one that a thread has left over */
+    for (uint32_t nobody = 0; mine; mine = mine->next, nobody = 0) /* reuses the reader of a thread that ended */
         if (__atomic_compare_exchange_n(&mine->taken, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             break;
     if (!mine && (mine = calloc(1, sizeof(*mine)))) {
@@ -151,7 +151,7 @@ void registry_synchronize(void)
     make_stores_visible();
     for (const struct epoch_reader *reader = first(); reader; reader = reader->next) {
         uint32_t rounds = __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE);
-        while (reader != epoch_reader_known && rounds % 2 != 0 && /* it is in a dispatch */
+        while (reader != epoch_reader_known && rounds % 2 != 0 && /* the thread is in a dispatch */
                __atomic_load_n(&reader->rounds, __ATOMIC_ACQUIRE) == rounds)
             sched_yield();
     }
@@ -166,11 +166,10 @@ void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
     }
 }
 
-/* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
+/* Shorter windows are not published: a callback that calls CUDA takes longer. */
 #define WINDOW_LEAST_NS 64u
 
-/* How many replaced lists may wait to be freed before it is checked whether they are in use, which can take ten
- * milliseconds. */
+/* How many replaced lists may wait before free_retired() tries to free them, which can take ten milliseconds. */
 #define RETIRED_MOST 64u
 
 struct subscribers *registry_lists[REGISTRY_KIND_COUNT];
@@ -179,18 +178,18 @@ registry_shortcut_fn *registry_shortcut_open;
 bool registry_clients_came;
 
 static struct {
-    pthread_mutex_t lock; /* of all but the lists' use */
-    uint64_t last;        /* registration */
+    pthread_mutex_t lock; /* guards everything but the walks over lists */
+    uint64_t last;        /* number of the last registration */
     void (*changed)(uint64_t wanted);
-    /* Replaced, and not yet freed: a thread may be walking them. */
+    /* Replaced and not yet freed, because a thread may be walking them. */
     struct subscribers *retired_lists;
     struct subscriber *retired_subscribers;
-    unsigned retired_count; /* of lists */
+    unsigned retired_count; /* number of retired lists */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- registering; all under the lock --- */
 
-/* Frees what was replaced, unless a thread is in a dispatch, or that cannot be determined. */
+/* Frees replaced lists and removed subscribers, unless a thread is in a dispatch or that cannot be determined. */
 static void free_retired(void)
 {
     if ((!registry.retired_lists && !registry.retired_subscribers) || !make_stores_visible())
@@ -234,7 +233,8 @@ static void publish_wanted(void)
         registry.changed(wanted);
 }
 
-/* A list of COUNT, the first KEPT of them from the kind's list as it is. */
+/* Returns a new list with space for COUNT subscribers, of which the first KEPT are copied from the kind's list. Returns
+ * NULL if there is no memory. */
 static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
 {
     struct subscribers *list = malloc(sizeof(*list) + count * sizeof(struct subscriber *));
@@ -261,7 +261,8 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     if (!subscriber)
         return 0;
     pthread_mutex_lock(&registry.lock);
-    if (client != REGISTRY_LIBRARY) { /* before the client can be called */
+    /* Closes the shortcuts before the client can be called, because they would bypass the client. */
+    if (client != REGISTRY_LIBRARY) {
         __atomic_store_n(&registry_clients_came, true, __ATOMIC_RELAXED);
         for (unsigned i = 0; i < REGISTRY_KIND_COUNT; i++)
             __atomic_store_n(&registry_only[i], NULL, __ATOMIC_RELEASE);
@@ -285,7 +286,8 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     return list ? registration : 0;
 }
 
-/* Replaces the list by one without the subscriber at INDEX. Without memory it stays in the list, marked as removed. */
+/* Replaces the list by one without the subscriber at INDEX. Without memory the subscriber stays in the list, marked as
+ * removed. */
 static void cut_out(unsigned kind, unsigned index)
 {
     struct subscribers *old = registry_lists[kind];
@@ -301,7 +303,7 @@ static void cut_out(unsigned kind, unsigned index)
     registry.retired_subscribers = subscriber;
 }
 
-/* Removes what MATCHES; returns how many. */
+/* Removes CLIENT's subscribers with the number REGISTRATION, or all of them if it is 0. Returns how many. */
 static unsigned remove_from(unsigned kind, unsigned client, uint64_t registration)
 {
     unsigned removed = 0;

@@ -1,7 +1,7 @@
 /*
- * Decides when recording is on: from the start, between cudaProfilerStart and Stop, in an NVTX range, in an interval
- * of time, or as plugins and the program ask. Switches CUPTI and the recorder at each change, and notes why nothing
- * was recorded where the asked-for range never came.
+ * Turns recording on and off: from the start, between cudaProfilerStart and cudaProfilerStop, in an NVTX range, in an
+ * interval of time, or as plugins and the program ask. Switches CUPTI and the recorder at each change, and records why
+ * the trace is empty if the requested range never came.
  */
 #include "agent/main/capture.h"
 
@@ -27,21 +27,22 @@ enum range_kind { RANGE_NONE, RANGE_API, RANGE_PROFILER, RANGE_NVTX };
 static struct capture {
     const struct settings *settings;
     enum range_kind range;
-    struct gputrace_text name, domain; /* of RANGE_NVTX; domain.bytes NULL: any */
+    struct gputrace_text name, domain; /* for RANGE_NVTX; domain.bytes NULL: any domain */
     pthread_mutex_t lock;
-    unsigned open;    /* ranges that are open, or 1 for as long as the program asked for recording */
-    bool in_interval; /* of time */
-    bool over;        /* for good */
-    bool on;          /* what is recorded now */
-    bool recorded;    /* the spool knows it */
-    bool begun;       /* it was on at some time */
-    bool refused;     /* the program started it outside of the time window, which the spool knows */
+    unsigned open;    /* number of open ranges, or 1 while the program asks for recording */
+    bool in_interval; /* the time is within the interval */
+    bool over;        /* recording is off for good */
+    bool on;          /* recording is on now */
+    bool recorded;    /* the spool says whether recording is on */
+    bool begun;       /* recording has been on before */
+    bool refused;     /* the program started recording outside of the time interval, and the spool says so */
     bool cupti_ready;
-    bool cupti_on; /* kinds are enabled */
+    bool cupti_on; /* CUPTI's kinds are enabled */
     uint64_t off_since;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. Switching CUPTI's kinds takes some time: what it records meanwhile is kept. */
+/* Enables or disables CUPTI's kinds, which takes some time: records that CUPTI writes meanwhile are kept. The caller
+ * holds the lock. */
 static void switch_cupti(bool on)
 {
     if (on) {
@@ -57,7 +58,7 @@ static void switch_cupti(bool on)
     capture.cupti_on = on;
 }
 
-/* Brings recording to what it should be, as of TIME. Under the lock. */
+/* Turns recording on or off, as of TIME, if the settings and open ranges say so. The caller holds the lock. */
 static void apply(uint64_t time, const char *reason)
 {
     bool wanted = capture.in_interval && capture.open > 0 && !capture.over;
@@ -74,7 +75,7 @@ static void apply(uint64_t time, const char *reason)
     call_stacks_switch(wanted);
 }
 
-/* CHANGE: 1: one more range is open; -1: one less; OPEN_ONE: one is; OPEN_NONE: none is. */
+/* Values of CHANGE: 1 opens one more range and -1 closes one; OPEN_ONE and OPEN_NONE set the number of open ranges. */
 enum { OPEN_NONE = 0, OPEN_ONE = 2 };
 static void change_open(int change, uint64_t time, const char *reason)
 {
@@ -86,7 +87,7 @@ static void change_open(int change, uint64_t time, const char *reason)
     else if (change > 0 || capture.open > 0)
         capture.open = (unsigned)((int)capture.open + change);
     apply(time, reason);
-    /* The program started what the user named, too early or too late. */
+    /* Records that the program started the requested range outside of the time interval. */
     if (capture.open > 0 && !capture.in_interval && !capture.begun && !capture.refused) {
         capture.refused = true;
         recorder_note_unrecorded(SPOOL_SEEN_START, (struct gputrace_text){0});
@@ -105,16 +106,16 @@ static void profiler_asked(void *data, const struct gputrace_profiler *event)
 
 /* --- an NVTX range --- */
 
-/* Pushes of this thread since the range that was asked for, in its domain; and that domain. */
+/* Pushes of this thread in DOMAIN since the range that switched recording on, and that domain. */
 static __thread struct {
     unsigned depth;
     uint32_t domain;
 } pushed;
 
-#define STARTED_MAX 64 /* start/end ranges of the name that can be open at once */
+#define STARTED_MAX 64 /* maximum of start/end ranges with the requested name that can be open at once */
 static uint64_t started[STARTED_MAX];
 
-/* Numbers of the domains named as asked for: NVTX may only say the name once, before the first range. */
+/* Numbers of the domains that have the requested name: NVTX may report the name only once, before the first range. */
 #define DOMAINS_MAX 16
 static uint32_t matching_domains[DOMAINS_MAX];
 static unsigned matching_domain_count;
@@ -148,13 +149,13 @@ static bool note_started(uint64_t range, uint64_t instead_of)
     return false;
 }
 
-/* The first ranges that are not the one that recording waits for, by hashes of their names: shown to a user
- * who may have mistyped a name. Not used once recording has begun. */
+/* Hashes of the first range names that differ from the requested one. The names are shown to a user who may have
+ * mistyped a name. Not used once recording has begun. */
 #define SEEN_MAX 8
 #define SEEN_TEXT_MAX 64
 static uint64_t seen[SEEN_MAX];
 
-/* Bytes of TEXT that are kept, which end with a whole character. */
+/* Returns how many bytes of TEXT to keep: at most SEEN_TEXT_MAX, and only whole characters. */
 static int cut(struct gputrace_text text)
 {
     uint32_t length = text.length < SEEN_TEXT_MAX ? text.length : SEEN_TEXT_MAX;
@@ -163,7 +164,7 @@ static int cut(struct gputrace_text text)
     return (int)length;
 }
 
-/* Whether this HASH is new, and there is space for it. */
+/* Adds HASH to the set. Returns false if HASH is there already or the set is full. */
 static bool is_first(uint64_t hash)
 {
     for (unsigned i = 0; i < SEEN_MAX; i++) {
@@ -177,7 +178,7 @@ static bool is_first(uint64_t hash)
     return false;
 }
 
-/* The domain belongs to it where the user named one. */
+/* Records the name of a range other than the requested one, with its domain if the user named a domain. */
 static void note_other_range(const struct gputrace_nvtx *event)
 {
     char text[2 * SEEN_TEXT_MAX + 2];
@@ -192,7 +193,7 @@ static void note_other_range(const struct gputrace_nvtx *event)
         recorder_note_unrecorded(SPOOL_SEEN_RANGE, text_of_bytes(text, (size_t)length));
 }
 
-/* Called before the recorder, so that the range that switches recording on is recorded. */
+/* Runs before the recorder, so that the range that switches recording on is recorded. */
 static void range_pushed(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -216,7 +217,7 @@ static void range_started(void *data, const struct gputrace_nvtx *event)
         change_open(1, event->call.end, "NVTX range");
 }
 
-/* Called after the recorder, so that the end of the range is recorded. */
+/* Runs after the recorder, so that the end of the range is recorded. */
 static void range_popped(void *data, const struct gputrace_nvtx *event)
 {
     (void)data;
@@ -309,7 +310,7 @@ uint64_t capture_follow_clock(void)
     uint64_t start = (uint64_t)capture.settings->start_at, stop = (uint64_t)capture.settings->stop_at;
     int64_t offset = capture.settings->clock_offset;
     uint64_t now = clock_now();
-    if (offset) /* CLOCK_REALTIME as it would be if it had not been set since the launcher chose the interval */
+    if (offset) /* CLOCK_REALTIME as if it had not been set since the launcher chose the interval */
         now = clock_monotonic() - (uint64_t)spool_file_header()->monotonic_ahead + (uint64_t)offset;
     pthread_mutex_lock(&capture.lock);
     capture.in_interval = now >= start && (stop == 0 || now < stop);

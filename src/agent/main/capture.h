@@ -1,10 +1,10 @@
 /*
- * When recording is on: within the time interval, and within whatever `--capture-range` names.
+ * Decides when recording is on: within the time interval and within the range of `--capture-range`.
  *
- * Everything that turns recording on does so before the call returns, so that what follows it is recorded. What turns
- * it off marks the time. The service thread switches CUPTI's kinds off a little later, when no GPU work is on its way
- * any more, and the reader leaves out what was launched after the mark. API calls stay on (activity_kinds.c); what
- * CUPTI records of them outside of recording is thrown away.
+ * A function that turns recording on does so before it returns, so that everything after it is recorded. A function
+ * that turns recording off only stores the time. The service thread disables CUPTI's kinds a little later, when no GPU
+ * work is under way any more, and the reader leaves out what was launched after the stored time. API calls stay enabled
+ * (activity_kinds.c); CUPTI's records of calls outside of recording are discarded.
  */
 #ifndef GPUTRACE_AGENT_MAIN_CAPTURE_H
 #define GPUTRACE_AGENT_MAIN_CAPTURE_H
@@ -14,36 +14,38 @@
 
 struct settings;
 
-/* Subscribes, before the recorder does, to what opens a range, so that the range itself is recorded. */
+/* Subscribes to what opens a range. Must be called before the recorder subscribes, so that the range itself is
+ * recorded. */
 int capture_init(const struct settings *settings);
-/* Subscribes, after the recorder, to what closes a range. */
+/* Subscribes to what closes a range. Must be called after the recorder subscribed. */
 int capture_init_last(void);
 
 /* Whether NVTX ranges switch recording on and off. */
 bool capture_hears_nvtx(void);
 
-/* The program asks to switch recording (gputrace.h). */
+/* Turns recording on or off for the program (gputrace.h). */
 void capture_ask(bool on);
 bool capture_is_on(void);
 
-/* Follows the clock: turns recording on or off as the time interval says. Returns the time (ns) until it wants to be
- * called again, UINT64_MAX for never. Called by the service thread, and in a forked child with a spool of its own, into
- * which it writes whether recording is on. */
+/* Turns recording on or off as the time interval and the clock say. Returns the time (ns) until the next call is due,
+ * UINT64_MAX for never. The service thread calls this, and so does a forked child with a spool of its own, whose spool
+ * thereby records whether recording is on. */
 uint64_t capture_follow_clock(void);
 
-/* The spool is no longer read: recording stays off from now on. */
+/* Turns recording off for good, because nobody will read the spool. */
 void capture_end(void);
 
 /* In a forked child: forgets the parent's CUPTI. */
 void capture_atfork_child(void);
 
-/* CUPTI has been loaded: its kinds are switched as recording is now. */
+/* Enables or disables CUPTI's kinds as recording is now. Called when CUPTI has been loaded. */
 void capture_cupti_ready(void);
 
-/* The process runs Python: call stacks of its functions are recorded from now on. */
+/* Records call stacks of Python functions from now on. Called when the process is found to run Python. */
 void capture_python_found(void);
 
-/* For the service thread: switches CUPTI's kinds off when recording is off and UNTIMED records are none. */
+/* Disables CUPTI's kinds if recording is off and UNTIMED, the number of records without times, is 0. For the service
+ * thread. */
 void capture_settle(unsigned untimed);
 
 #endif

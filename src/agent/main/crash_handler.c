@@ -1,8 +1,8 @@
 /*
- * The handler of fatal signals: it saves names of kernels, the signal and the stack in the spool, and lets the signal
- * do what it would have done. The stack is unwound later, in the tool (symbols/symbols.c), because that is not safe in a
- * signal handler. It also handles SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
- * seccomp, which takes the processor's clock away. Everything here must be safe in a signal handler.
+ * The handler of fatal signals: saves names of kernels, the signal and the stack in the spool, and then lets the signal
+ * take its default action. The tool unwinds the stack later (symbols/symbols.c), because unwinding is not safe in a
+ * signal handler. The handler also gets SIGBUS for pages of the spool that were lost, and the SIGSEGV of strict
+ * seccomp, which forbids the processor's clock. Everything here must be async-signal-safe.
  */
 #include "agent/main/crash_handler.h"
 
@@ -31,18 +31,18 @@
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
-#define CRASH_NAMES_MAX 4096u /* names of one crash, a power of two */
-#define WAIT_STEPS 1000       /* of a millisecond, for another thread's crash record */
+#define CRASH_NAMES_MAX 4096u /* maximum of names for one crash, a power of two */
+#define WAIT_STEPS 1000       /* each a millisecond, to wait for another thread's crash record */
 
 static struct {
-    pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */
-    uint32_t thread; /* that has begun to die; 0: none */
+    pid_t process;   /* process that the handlers write for; 0: none; handlers of other threads read it any time */
+    uint32_t thread; /* thread that began to die; 0: none */
     bool done;
     bool repaired; /* the warning that a part of the spool was lost was printed */
-    /* Where a fault goes that comes while CUPTI's records are read, which other threads may take away meanwhile. */
+    /* Jump target for a fault while CUPTI's records are read, whose memory other threads may free meanwhile. */
     sigjmp_buf escape;
     volatile sig_atomic_t may_escape;
-    uint64_t published[CRASH_NAMES_MAX]; /* pointers of names, by hash; 0: free */
+    uint64_t published[CRASH_NAMES_MAX]; /* hash table of pointers of names; 0: free slot */
     unsigned published_count;
 } crash;
 
@@ -61,7 +61,7 @@ static bool is_published(const char *name)
     return false;
 }
 
-/* A fault while the text is read leaves the record uncommitted. */
+/* Writes NAME to the spool. If reading the text faults, the record stays uncommitted. */
 static void publish_name(const char *name)
 {
     if (is_published(name))
@@ -69,7 +69,7 @@ static void publish_name(const char *name)
     size_t whole = strnlen(name, SPOOL_SYMBOL_MAX), length = record_text_kept((uint32_t)whole);
     struct spool_pointer_name *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
-    uint64_t since = kernel_names_since(); /* the names of all earlier launches were published then */
+    uint64_t since = kernel_names_since(); /* names of all earlier launches had been published by then */
     record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, bytes, since ? since : clock_now());
     if (!record)
         return;
@@ -88,8 +88,7 @@ static void let_faults_through(int how)
     sigprocmask(how, &faults, NULL);
 }
 
-/* Publishes the names in each buffer. After a name that could not be read, the buffer is read again without that name.
- */
+/* Publishes the names in each buffer. After a name that could not be read, reads the buffer again without that name. */
 static void publish_names(void)
 {
     volatile unsigned buffer = 0, faults = 0;
@@ -109,16 +108,17 @@ static void publish_names(void)
 
 #define STACK_BYTES_MAX (UINT32_C(48) << 10)
 #define MAPS_BYTES 4096
-#define LINE_MAX_BYTES 1024 /* of maps: longer ones are passed over */
+#define LINE_MAX_BYTES 1024 /* longer lines of maps are skipped */
 
-/* /proc/self/maps, line by line. It is too large for the stack of a handler, and one thread alone crashes. */
+/* Reads /proc/self/maps line by line. The struct is static because it is too large for a handler's stack, and only one
+ * thread handles a crash. */
 static struct maps {
     int file;
-    size_t next, length; /* of `bytes` */
+    size_t next, length; /* in `bytes` */
     char bytes[MAPS_BYTES];
     char line[LINE_MAX_BYTES];
     size_t line_length;
-    uint64_t start, end; /* of the line */
+    uint64_t start, end; /* address range of the line */
     bool is_code, is_readable;
 } maps;
 
@@ -129,7 +129,7 @@ static bool maps_open(void)
     return maps.file >= 0;
 }
 
-/* Reads the next character; -1: there is none. */
+/* Returns the next character, or -1 at the end. */
 static int next_char(void)
 {
     if (maps.next == maps.length) {
@@ -154,7 +154,8 @@ static uint64_t read_hex(const char **at)
     }
 }
 
-/* "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234    /lib/libc.so.6" */
+/* Parses the next line, as "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234    /lib/libc.so.6". Returns false at the
+ * end. */
 static bool maps_next(void)
 {
     int c;
@@ -173,7 +174,8 @@ static bool maps_next(void)
     return true;
 }
 
-/* Bytes that can be read from AT on, in its mapping: what is mapped behind it may be a device's. */
+/* Returns how many bytes are readable from AT to the end of its mapping. The mapping behind it may be a device's, so
+ * reading stops there. */
 static uint64_t readable_from(uint64_t at)
 {
     uint64_t bytes = 0;
@@ -186,7 +188,7 @@ static uint64_t readable_from(uint64_t at)
     return bytes;
 }
 
-/* Frames that are not its own: sanitizers think little of that. */
+/* Copies stack memory of other functions' frames, which sanitizers would report. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void copy_words(char *to, uint64_t from,
                                                                                       uint32_t bytes)
 {
@@ -196,7 +198,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void copy_
     }
 }
 
-/* Whether a word of the stack, or the instruction pointer, lies in the code of the line. */
+/* Whether a word of the stack, or the instruction pointer, lies in the code mapping of the current line. */
 static bool is_referred_to(const struct spool_crash_stack *stack, const char *words)
 {
     uint64_t word = stack->registers[SPOOL_CRASH_REGISTERS - 1];
@@ -232,7 +234,7 @@ static void publish_code(const struct spool_crash_stack *stack, const char *word
 
 void crash_stack_publish(const void *context, uint32_t thread)
 {
-    /* By the numbers that DWARF gives them: x86-64 psABI, figure 3.36. */
+    /* The order of DWARF's register numbers: x86-64 psABI, figure 3.36. */
     static const int order[SPOOL_CRASH_REGISTERS] = {
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
         REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
@@ -242,7 +244,7 @@ void crash_stack_publish(const void *context, uint32_t thread)
     uint64_t bytes = readable_from(from);
     uint32_t length = bytes < STACK_BYTES_MAX ? (uint32_t)bytes : STACK_BYTES_MAX;
     struct spool_crash_stack *record = NULL;
-    for (; !record && length > 0; length /= 2) { /* names may have taken the space */
+    for (; !record && length > 0; length /= 2) { /* halved while names have taken too much of the space */
         record = crash_chunk_begin(SPOOL_RECORD_CRASH_STACK,
                                    spool_record_bytes(sizeof(*record), sizeof(record->text), length), clock_now());
         if (record)
@@ -271,7 +273,8 @@ void crash_stack_publish(const void *context, uint32_t thread)
 
 /* --- the signal --- */
 
-/* INFO may be garbage: a program that took our handler for one without it may call it so. */
+/* Whether INFO belongs to signal NUMBER. INFO may be garbage: a program that restores our handler without SA_SIGINFO
+ * may call it with one argument. */
 static bool is_info_of(const siginfo_t *info, int number)
 {
     volatile bool is = false;
@@ -313,7 +316,8 @@ static void publish_stack(const void *context, uint32_t thread)
     let_faults_through(SIG_BLOCK);
 }
 
-/* Another thread has begun to die and is let finish; this one has something to say only when it is the first. */
+/* Whether this thread is the first that dies. Otherwise waits, up to a limit, until the first thread has recorded its
+ * crash. */
 static bool is_first(uint32_t thread)
 {
     uint32_t none = 0;
@@ -325,16 +329,17 @@ static bool is_first(uint32_t thread)
     return false;
 }
 
-/* Whether the fault was in the spool, and nothing is there any more to die of; that it was is said and counted. */
+/* Whether the fault was in a page of the spool that memory has now replaced. If so, counts the loss and prints a
+ * warning once. */
 static bool is_page_repaired(int number, siginfo_t *info)
 {
-    siginfo_t copy; /* INFO may be garbage here too */
+    siginfo_t copy; /* a checked copy, because INFO may be garbage */
     struct iovec from = {info, sizeof(*info)}, to = {&copy, sizeof(copy)};
     if (number != SIGBUS || !info || syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0) != (long)sizeof(copy))
         return false;
     if (copy.si_signo != SIGBUS || copy.si_code != BUS_ADRERR || spool_file_rescue(copy.si_addr) != 0)
         return false;
-    let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
+    let_faults_through(SIG_UNBLOCK); /* the header's page may be lost as well */
     __atomic_add_fetch(&spool_file_header()->losses.no_space, 1, __ATOMIC_RELAXED);
     let_faults_through(SIG_BLOCK);
     if (!__atomic_exchange_n(&crash.repaired, true, __ATOMIC_RELAXED))
@@ -346,13 +351,16 @@ static bool is_page_repaired(int number, siginfo_t *info)
 /* --- strict seccomp --- */
 
 #ifdef __x86_64__
-enum { GENERAL_PROTECTION = 13, FRAMES_BETWEEN = 64 /* words of the stack, from a clock's instruction to our call */ };
+enum {
+    GENERAL_PROTECTION = 13,
+    FRAMES_BETWEEN = 64 /* maximum of stack words between a clock instruction and our call of it */
+};
 
-/* By the linker: where this library's code lies. */
+/* The start and end of this library's code, which the linker defines. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
-/* Whether a function of ours has called what runs with this stack. */
+/* Whether a return address on this STACK lies in our code, which then called the clock. */
 __attribute__((no_sanitize("address"))) static bool is_called_by_us(const uintptr_t *stack)
 {
     for (unsigned i = 0; i < FRAMES_BETWEEN; i++)
@@ -362,10 +370,11 @@ __attribute__((no_sanitize("address"))) static bool is_called_by_us(const uintpt
 }
 
 /*
- * SECCOMP_SET_MODE_STRICT kills for every system call of ours, and takes the processor's clock away as well. So the
- * first thing that a thread needs to record comes here: it goes to sleep. No system call is made, and CONTEXT is
- * believed only where the kernel puts it, above the handler's FRAME: the program may call the handler too. On some
- * virtual machines the clock goes on: there nothing tells a thread that it is in this mode.
+ * Whether the fault is strict seccomp's. SECCOMP_SET_MODE_STRICT kills for every system call of ours, and forbids
+ * reading the processor's clock. So the first clock instruction of ours on such a thread faults and comes here; the
+ * thread's recording then goes to sleep. No system call is made. CONTEXT is used only if it lies where the kernel puts
+ * it, above the handler's FRAME, because the program may call the handler too. On some virtual machines the clock can
+ * still be read, and nothing shows that a thread is in this mode.
  */
 static bool is_clock_taken_away(int number, void *context, const char *frame)
 {
@@ -379,8 +388,8 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
     if (!rdtsc && !rdtscp)
         return false;
     if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))
-        __builtin_ia32_rdtsc(); /* the program dies of it as without us: the signal is blocked here */
-    /* The instruction is passed over: the time is 0. */
+        __builtin_ia32_rdtsc(); /* the program's own instruction: it dies as without us, for the signal is blocked here */
+    /* Skips the instruction and returns the time 0. */
     registers[REG_RIP] += rdtsc ? 2 : 3;
     registers[REG_RAX] = registers[REG_RDX] = 0;
     if (rdtscp)
@@ -404,7 +413,8 @@ static void die(int number, siginfo_t *info, void *context)
     int saved = errno;
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
     pid_t process = getpid();
-    bool ours = process == __atomic_load_n(&crash.process, __ATOMIC_RELAXED) && !fork_unannounced(); /* not a child */
+    bool ours =
+        process == __atomic_load_n(&crash.process, __ATOMIC_RELAXED) && !fork_unannounced(); /* not a forked child */
     if (ours && is_page_repaired(number, info)) {
         errno = saved;
         return;
@@ -421,13 +431,14 @@ static void die(int number, siginfo_t *info, void *context)
         info = is_info_of(info, number) ? info : NULL;
         publish_signal(number, info, thread);
         publish_names();
-        /* The kernel called the handler, and CONTEXT is what it put there: the program may call it too, with any. */
+        /* Uses CONTEXT only if the kernel called the handler, which put CONTEXT here: the program may call it with any
+         * other. */
         if ((const char *)context == frame + 2 * sizeof(void *))
             publish_stack(context, thread);
         __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
     }
-    /* The system does with the signal what it would have done: the same signal for the same thread, with what came with
-     * it, once this handler has returned to where it came from. */
+    /* Sends the signal again, to the same thread with the same siginfo_t: the default action follows when this handler
+     * has returned. */
     sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     if (!info || syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) != 0)
         syscall(SYS_tgkill, process, thread, number);

@@ -1,8 +1,8 @@
 /*
- * Starts the library on the first call of CUDA, NVTX, NCCL, PyTorch or gputrace.h: reads the settings, opens the
- * spool, loads plugins and installs subscribers. Handles forked children and the end of the process, and lends CUPTI
- * chunks of the spool as buffers. At the end are the exported functions of libgputrace.so, which CUDA's driver, NVTX and
- * programs call by name: each starts the library if that has not happened, and passes the call on.
+ * Starts the library on the first call of CUDA, NVTX, NCCL, PyTorch or gputrace.h: reads the settings, opens the spool,
+ * loads plugins and installs subscribers. Handles forked children and the end of the process, and lends CUPTI chunks of
+ * the spool as buffers. At the end are the exported functions of libgputrace.so, which CUDA's driver, NVTX and programs
+ * call by name: each starts the library if that has not happened, and passes the call on.
  */
 #include <errno.h>
 #include <limits.h>
@@ -43,9 +43,10 @@
 #include "common/settings.h"
 #include "common/threads.h"
 
-/* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
- * which threads and much else do not work. The kernel says where it put the program's loader; a program that was
- * started by calling the loader is the loader, as far as the kernel knows. */
+/* Whether the program is statically linked. If such a program loads libraries all the same (NVTX's header does), they
+ * bring a second C library, in which threads and much else do not work. AT_BASE is where the kernel put the program's
+ * loader, 0 for a static program. A program that was started by calling the loader also has 0, because for the kernel
+ * the loader is the program. */
 static bool is_static(void)
 {
     char path[PATH_MAX];
@@ -57,8 +58,8 @@ static bool is_static(void)
     return slash && strncmp(slash + 1, "ld-", 3) != 0 && strncmp(slash + 1, "ld.so", 5) != 0;
 }
 
-/* With rights that are not its user's, a program does not do what the environment of its user says: write files, load
- * plugins. */
+/* Whether the program runs with more rights than its user has. Then the user's environment must not make it write files
+ * or load plugins. */
 #define HAS_MORE_RIGHTS (getauxval(AT_SECURE) != 0)
 
 /* --- library --- */
@@ -66,16 +67,16 @@ static bool is_static(void)
 static struct library {
     struct settings settings;
     pthread_mutex_t lock;
-    bool decided;    /* whether to record was decided for this process */
-    bool started;    /* and what follows from it is done */
+    bool decided;    /* whether to record this process was decided */
+    bool started;    /* the decision has been carried out */
     bool recording;  /* the spool is open */
-    bool prepared;   /* what is done once in a process and its forks: subscribers, handlers, plugins */
-    uint32_t parent; /* of a forked child that is recorded, 0: it is none */
-    bool cuda;       /* CUPTI was started, or was tried */
-    bool awaits_end; /* of the driver */
+    bool prepared;   /* subscribers, handlers and plugins, set up once in a process and its forks, are ready */
+    uint32_t parent; /* parent of a forked child that is recorded; 0 if this is none */
+    bool cuda;       /* CUPTI was started, or its start failed */
+    bool awaits_end; /* an exit handler for the driver's end was set */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whether this process is recorded. A child that only inherited its parent's exit handlers is not. */
+/* Whether this process is recorded. A child that only inherited its parent's exit handlers is not recorded. */
 static bool is_recorded(void)
 {
     return !fork_unannounced() && library.recording && spool_file_header()->pid == (uint32_t)getpid();
@@ -96,8 +97,8 @@ static void finish(void)
     spool_file_save_header();
 }
 
-/* A forked child is a process of its own: it leaves the parent's spool, and gets one when it has something to record.
- * CUPTI is neither called nor, with the parent's CUDA, of any use in it. */
+/* Detaches a forked child from the parent's spool; the child gets its own when it has something to record. CUPTI is not
+ * called: with the parent's CUDA it is of no use in a child. */
 static void after_fork_in_child(void)
 {
     library.parent = library.recording ? spool_file_header()->pid : library.parent;
@@ -121,7 +122,8 @@ static void after_fork_in_child(void)
 
 static bool library_start(void);
 
-/* The first subscriber of NVTX, so that a forked child that uses NVTX gets a spool in time. */
+/* Starts recording in a forked child that uses NVTX. It is NVTX's first subscriber, so that the child has a spool
+ * before the other subscribers run. */
 static void wake(void)
 {
     if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
@@ -140,7 +142,8 @@ WAKE_BY(event, nvtx)
 WAKE_BY(name, nvtx_name)
 WAKE_BY(extension, nvtx_extension)
 
-/* Called at the first operator of PyTorch, or call of NCCL, in a forked child. Returns whether it is recorded. */
+/* Starts recording in a forked child at its first PyTorch operator or NCCL call. Returns whether the child is recorded.
+ */
 static bool wake_by_operator(void)
 {
     wake();
@@ -154,7 +157,7 @@ static bool prepare(void)
         return true;
     }
     bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
-    (void)thread_keys_work(); /* asked here: later, a thread may hold the dynamic linker's lock and wait for this one */
+    (void)thread_keys_work(); /* asked now: later, a thread may hold the dynamic linker's lock and wait for this one */
     int failed = registry_nvtx_push_register(wake_by_event, NULL) | registry_nvtx_pop_register(wake_by_event, NULL) |
                  registry_nvtx_start_register(wake_by_event, NULL) | registry_nvtx_end_register(wake_by_event, NULL) |
                  registry_nvtx_mark_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL) |
@@ -186,7 +189,7 @@ static bool is_asked_for(const struct settings *settings)
         return false;
     if (!settings->ranks || !*settings->ranks)
         return true;
-    rank_read(&rank); /* each process by its own variables: a torchrun starts several ranks */
+    rank_read(&rank); /* each process reads its own variables: one torchrun starts several ranks */
     return rank_list_has(settings->ranks, rank.rank);
 }
 
@@ -220,8 +223,8 @@ static bool open_spool(void)
         warning("cannot record this process: %m");
         return false;
     }
-    /* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers.
-     */
+    /* No shortcut with plugins: what a plugin does while it starts is not published. A program that registers callbacks
+     * closes the shortcut. */
     bool plugins = library.settings.plugins && *library.settings.plugins;
     if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
         registry_open_shortcut(record_nvtx_briefly);
@@ -230,7 +233,8 @@ static bool open_spool(void)
     return true;
 }
 
-/* Once for a process and its forks. The environment is the program's to change, so its texts are copied. */
+/* Reads the settings, once for a process and its forks. Texts are copied, because the program may change its
+ * environment. */
 static void read_settings(void)
 {
     if (library.prepared)
@@ -244,8 +248,8 @@ static void read_settings(void)
     nvtx_domains_select(library.settings.nvtx_domains, library.settings.nvtx_exclude);
 }
 
-/* What loads libraries. Without the lock: the dynamic loader has one of its own, and a thread that loads a library may
- * be on its way here. */
+/* Loads libraries that recording needs. Called without the lock: the dynamic loader has a lock of its own, and a thread
+ * that loads a library may be waiting for ours. */
 static void start_loading(bool forked)
 {
     if (library.settings.stacks & STACKS_ALL)
@@ -259,8 +263,8 @@ static void start_loading(bool forked)
         plugins_load(library.settings.plugins);
 }
 
-/* Whether a filter of system calls forbids what recording needs. No signals are held back here, since trying that may
- * end the process, so two threads may come here at once. */
+/* Whether a system call filter forbids what recording needs; then the process is not recorded. Signals are not blocked
+ * here, because trying to may end the process, so two threads may run this at once. */
 static bool is_put_to_sleep(void)
 {
     struct settings settings;
@@ -270,7 +274,7 @@ static bool is_put_to_sleep(void)
         return false;
     bool first = !__atomic_exchange_n(&library.decided, true, __ATOMIC_RELAXED);
     bool wanted = is_asked_for(&settings) && !HAS_MORE_RIGHTS;
-    log_set_level(LOG_QUIET); /* messages hold signals back, too */
+    log_set_level(LOG_QUIET); /* messages block signals, too */
     spool_place_set_server(settings.spool_server);
     if (first && wanted)
         spool_place_note_unrecorded(settings.spool_directory, failure);
@@ -278,7 +282,7 @@ static bool is_put_to_sleep(void)
     return true;
 }
 
-/* Reads the settings and opens the spool, once. */
+/* Reads the settings and opens the spool, once. Returns whether this process is recorded. */
 static bool start_recording(void)
 {
     struct signal_guard before;
@@ -299,7 +303,7 @@ static bool start_recording(void)
     return recording;
 }
 
-/* Reads the settings and opens this process's spool, once. False when this process is not to be recorded. */
+/* Starts the library if that has not happened. Returns whether this process is recorded. */
 static bool library_start(void)
 {
     if (fork_turned_away())
@@ -307,7 +311,7 @@ static bool library_start(void)
     if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
         return library.recording;
     int saved = errno, cancelling, ignored;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* a thread that ends here would keep NVTX's lock */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* a thread cancelled here would keep NVTX's lock */
     fork_watch_begin();
     bool recording = !is_put_to_sleep() && start_recording();
     pthread_setcancelstate(cancelling, &ignored);
@@ -323,17 +327,17 @@ static void driver_ends(void)
         service_driver_ends();
 }
 
-/* CUPTI has a buffer for each thread, and most threads record little: the first is small, and one that follows soon is
- * four times as large, up to a whole segment. */
+/* CUPTI has a buffer for each thread, and most threads record little: a thread's first buffer is small, and a buffer
+ * soon after another is four times as large as that, up to a whole segment. */
 #define BUFFER_BYTES_FIRST ((uint64_t)32 << 10)
 #define BUFFER_SOON_NS (100 * NS_PER_MS)
 
 static __thread struct {
-    uint64_t bytes, asked; /* of the last one; CLOCK_MONOTONIC */
+    uint64_t bytes, asked; /* the thread's last buffer: its size, and when CUPTI asked for it (CLOCK_MONOTONIC) */
 } thread_buffer;
 
-/* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
- * after it comes before it. */
+/* Returns a buffer for CUPTI, or NULL. The first call sets our exit handler: CUDA has set its own by then, and exit
+ * handlers run in reverse order, so ours runs before CUDA takes itself down. */
 static void *get_buffer(size_t *bytes)
 {
     if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
@@ -404,9 +408,10 @@ int InitializeInjection(void)
     return 1;
 }
 
-/* --- what else is called by name --- */
+/* --- other exported functions --- */
 
-/* Defines NAME, which returns RESULT, or 0 when this process is not recorded. */
+/* Defines the exported function NAME, which starts the library and returns RESULT, or 0 if this process is not
+ * recorded. */
 #define ENTRY(type, name, parameters, result)  \
     EXPORTED type name parameters;             \
     type name parameters                       \
@@ -420,13 +425,14 @@ ENTRY(int, InitializeInjectionNvtx2, (NvtxGetExportTableFunc_t export_table), nv
 /* Called by the headers of NVTX's extensions, once for each module of the program. */
 ENTRY(int, InitializeInjectionNvtxExtension, (nvtxExtModuleInfo_t * module), nvtx_extension_attach(module))
 
-/* Called by gputrace.h. Each of the first two returns 1; the third whether this process is being recorded right now. */
+/* Called by gputrace.h. gputrace_start() and gputrace_stop() return 1; gputrace_active() returns whether this process
+ * is being recorded right now. */
 ENTRY(int, gputrace_start, (void), (capture_ask(true), 1))
 ENTRY(int, gputrace_stop, (void), (capture_ask(false), 1))
 ENTRY(int, gputrace_active, (void), capture_is_on())
 
-/* The program's next work in STREAM uses BYTES at AT, as MODE (enum gputrace_access_mode) says. It is published to the
- * subscribers of memory_access. Returns 1 if there are any, else 0. */
+/* Publishes to subscribers of memory_access that the program's next work in STREAM uses BYTES at AT as MODE (enum
+ * gputrace_access_mode) says. Returns 1 if there are subscribers, else 0. */
 EXPORTED int gputrace_access(const void *at, size_t bytes, int mode, void *stream);
 int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
 {
@@ -440,13 +446,13 @@ int gputrace_access(const void *at, size_t bytes, int mode, void *stream)
         .stream = stream,
         .mode = (uint32_t)mode,
     };
-    current_context_find(&access.call); /* a default stream is that of the current context */
+    current_context_find(&access.call); /* a default stream belongs to the current context */
     registry_memory_access_publish(&access);
     return 1;
 }
 
-/* A range in STREAM, from where the work before the start is done to where that before the end is. Returns its number,
- * 0 when it is not recorded. */
+/* Records a range in STREAM, from the end of the work before the start to the end of the work before the range's end.
+ * Returns the range's number, or 0 if it is not recorded. */
 ENTRY(uint64_t, gputrace_device_range_start, (const char *message, void *stream), device_range_start(message, stream))
 
 EXPORTED void gputrace_device_range_end(uint64_t range, void *stream);
@@ -456,5 +462,5 @@ void gputrace_device_range_end(uint64_t range, void *stream)
         device_range_end(range, stream);
 }
 
-/* Called by callbacks.h: the program's host, or NULL when VERSION is not ours or this process is not recorded. */
+/* Called by callbacks.h: returns the program's host, or NULL if VERSION is not ours or this process is not recorded. */
 ENTRY(const struct gputrace_host *, gputrace_program_host, (uint32_t version), plugins_program_host(version))

@@ -1,6 +1,6 @@
 /*
- * Loads plugins, gives each a `struct gputrace_host` with the functions that it may call, and records how long their
- * callbacks take. The program itself is one more client, with the host of gputrace.h.
+ * Loads plugins, creates a `struct gputrace_host` for each, and records how long their callbacks take. The program
+ * itself is one more client, with the host that gputrace_own_host() returns.
  */
 #include "agent/main/plugins.h"
 
@@ -28,16 +28,16 @@ struct client_time {
 };
 
 struct client {
-    struct gputrace_host host; /* first: the host that a function is given is the client's */
-    unsigned number;           /* 0: not made */
+    struct gputrace_host host; /* must be first: client_of() casts the host to its client */
+    unsigned number;           /* 0: the host was not created */
     char *name;
     char *settings, *settings_end; /* "key=value" and "key", each ended by a NUL */
-    struct client_time before;     /* of a parent process */
+    struct client_time before;     /* calls and time before the fork, of the parent process */
     struct client_time recorded;
 };
 
 static struct {
-    pthread_mutex_t lock; /* of making hosts and recording times */
+    pthread_mutex_t lock; /* guards creation of hosts and recording of times */
     struct client client[EPOCH_CLIENTS];
 } hosts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -64,7 +64,7 @@ static void host_clear(const struct gputrace_host *host, uint32_t kind)
         registry_clear(client_of(host)->number, kind == GPUTRACE_EVERY_KIND ? REGISTRY_KIND_COUNT : kind);
 }
 
-/* Functions that do the same for each host. */
+/* Host functions that do not depend on the client. */
 #define COMMON_FUNCTION(type, name, body, ...)                               \
     static type host_##name(const struct gputrace_host *host, ##__VA_ARGS__) \
     {                                                                        \
@@ -156,7 +156,7 @@ static const struct gputrace_host functions = {
     .allocation_failed = host_allocation_failed,
 };
 
-/* --- making --- */
+/* --- creating hosts --- */
 
 static bool fill(struct client *client, unsigned number, const char *name, const char *settings)
 {
@@ -190,7 +190,7 @@ const struct gputrace_host *host_make(unsigned number, const char *name, const c
 
 /* --- times, forks --- */
 
-/* Records what the callbacks of each client took, where that has changed. */
+/* Records the time spent in callbacks of each client for which it changed. */
 static void record_host_times(void)
 {
     pthread_mutex_lock(&hosts.lock);
@@ -212,7 +212,7 @@ static void record_host_times(void)
 #define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
 #define RECORD_INTERVAL_NS NS_PER_S
 
-/* The size of the struct in its first version; later members were added behind these. */
+/* The size of the struct in its first version; later versions added members behind these. */
 #define PLUGIN_BYTES_LEAST (offsetof(struct gputrace_plugin, start) + sizeof(((struct gputrace_plugin *)0)->start))
 
 #define OTHER_VERSION                                                                                              \
@@ -220,13 +220,13 @@ static void record_host_times(void)
     "with the callbacks.h of this gputrace"
 
 static struct {
-    unsigned count; /* of those that were started */
+    unsigned count; /* number of plugins in `started` */
     const struct gputrace_plugin *started[PLUGINS_MAX];
-    uint64_t recorded; /* CLOCK_MONOTONIC */
-    bool begun;        /* in this process, and its end was not warned */
+    uint64_t recorded; /* when times were last recorded, in CLOCK_MONOTONIC */
+    bool begun;        /* plugins were loaded in this process, and its end was not published yet */
 } plugins;
 
-/* A word to the user, on stderr and in the trace. Returns false. */
+/* Warns the user, on stderr and in the trace. Returns false. */
 static bool warn_user(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static bool warn_user(const char *format, ...)
 {
@@ -271,7 +271,7 @@ static const struct gputrace_plugin *open_plugin(const char *path)
     if (plugin ? is_ours(path, plugin)
                : refuse(path, "it has no 'gputrace_plugin'; a plugin says GPUTRACE_PLUGIN(\"name\", start), as in "
                               "gputrace-callbacks(3)"))
-        return plugin; /* and the library stays */
+        return plugin; /* the library stays loaded */
     dlclose(library);
     return NULL;
 }
@@ -314,7 +314,7 @@ void plugins_load(const char *lines)
     struct epoch_reader *reader = copy ? epoch_reader() : NULL;
     if (reader) {
         uint64_t began = clock_now();
-        reader->in_client = true; /* what this thread does now is not the program's doing */
+        reader->in_client = true; /* this thread's calls are the plugins', not the program's */
         char *rest = copy;
         for (char *line; (line = strsep(&rest, "\n"));)
             load(line);
@@ -359,7 +359,8 @@ void plugins_process_end(void)
 void plugins_atfork_child(void)
 {
     plugins.begun = false;
-    /* Locks are free; the time that callbacks took, and the spool, were the parent's. */
+    /* No other thread exists here, so the lock is free. Time spent in callbacks so far, and the old spool, are the
+     * parent's. */
     pthread_mutex_init(&hosts.lock, NULL);
     for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
         struct client *client = &hosts.client[i];
@@ -372,7 +373,7 @@ void plugins_after_fork(uint32_t parent)
 {
     plugins.begun = true;
     pthread_mutex_lock(&hosts.lock);
-    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) /* they are recorded in the new spool */
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) /* the new spool needs the clients, too */
         if (hosts.client[i].number)
             plugin_record_client(i, hosts.client[i].name);
     pthread_mutex_unlock(&hosts.lock);

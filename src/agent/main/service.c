@@ -1,7 +1,7 @@
 /*
- * The service thread: it flushes CUPTI at intervals, reads names out of records that are being written, asks for the
- * levels of memory pools, and looks for libraries that came. At exit it waits, up to a limit, for GPU work whose times
- * CUPTI has not delivered.
+ * The service thread: flushes CUPTI at intervals, reads names out of records that are being written, records the levels
+ * of memory pools, and looks for libraries that were loaded meanwhile. At exit it waits, up to a limit, for GPU work
+ * whose times CUPTI has not delivered.
  */
 #include "agent/main/service.h"
 
@@ -27,11 +27,12 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* How long a process that ends may be held up for GPU work whose times are still on their way. */
+/* How long the end of the process may be delayed for GPU work whose times CUPTI has not delivered. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
 #define FINISH_STEP_US 1000
-/* How often names are read out of CUPTI's records: a process can be killed at any time, and they die with it. Soon
- * after code was prepared, for then it is launched; else so often that it is not noticed. */
+/* How often names are read out of CUPTI's records: the process can be killed at any time, and unread names are lost
+ * with it. The interval is short after code was prepared, because a launch follows, and doubles up to one that costs
+ * nothing noticeable. */
 #define NAMES_SOON_NS (100 * NS_PER_US)
 #define NAMES_LATEST_NS (10 * NS_PER_MS)
 #define DRIVER_DEVICES "/dev/nvidia"
@@ -40,16 +41,16 @@ static struct {
     uint64_t interval;
     pthread_mutex_t working; /* held while a round is going on */
     bool stopped;
-    uint64_t names_every; /* ns */
-    bool driver_seen;     /* it had descriptors of the GPU's devices */
-    bool driver_ends;     /* CUPTI's switches stay as they are */
+    uint64_t names_every; /* current interval of reading names, in ns */
+    bool driver_seen;     /* the driver had descriptors of GPU devices */
+    bool driver_ends;     /* CUPTI's switches must not change any more */
     bool runs;
-    bool ending;       /* the process does: pools are asked for the last time … */
-    sem_t asked_pools; /* … and were */
+    bool ending;       /* the process ends: the thread reads pools for the last time */
+    sem_t asked_pools; /* posted when the thread has read the pools for the last time */
 } service = {.working = PTHREAD_MUTEX_INITIALIZER};
 
-/* A program that closes all descriptors, the driver's too, ends what it does with CUDA. The driver and CUPTI do not
- * know that, and when they are asked for something they write to numbers which may be the program's files by then. */
+/* Stops using CUPTI when the program has closed all descriptors, the driver's too. The driver and CUPTI do not notice
+ * that: when called, they write to descriptor numbers that may be the program's files by then. */
 static void detach_from_closed_driver(void)
 {
     if (!__atomic_load_n(&service.driver_seen, __ATOMIC_RELAXED) || !spool_file_was_closed() ||
@@ -69,7 +70,7 @@ void service_driver_started(void)
 
 static unsigned collect(void)
 {
-    /* cuptiFinalize(), which any part of the process can call, says nothing to those it takes CUPTI from. */
+    /* Any part of the process can call cuptiFinalize(), which detaches CUPTI from its users without telling them. */
     if (callback_switches_lost()) {
         activity_buffers_detached();
         spool_file_header()->cuda_unrecorded = 1;
@@ -85,13 +86,13 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Whether CUPTI's switches may be used: not when the driver is about to end. */
+/* Whether CUPTI's switches may change: not once the driver is about to end. */
 static bool may_switch(void)
 {
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* Sleeps NS, but for gathering names meanwhile, and refilling the budget for callbacks of first launches. */
+/* Waits NS. Meanwhile reads names and refills the budget for callbacks of first launches. */
 static void gather_names(uint64_t ns)
 {
     uint64_t begun = clock_monotonic();
@@ -118,8 +119,8 @@ static void *serve(void *unused)
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
-            /* The launcher made the trace and ended, or the spool was removed: further records would fill the disk with
-             * data that is never read. */
+            /* If the launcher ended after making the trace, or the spool was removed, further records would fill the
+             * disk with data that is never read. */
             if (chunks_end_if_removed()) {
                 capture_end();
                 verbose("the spool of process %d was removed: it is recorded no longer", (int)getpid());
@@ -170,8 +171,8 @@ static void ask_pools_last(void)
         nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
 }
 
-/* Waits for the round that is going on, a second at most: one that hangs in the driver must not hang the program's end.
- */
+/* Waits for the current round and then holds the lock, for at most a second: a round that hangs in the driver must not
+ * hang the end of the program. Returns false if the round did not end. */
 static bool wait_for_round(void)
 {
     uint64_t began = clock_monotonic();
@@ -183,7 +184,7 @@ static bool wait_for_round(void)
     return true;
 }
 
-/* Even if a round hangs now, the rounds after it switch nothing. */
+/* If the current round hangs in the driver, at least later rounds do not change CUPTI's switches. */
 void service_driver_ends(void)
 {
     __atomic_store_n(&service.driver_ends, true, __ATOMIC_RELEASE);

@@ -1,6 +1,6 @@
 /*
- * Takes call stacks of launches, copies, waits and graph nodes, and writes for each a record that ties the stack to the
- * call's correlation id. Of launches of one kernel and grid the first gets a stack, later ones by chance.
+ * Records call stacks of launches, copies, waits and graph nodes, each in a record that ties the stack to the call's
+ * correlation id.
  */
 #include "agent/spool/call_stacks.h"
 
@@ -16,26 +16,26 @@
 #include "common/threads.h"
 
 /*
- * Launches are many: of those of one kernel and grid the first has its stack, and from then on one of `every` on
- * average. The distance from one to the next is drawn by lot, because programs launch in loops: every 16th of 12
- * launches in turn would always be one of the same three.
+ * Launches are many: among those of one kernel and grid, the first gets a stack, and from then on one of `every` on
+ * average. The distance to the next stack is random, because programs launch in loops: every 16th of 12 launches in
+ * turn would always be one of the same three.
  *
- * Each thread remembers what it launched in a small table. A kernel that another one drove out of it counts as new.
+ * Each thread remembers its launches in a small table. A kernel whose entry was replaced by another counts as new.
  *
- * Each node of a graph has the stack of the call that captured or added it. What a graph replays has that stack, so
- * there is nothing to do when it is launched.
+ * Each graph node has the stack of the call that captured or added it. Replayed operations have that stack, so a graph
+ * launch needs no work for its nodes.
  */
 
 #define SETS 256
 #define WAYS 2
-#define KINDS 6 /* that are subscribed to */
+#define KINDS 6 /* number of kinds subscribed to */
 
 struct launched {
-    uint64_t key;  /* of what was launched */
+    uint64_t key;  /* hash of the kernel and grid, or of another operation */
     uint64_t left; /* launches until the next one with a stack */
 };
 
-/* The launches that one thread has made, and when the next of each gets its stack. */
+/* The launches of one thread, and when each next gets a stack. */
 struct sampler {
     struct launched sets[SETS][WAYS];
     uint64_t lot;
@@ -44,11 +44,11 @@ struct sampler {
 static __thread struct sampler *mine;
 
 static struct {
-    uint64_t whole;  /* enum stacks_bits: what has whole stacks */
-    uint64_t python; /* and what has those of Python's functions alone; atomically */
+    uint64_t whole;  /* enum stacks_bits: calls that get whole stacks */
+    uint64_t python; /* enum stacks_bits: calls that get stacks of Python functions alone; accessed atomically */
     bool nodes;
     uint64_t every;
-    uint64_t registrations[KINDS]; /* while recording is on; 0: none */
+    uint64_t registrations[KINDS]; /* set while recording is on; 0: not registered */
 } stacks;
 
 static struct thread_key at_thread_end;
@@ -60,14 +60,14 @@ static void forget(void *unused)
     mine = NULL;
 }
 
-/* 1 to 2 * every - 1 with the same chance: `every` on average. */
+/* Returns a uniform number from 1 to 2 * every - 1, `every` on average. */
 static uint64_t draw_distance(struct sampler *sampler)
 {
     sampler->lot = sampler->lot * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return 1 + (sampler->lot >> 33) % (2 * stacks.every - 1);
 }
 
-/* Whether this launch of what has the hash KEY shall have its stack. */
+/* Whether this launch, of an operation with the hash KEY, gets a stack. */
 static bool is_due(uint64_t key)
 {
     if (stacks.every > 1 && !mine && thread_key_set(&at_thread_end, forget))
@@ -89,8 +89,8 @@ static bool is_due(uint64_t key)
     return true;
 }
 
-/* A thread's first record comes with the thread's name. Those of PyTorch's backward pass take no stacks, and are known
- * by their names: of a launch without a stack a thread writes one record. */
+/* A thread's first record brings the thread's name to the spool. PyTorch's backward threads have no stacks but are
+ * recognised by their names, so a thread writes one record even if it has no stack. */
 static __thread bool has_written;
 
 static void write_stack(uint64_t start, uint32_t correlation, uint32_t stack)
@@ -115,7 +115,7 @@ static void record_stack(uint64_t start, uint32_t correlation, enum stacks_bits 
 
 /* --- nodes of graphs --- */
 
-/* The last call of this thread that made a node, and its stack, which is taken once. */
+/* This thread's last call that created a node, and the call's stack, which is taken once. */
 static __thread struct {
     uint32_t generation, correlation, stack;
 } node_call;
@@ -125,8 +125,8 @@ static bool is_node_call(uint32_t correlation)
     return correlation != 0 && node_call.correlation == correlation && node_call.generation == fork_generation();
 }
 
-/* A thread of Python's captures many nodes, each by another way through C and few lines of Python: the lines will do.
- */
+/* Records the stack of a new node. Python's lines suffice if there are any: a Python thread captures many nodes, each
+ * by another way through C but from few lines of Python. */
 static void made_node(void *data, const struct gputrace_graph_node *node)
 {
     (void)data;
@@ -145,7 +145,7 @@ static void made_node(void *data, const struct gputrace_graph_node *node)
 
 /* --- calls --- */
 
-/* A launch of what has the hash KEY. That which made a node has its stack already. */
+/* Records a stack for a launch of an operation with the hash KEY. A call that created a node has its stack already. */
 static void launched(uint64_t start, uint32_t correlation, uint64_t key)
 {
     if (is_node_call(correlation))
@@ -176,7 +176,8 @@ static void launched_set(void *data, const struct gputrace_memset *set)
     launched(set->call.start, set->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
-/* A copy is a launch; the thread waits for one that takes no stream. */
+/* Records the stack of a copy: of a wait if the function takes no stream, because the thread then waits, else of a
+ * launch. */
 static void copied(void *data, const struct gputrace_memcpy *copy)
 {
     (void)data;
@@ -191,7 +192,7 @@ static void copied(void *data, const struct gputrace_memcpy *copy)
         launched(copy->call.start, copy->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
-/* Takes the stack before the thread waits, so that the time that this takes is part of the wait. */
+/* Takes the stack before the thread waits, so that the time for the stack is part of the wait. */
 static void opened_call(void *data, const struct gputrace_open_call *call)
 {
     (void)data;

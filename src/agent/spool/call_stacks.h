@@ -1,6 +1,6 @@
 /*
- * Call stacks of launches, of waits and of nodes of graphs: a record for each that has one, which names the call or the
- * node. Allocations have theirs in their own record.
+ * Call stacks of launches, waits and graph nodes: a record for each stack, which names the call or the node. An
+ * allocation has its stack in its own record.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_CALL_STACKS_H
 #define GPUTRACE_AGENT_SPOOL_CALL_STACKS_H
@@ -10,20 +10,20 @@
 
 #include "common/settings.h"
 
-/* BITS of enum stacks_bits; EVERY: of the launches of one kernel and grid by one thread the first has its stack, and
- * one of so many afterwards (0: STACKS_EVERY_DEFAULT). NODES: with launches, also of nodes of graphs. Once, before
- * recording is first switched on. */
+/* Sets what gets a stack. BITS are of enum stacks_bits. Among the launches of one kernel and grid by one thread, the
+ * first gets a stack, and then one of EVERY on average (0: STACKS_EVERY_DEFAULT). NODES: graph nodes get stacks, too,
+ * if launches do. Called once, before recording is first switched on. */
 void call_stacks_init(uint64_t bits, uint64_t every, bool nodes);
 
-/* From the next switch on, calls that get no whole stack get one of Python functions alone. Must not run at the same
- * time as a switch. */
+/* From the next switch on, calls that get no whole stack get a stack of Python functions alone. Must not run at the
+ * same time as a switch. */
 void call_stacks_add_python(void);
 
-/* This thread's stack, whole or of Python's functions alone, as it is wanted of WHAT; 0: neither is, or none could be
- * had. */
+/* Records this thread's stack, whole or of Python functions alone as the settings say for WHAT. Returns its number, or
+ * 0 if no stack is wanted or none could be read. */
 uint32_t call_stack_record(enum stacks_bits what);
 
-/* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
+/* Registers or removes the callbacks that take stacks, as recording goes on or off. Calls must not overlap. */
 void call_stacks_switch(bool on);
 
 #endif
