@@ -89,8 +89,8 @@ GPUTRACE_ALLOCATOR_API void gputrace_allocator_init(int devices);
 
 /* --- limits; each function returns 0, or -1 if the device does not exist or the argument is not valid --- */
 
-/* Limits the program to FRACTION (0 … 1) of the memory of DEVICE; allocations beyond the limit fail. FRACTION 1 or more
- * sets no limit but the device's. Existing allocations stay. */
+/* Limits the program to FRACTION (0 … 1) of the memory of DEVICE; allocations beyond the limit fail. FRACTION 1 or
+ * more sets no limit but the device's. Existing allocations stay. */
 GPUTRACE_ALLOCATOR_API int gputrace_allocator_set_fraction(double fraction, int device);
 
 /* When the host waits for work, pools of DEVICE keep at most BYTES unused bytes and return the rest to the device. The

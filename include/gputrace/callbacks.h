@@ -86,51 +86,51 @@ struct CUgraphExec_st;
 #define GPUTRACE_NO_STREAM UINT32_MAX
 
 /* The kinds, in groups. */
-#define GPUTRACE_KINDS(X)                                                                           \
-    X(event_creation)            /* cuEventCreate */                                                \
-    X(event_deletion)            /* cuEventDestroy */                                               \
-    X(event_record)              /* cuEventRecord, WithFlags */                                     \
-    X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */               \
-    X(event_synchronization)     /* the thread waited for an event */                               \
-    X(event_query)               /* the thread asked whether an event's work is done */             \
-    X(stream_creation)           /* the program made a stream */                                    \
-    X(stream_deletion)           /* a stream is about to be destroyed, alone or with its context */ \
-    X(stream_synchronization)    /* the thread waited for a stream */                               \
-    X(stream_query)              /* the thread asked whether a stream's work is done */             \
-    X(device_synchronization)    /* the thread waited for a device (context) */                     \
-    X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */  \
-    X(memory_deallocation)       /* memory was freed, or host memory unregistered */                \
-    X(memory_allocation_failure) /* an allocation failed */                                         \
-    X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                       \
-    X(memory_unmapping)          /* virtual addresses lost their memory: cuMemUnmap */              \
-    X(memory_access)             /* the program declared an access: gputrace_access() */            \
-    X(kernel_launch)             /* a kernel was launched */                                        \
-    X(memcpy)                    /* a copy was made or put into a stream */                         \
-    X(memset)                    /* a copy was made, or put into a stream */                        \
-    X(host_function)             /* memory was set, or a memset was put into a stream */            \
-    X(stream_value)              /* a function of the host was put into a stream */                 \
-    X(graph_capture_start)       /* a stream is captured from here */                               \
-    X(graph_capture_end)         /* the capture of a stream starts */                               \
-    X(graph_instantiation)       /* the capture of a stream ends */                                 \
-    X(graph_launch)              /* a graph was launched */                                         \
-    X(module_load)               /* a module or library was loaded */                               \
-    X(module_unload)             /* … and unloaded */                                               \
-    X(code_load)                 /* a module or library was unloaded */                             \
-    X(context_creation)          /* machine code of a module was loaded into a context */           \
-    X(context_deletion)          /* a context is about to go */                                     \
-    X(nvtx_push)                 /* a context is about to be destroyed */                           \
-    X(nvtx_pop)                  /* … and ends */                                                   \
-    X(nvtx_start)                /* NVTX: a range of this thread ends */                            \
-    X(nvtx_end)                  /* … and ends */                                                   \
-    X(nvtx_mark)                 /* NVTX: a range of the process ends */                            \
-    X(profiler)                  /* cuProfilerStart, cuProfilerStop */                              \
-    X(compilation_start)         /* the first of the phases going on starts */                      \
-    X(compilation_end)           /* the number of phases going on leaves zero */                    \
-    X(compilation_phase_start)   /* the number of phases going on is back at zero */                \
-    X(compilation_phase_end)     /* a phase has ended */                                            \
-    X(jit)                       /* CUPTI's record of a compilation of PTX, a little later */       \
-    X(process_fork)              /* this process is a fork of the one that registered */            \
-    X(process_end)               /* this process is a fork of a process that registered callbacks */
+#define GPUTRACE_KINDS(X)                                                                              \
+    X(event_creation)            /* cuEventCreate */                                                   \
+    X(event_deletion)            /* cuEventDestroy */                                                  \
+    X(event_record)              /* cuEventRecord, WithFlags */                                        \
+    X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */                  \
+    X(event_synchronization)     /* the thread waited for an event */                                  \
+    X(event_query)               /* the thread asked whether an event's work is done */                \
+    X(stream_creation)           /* the program made a stream */                                       \
+    X(stream_deletion)           /* a stream is about to be destroyed, alone or with its context */    \
+    X(stream_synchronization)    /* the thread waited for a stream */                                  \
+    X(stream_query)              /* the thread asked whether a stream's work is done */                \
+    X(device_synchronization)    /* the thread waited for a device (context) */                        \
+    X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */     \
+    X(memory_deallocation)       /* memory was freed, or host memory unregistered */                   \
+    X(memory_allocation_failure) /* an allocation failed */                                            \
+    X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                          \
+    X(memory_unmapping)          /* virtual addresses lost their memory: cuMemUnmap */                 \
+    X(memory_access)             /* the program declared an access: gputrace_access() */               \
+    X(kernel_launch)             /* a kernel was launched */                                           \
+    X(memcpy)                    /* a copy was made, or put into a stream */                           \
+    X(memset)                    /* memory was set, or a memset was put into a stream */               \
+    X(host_function)             /* a function of the host was put into a stream */                    \
+    X(stream_value)              /* a stream waits for, or writes, a value in memory or a semaphore */ \
+    X(graph_capture_start)       /* the capture of a stream starts */                                  \
+    X(graph_capture_end)         /* the capture of a stream ends */                                    \
+    X(graph_instantiation)       /* a graph was made ready to launch */                                \
+    X(graph_launch)              /* a graph was launched */                                            \
+    X(module_load)               /* a module or library was loaded */                                  \
+    X(module_unload)             /* a module or library was unloaded */                                \
+    X(code_load)                 /* machine code of a module was loaded into a context */              \
+    X(context_creation)          /* a context was made */                                              \
+    X(context_deletion)          /* a context is about to be destroyed */                              \
+    X(nvtx_push)                 /* NVTX: a range of this thread begins */                             \
+    X(nvtx_pop)                  /* NVTX: a range of this thread ends */                               \
+    X(nvtx_start)                /* NVTX: a range of the process begins */                             \
+    X(nvtx_end)                  /* NVTX: a range of the process ends */                               \
+    X(nvtx_mark)                 /* NVTX: a mark */                                                    \
+    X(profiler)                  /* cuProfilerStart, cuProfilerStop */                                 \
+    X(compilation_start)         /* the number of phases going on leaves zero */                       \
+    X(compilation_end)           /* the number of phases going on is back at zero */                   \
+    X(compilation_phase_start)   /* a phase starts */                                                  \
+    X(compilation_phase_end)     /* a phase has ended */                                               \
+    X(jit)                       /* CUPTI's record of a compilation of PTX, a little later */          \
+    X(process_fork)              /* this process is a fork of a process that registered callbacks */   \
+    X(process_end)               /* the process exits: the last callback, none when it is killed */
 
 enum gputrace_kind {
 #define GPUTRACE_KIND(name) GPUTRACE_KIND_##name,

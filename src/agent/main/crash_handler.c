@@ -388,7 +388,7 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
     if (!rdtsc && !rdtscp)
         return false;
     if (!is_called_by_us((const uintptr_t *)(uintptr_t)registers[REG_RSP]))
-        __builtin_ia32_rdtsc(); /* the program's own instruction: it dies as without us, for the signal is blocked here */
+        __builtin_ia32_rdtsc(); /* the program's own instruction: it dies as without us, for the signal is blocked */
     /* Skips the instruction and returns the time 0. */
     registers[REG_RIP] += rdtsc ? 2 : 3;
     registers[REG_RAX] = registers[REG_RDX] = 0;

@@ -15,8 +15,8 @@ struct gputrace_host;
  * SETTINGS are copied. The host lives forever. */
 const struct gputrace_host *host_make(unsigned client, const char *name, const char *settings);
 
-/* Loads and starts the plugins in LINES, one "PATH,key=value,key…" per line (NULL: none). Called once for a process and
- * its forks, with the spool open and the recorder subscribed. CUDA and NVTX calls that a plugin makes while it is
+/* Loads and starts the plugins in LINES, one "PATH,key=value,key…" per line (NULL: none). Called once for a process
+ * and its forks, with the spool open and the recorder subscribed. CUDA and NVTX calls that a plugin makes while it is
  * loaded are not published; they may call InitializeInjection() and the other entry points on this thread. */
 void plugins_load(const char *lines);
 
