@@ -1,4 +1,4 @@
-/* Rules about code that is loaded or compiled, and graphs that are instantiated, while the program does its work. */
+/* Rules about loading or compiling code, and instantiating graphs, while the program does its work. */
 #include "analysis/base/busy.h"
 #include "analysis/engine/findings.h"
 #include "analysis/engine/names.h"
@@ -6,14 +6,14 @@
 #include "analysis/names/name_facts.h"
 #include "analysis/idle/stalls.h"
 
-/* Times of host threads by their start, which overlap and nest: phases of compilation, and calls. */
+/* A phase of compilation or a call on a host thread. These times overlap and nest. */
 struct host_time {
     int64_t start, end;
     event_id process;
-    int64_t id;      /* of the thread; FIELD_ABSENT: THREAD is its index */
-    uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: see id */
+    int64_t id;      /* of the thread; FIELD_ABSENT: `thread` is its index */
+    uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: `id` is known instead */
     uint32_t name, function;
-    bool compiles; /* it is the just-in-time compiler's */
+    bool compiles; /* the just-in-time compiler runs */
 };
 
 /* All zero is empty. */
@@ -69,13 +69,14 @@ static int times_op(void *state, const struct trace *trace, const struct timelin
 }
 
 struct times_sum {
-    struct finding_place place; /* of the longest */
+    struct finding_place place; /* of the longest time */
     int64_t count;
     struct busy_sum time, compiling; /* compiling: by the just-in-time compiler */
     struct host_time longest;
 };
 
-/* Sums the loading time in [FROM, TO]; overlaps count once. COUNT is of the loads that lie in no other one. */
+/* Sums the times in [FROM, TO]; overlaps count once. Times within other times do not count in sum.count. Returns 0, or
+ * -1: no memory, or after error(). */
 static int sum_times(struct host_times *times, const struct trace *trace, int64_t from, int64_t to,
                      struct times_sum *sum)
 {
@@ -104,7 +105,7 @@ static int sum_times(struct host_times *times, const struct trace *trace, int64_
     return sorter_walk_end(&walk);
 }
 
-/* --- modules that are loaded after the first kernel was launched, without what the compiler takes --- */
+/* --- modules that are loaded after the first kernel was launched, without the compiler's time --- */
 
 static int loading_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
@@ -201,7 +202,7 @@ const struct rule rule_jit_compilation = {
     .release = times_release,
 };
 
-/* --- graphs that are built again and again --- */
+/* --- graphs that are built repeatedly --- */
 
 struct graphs {
     struct stalls stalls; /* all calls that build graphs */

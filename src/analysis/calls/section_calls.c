@@ -1,4 +1,4 @@
-/* Runtime and driver calls by name, how many of them failed, and with which errors; all failures; and waits. */
+/* Sections of API calls: runtime and driver calls by name with their errors; failed calls; and waits. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -45,8 +45,8 @@ const struct section section_api = {
 };
 
 /*
- * Calls that failed, by function and error: how often, and when the first and the last of them began. What came before
- * the first error of all is usually the cause of those that follow.
+ * Failed calls by function and error: their number, and when the first and the last of them began. The first error of
+ * all is usually the cause of the later ones.
  */
 
 static FILL(failure, error_cell(row->table, ROW_KEY(failure_key)->of_runtime, ROW_KEY(failure_key)->code))
@@ -74,21 +74,20 @@ const struct section section_errors = {
 };
 
 /*
- * The section sync lists who waited for what. A wait is known from the API call that returns only after the GPU has
- * done something (the call has the thread), or from CUPTI's record of it (the record has streams and events), or from
- * both, joined by correlation id.
- * When a stream waits for an event, CUPTI records how long the call took that made it wait; how long the stream waited
- * is not recorded. Several threads and streams wait at the same time, so there are no sums.
+ * The section sync lists who waited for what. The API call that waited has the thread; CUPTI's record of the wait has
+ * streams and events. A wait may have one of them or both, which are joined by correlation id. If a stream waits for an
+ * event, CUPTI records how long the call took that made the stream wait; how long the stream waited is not recorded.
+ * Threads and streams wait at the same time, so there are no sums.
  */
 
-/* What distinguishes the rows of waits. */
+/* The key of a row of waits. */
 struct wait_key {
-    uint64_t name;        /* name of the API call; if it is not known or a stream waits, the record's kind */
-    int64_t stream_waits; /* 1: the stream, not the thread that called */
-    int64_t thread;       /* index; FIELD_ABSENT: a stream waited, or not known */
-    int64_t device;       /* FIELD_ABSENT: there is no record, and what was waited for is not known */
+    uint64_t name;        /* of the API call; if it is not known or a stream waits, the record's kind */
+    int64_t stream_waits; /* 1: a stream waited; 0: a thread */
+    int64_t thread;       /* index; FIELD_ABSENT: a stream waited, or it is not known */
+    int64_t device;       /* FIELD_ABSENT: without a record, the target is not known */
     int64_t waiting_stream;
-    int64_t stream, cuda_event; /* waited for; FIELD_ABSENT: neither is known */
+    int64_t stream, cuda_event; /* the target of the wait; FIELD_ABSENT: not known */
 };
 
 struct sync_record {
@@ -97,7 +96,7 @@ struct sync_record {
 };
 
 struct wait {
-    TALLY_SERIES(times); /* none where a stream waits */
+    TALLY_SERIES(times); /* empty if a stream waits */
     int64_t count;
 };
 
@@ -117,7 +116,7 @@ static void init(void *state, const struct trace *trace)
     sorter_init(&sync->records, trace->space, sizeof(struct sync_record), by_correlation);
 }
 
-/* CUPTI's "none" comes as -1, or as that in 32 bits. */
+/* Returns FIELD_ABSENT for CUPTI's "none", which is -1 in 64 or 32 bits. */
 static int64_t known(int64_t number)
 {
     return number >= 0 && number < UINT32_MAX ? number : FIELD_ABSENT;
@@ -138,7 +137,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
         .waiting_stream = stream_waits ? known(event_gpu(event)->stream) : FIELD_ABSENT,
         .stream = strcmp(kind, "Stream Sync") == 0 ? known(event_gpu(event)->stream) : stream,
         .cuda_event = stream == FIELD_ABSENT ? known(event_wait(event)->event)
-                                             : FIELD_ABSENT, /* with a stream, many events are one row */
+                                             : FIELD_ABSENT, /* events of one stream share a row */
     };
     return sorter_add(&sync->records, &record);
 }
@@ -152,7 +151,7 @@ static int add_wait(struct sync *sync, const struct wait_key *key, int64_t durat
     return key->stream_waits ? 0 : series_add(&wait->times, duration);
 }
 
-/* A call that CUPTI has no record for. */
+/* Adds a call without a record of CUPTI if calls of its kind wait. */
 static int add_call(void *context, const struct call *call)
 {
     struct sync *sync = context;
@@ -166,7 +165,8 @@ static int add_call(void *context, const struct call *call)
     return call_kind_waits(kind) ? add_wait(sync, &key, call->end - call->start) : 0;
 }
 
-/* A call that blocks waits once, and as long as it takes, whatever is recorded within. */
+/* Adds a record with its call. A call that blocks counts as one wait of the call's length, however many records it
+ * has. */
 static int add_record(struct sync *sync, struct calls_join *join, const struct sync_record *record)
 {
     struct wait_key key = record->key;
@@ -174,7 +174,7 @@ static int add_record(struct sync *sync, struct calls_join *join, const struct s
     if (!call || key.stream_waits)
         return add_wait(sync, &key, record->duration);
     enum call_kind kind = call_kinds_find(&sync->kinds, &sync->trace->strings, call->name);
-    bool blocks = call_kind_waits(kind); /* CUPTI has a record of cudaEventQuery as if it waited */
+    bool blocks = call_kind_waits(kind); /* CUPTI records waits for cudaEventQuery(), which does not wait */
     if (kind == CALL_QUERY || (blocks && join->again))
         return 0;
     key.name = call->name;

@@ -1,7 +1,7 @@
 /*
- * Phases of compilation by what they were for, and what the just-in-time compiler and XLA did. Phases nest and overlap,
- * so there are no sums: `passed` counts time in which several went on once, and the last row shows the time in which at
- * least one went on.
+ * Sections of compilation: phases of loading, just-in-time compilation and XLA by name, and each phase by itself.
+ * Phases nest and overlap, so the totals have no sum: `passed` counts overlaps of a row's phases once, and the last row
+ * shows the time in which at least one phase was running.
  */
 #include "analysis/engine/errors.h"
 #include "analysis/engine/section.h"
@@ -9,14 +9,14 @@
 
 struct phase_group {
     TALLY_SERIES(durations);
-    struct busy_sum passed; /* gathered last */
+    struct busy_sum passed; /* set by gather() */
     struct errors failures;
-    int64_t hits; /* FIELD_ABSENT: no phase says whether it was found in the cache */
+    int64_t hits; /* FIELD_ABSENT: not recorded for any phase */
 };
 
 struct compilation {
     struct tally phases;
-    struct busy busy; /* by the items' numbers */
+    struct busy busy; /* by the numbers of the items */
 };
 
 static void init(void *state, const struct trace *trace)
@@ -103,7 +103,7 @@ const struct section section_compilation = {
     .release = release,
 };
 
-/* Each phase of compilation, the longest first: when it was, on which thread, in which function, and how it ended. */
+/* The section phases lists each phase of compilation, the longest first: its time, thread, function and result. */
 
 struct phase {
     int64_t start, duration, result, cache_hit, thread;

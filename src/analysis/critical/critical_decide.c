@@ -1,6 +1,7 @@
 /*
- * Of all operations that one may have waited for, the latest to end decided it, if it started soon after that end and
- * not soon after its launch. A call was decided by the operation that CUPTI's record or the function itself names.
+ * Of all operations that an operation may have waited for, the latest to end decided its start, if the start is soon
+ * after that end and not soon after the launch. The operation that decided the end of a call follows from CUPTI's
+ * record, or from what the function does.
  */
 #include "analysis/critical/critical_decide.h"
 
@@ -12,16 +13,16 @@
 #include "common/memory.h"
 #include "analysis/engine/trace_known.h"
 
-/* --- what streams and calls waited for: two joins by correlation id find the call that recorded the event of a wait
- * and the call that waited --- */
+/* --- what streams and calls waited for. Two joins by correlation id find the call that recorded the event, and the
+ * call that waited --- */
 
 enum sync_kind { SYNC_STREAM_WAITS, SYNC_OF_EVENT, SYNC_OF_STREAM, SYNC_OF_DEVICE };
 
 struct sync_record {
     int64_t correlation, time;
     int64_t recorded; /* correlation id of the call that recorded the event; FIELD_ABSENT: not known */
-    int64_t marked;   /* when that call began */
-    int64_t on;       /* number of the stream that was waited for */
+    int64_t marked;   /* when the recording call began; FIELD_ABSENT: not known */
+    int64_t on;       /* number of the awaited stream */
     struct trace_stream_id stream;
     enum sync_kind kind;
 };
@@ -45,7 +46,7 @@ void critical_syncs_release(struct critical_syncs *syncs)
     file_vector_release(&syncs->calls);
 }
 
-/* Returns FIELD_ABSENT for CUPTI's "none": -1, that in 32 bits, or 0 for a correlation id. */
+/* Returns FIELD_ABSENT for CUPTI's "none": -1 in 64 or 32 bits, or a correlation id less than LEAST. */
 static int64_t known(int64_t number, int64_t least)
 {
     return number >= least && number < UINT32_MAX ? number : FIELD_ABSENT;
@@ -76,7 +77,7 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
 
 /* --- */
 
-/* The stream of number NUMBER: of the same context as ID if there is one, else of the same process. */
+/* Returns the index of a stream with this NUMBER, or EVENT_NO_TEXT. Prefers a stream of the context of ID. */
 static uint32_t find_stream(const struct trace *trace, const struct trace_stream_id *id, int64_t number)
 {
     uint32_t found = EVENT_NO_TEXT;
@@ -91,7 +92,7 @@ static uint32_t find_stream(const struct trace *trace, const struct trace_stream
     return found;
 }
 
-/* Sets when the call began that recorded the event. */
+/* Adds the record to syncs->records, with the time of the call that recorded the event. */
 static int mark(struct critical_syncs *syncs, const struct trace *trace, const struct sync_record *record,
                 const struct call *call)
 {
@@ -129,7 +130,8 @@ static int add_record(struct critical_syncs *syncs, const struct trace *trace, c
     return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
-/* Joins the records of SORTER by the correlation id at offset ID of each, and calls EACH with them. */
+/* Joins the records of SORTER with calls by the correlation id at offset ID of a record, and calls EACH for each
+ * record. */
 static int join_records(struct critical_syncs *syncs, const struct trace *trace, struct sorter *sorter, size_t id,
                         int (*each)(struct critical_syncs *syncs, const struct trace *trace,
                                     const struct sync_record *record, const struct call *call))
@@ -160,14 +162,14 @@ int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trac
 
 /* --- decisions --- */
 
-/* An operation that nothing recorded held for so long was held by something that is not recorded; ns. */
+/* If an operation starts later than this without a recorded reason, something that is not recorded held it; ns. */
 #define HELD_LONG 1000000
-/* The clocks of host and GPU may differ by so much; ns. */
+/* The largest difference between the clocks of host and GPU; ns. */
 #define CLOCKS 20000
-/* A thread that waited for an operation returns within this time; ns. */
+/* The time within which a thread that waited for an operation returns; ns. */
 #define WAKE 100000
 
-/* Pairs of streams are compared up to this number of streams. */
+/* With more streams than this, pairs of streams are not compared. */
 #define BARRIER_STREAMS 64
 
 /* Indices of a legacy default stream and a stream of its context: each waits for the other. */
@@ -179,14 +181,14 @@ struct deciding {
     struct critical_graph *graph;
     const struct critical_syncs *syncs;
     ARRAY(struct barrier) barriers;
-    ARRAY(size_t) next_waits; /* of each stream, in syncs->waits */
+    ARRAY(size_t) next_waits; /* by stream: index in syncs->waits */
     size_t next_within;       /* in graph->within */
     size_t next_sync;         /* in syncs->calls */
 };
 
 /* --- operations --- */
 
-/* The dependency that ended last so far. */
+/* The dependency of an operation that ended last, of those considered so far. */
 struct latest {
     uint32_t op; /* CRITICAL_NONE: there is none */
     int64_t end;
@@ -212,7 +214,8 @@ static int add_edge(struct critical_graph *graph, uint32_t from, uint32_t to)
     return 0;
 }
 
-/* The events that OP's stream was made to wait for since the operation before it. */
+/* Considers the events for which the stream of operation NUMBER was made to wait since the operation before it. Returns
+ * 0, or -1: no memory. */
 static int consider_waits(struct deciding *deciding, struct latest *latest, uint32_t number)
 {
     struct critical_graph *graph = deciding->graph;
@@ -236,7 +239,8 @@ static int consider_waits(struct deciding *deciding, struct latest *latest, uint
     return 0;
 }
 
-/* The legacy default stream and the other streams of its context wait for each other. */
+/* Considers the last operations of streams that operation NUMBER waits for, because the legacy default stream and the
+ * other streams of its context wait for each other. Returns 0, or -1: no memory. */
 static int consider_barriers(struct deciding *deciding, struct latest *latest, uint32_t number)
 {
     struct critical_graph *graph = deciding->graph;
@@ -257,7 +261,8 @@ static int consider_barriers(struct deciding *deciding, struct latest *latest, u
     return 0;
 }
 
-/* Lists the pairs of streams that wait for each other. With very many streams there are none, and the times decide. */
+/* Lists the pairs of streams that wait for each other. With more than BARRIER_STREAMS streams there are none, and only
+ * times decide. */
 static int find_barriers(struct deciding *deciding)
 {
     const struct critical_graph *graph = deciding->graph;
@@ -284,7 +289,7 @@ static int decide_ops(struct deciding *deciding)
         struct critical_op *op = &graph->ops.items[i];
         const struct critical_op *previous = op->previous == CRITICAL_NONE ? NULL : &graph->ops.items[op->previous];
         struct latest latest = {CRITICAL_NONE, 0};
-        /* Branches of a graph overlap. Other operations of a stream wait for the one before. */
+        /* An operation waits for the operation before it in its stream, except that branches of a graph overlap. */
         if (previous && !(op->graph && previous->end > op->start))
             consider(graph, &latest, op->previous, i);
         if (consider_waits(deciding, &latest, i) < 0)
@@ -304,7 +309,8 @@ static int decide_ops(struct deciding *deciding)
         if (any && latest.end >= op->called + graph->latency && soon(op, latest.end))
             op->decider = latest.op;
         else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op))) {
-            /* It started later than that explains: the operation that ended last on its GPU may have held it. */
+            /* Neither LATEST nor the launch explains the late start: the operation that ended last on the GPU may have
+             * held it. */
             int64_t returned = critical_returned(graph, op);
             bool launched = latest.op == CRITICAL_NONE || latest.end <= returned;
             int64_t ready = launched ? returned : latest.end;
@@ -334,7 +340,8 @@ static int find_waits(struct deciding *deciding)
 
 /* --- calls --- */
 
-/* The last operation to end of those that the process launched on DEVICE (FIELD_ABSENT: on any) before CALL. */
+/* Returns the last operation to end of those that PROCESS launched on DEVICE (FIELD_ABSENT: any device) before CALL, or
+ * CRITICAL_NONE. */
 static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
                                const struct critical_call *call)
 {
@@ -352,7 +359,7 @@ static uint32_t last_of_device(const struct critical_graph *graph, int64_t devic
     return found;
 }
 
-/* CUPTI's record of what the call waited for, or NULL. */
+/* Returns CUPTI's record of what CALL waited for, or NULL. */
 static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t thread,
                                              const struct critical_call *call)
 {
@@ -367,12 +374,12 @@ static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t
     return NULL;
 }
 
-/* The operation that the call is known to have waited for, or CRITICAL_NONE. */
+/* Returns the operation that CALL waited for, by SYNC (may be NULL) or the kind of the call, or CRITICAL_NONE. */
 static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct critical_call *call,
                             const struct critical_sync *sync)
 {
     struct critical_graph *graph = deciding->graph;
-    /* The call returns when its own copy is done, which may be the last node of a graph. */
+    /* A call that copies pageable memory returns when its copy is done, which may be the last node of a graph. */
     bool copies = call->op != CRITICAL_NONE && (call->kind == CALL_COPY_ASYNC || call->kind == CALL_GRAPH_LAUNCH) &&
                   strstr(trace_text(graph->trace, graph->ops.items[call->op].name), "Pageable");
     if (copies || (call->op != CRITICAL_NONE && call->kind == CALL_COPY))
@@ -383,7 +390,7 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
         return sync->on < graph->streams.count
                    ? critical_launched_by(graph, sync->on, sync->marked != FIELD_ABSENT ? sync->marked : call->start)
                    : CRITICAL_NONE;
-    /* Without a record: calls that may wait for all work of a GPU. */
+    /* Without a record, only some kinds of calls may have waited, for all work of a GPU. */
     enum call_kind kind = (enum call_kind)call->kind;
     if (!sync && !call_kind_waits(kind) && kind != CALL_FREE && kind != CALL_FREE_HOST && kind != CALL_CONTEXT)
         return CRITICAL_NONE;
@@ -392,7 +399,7 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
     return found;
 }
 
-/* Whether the call can have waited for operation WAITED: it started before the call returned, and ended by then. */
+/* Whether the call can have waited for operation WAITED, which must have started and ended before the call returned. */
 static bool fits(const struct critical_graph *graph, const struct critical_call *call, uint32_t waited)
 {
     const struct critical_op *op = waited == CRITICAL_NONE ? NULL : &graph->ops.items[waited];
@@ -407,7 +414,7 @@ static void decide_call(struct deciding *deciding, uint32_t thread, struct criti
     uint32_t waited = find_waited(deciding, process, call, sync);
     if (fits(graph, call, waited))
         call->waited = waited;
-    /* An event of the legacy default stream comes after the work of all others. */
+    /* An event of the legacy default stream waits for the work of all other streams. */
     int64_t known = critical_waited_until(graph, call);
     if (!sync || sync->on == EVENT_NO_TEXT || call->end - known <= CRITICAL_HELD_AFTER)
         return;

@@ -1,7 +1,8 @@
 /*
- * Finds what decided when each operation started and when each call returned; before, what streams and calls waited
- * for, by CUPTI's records of synchronisation: all operations that were launched into a stream before the event was
- * recorded. Correlation ids lead to the call that recorded it.
+ * Finds what decided when each operation started and when each call returned. First it finds what streams and calls
+ * waited for, by CUPTI's records of synchronisation: a wait for an event is a wait for all operations that were
+ * launched into the event's stream before the event was recorded. The record has the correlation id of the call that
+ * recorded it.
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_DECIDE_H
@@ -15,37 +16,36 @@
 #include "analysis/critical/critical_graph.h"
 #include "analysis/engine/trace.h"
 
-/* A stream was made to wait for what was launched into stream ON before the time MARKED. */
+/* A stream was made to wait for the operations launched into stream `on` before the time `marked`. */
 struct critical_wait {
     int64_t time;        /* of the call */
     int64_t marked;      /* FIELD_ABSENT: not known */
     uint32_t stream, on; /* indices in trace.streams; on: EVENT_NO_TEXT: not known */
 };
 
-/* A call on THREAD waited. */
+/* A call on `thread` waited. */
 struct critical_sync {
-    int64_t time;    /* within the call */
-    int64_t marked;  /* waits for operations launched before this; FIELD_ABSENT: before the call */
+    int64_t time;    /* ns, within the call */
+    int64_t marked;  /* it waited for operations launched before this; FIELD_ABSENT: before the call */
     uint32_t thread; /* index in trace.threads */
-    uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
+    uint32_t on;     /* the awaited stream: index in trace.streams; EVENT_NO_TEXT: all of the device */
     int64_t device;  /* number; FIELD_ABSENT: not known */
-    bool nothing;    /* nothing ran in the stream */
+    bool nothing;    /* nothing ran in the awaited stream */
 };
 
 struct critical_syncs {
-    struct sorter marked,
-        records; /* marked: records that name the call that recorded the event; records: all others, later all */
+    struct sorter marked, records;           /* marked: records with the id of the call that recorded the event */
     FILE_VECTOR(struct critical_wait) waits; /* by stream and time, after critical_syncs_finish() */
-    FILE_VECTOR(struct critical_sync) calls; /* by thread and time */
+    FILE_VECTOR(struct critical_sync) calls; /* by thread and time, after critical_syncs_finish() */
 };
 
 void critical_syncs_init(struct critical_syncs *syncs, struct sorter_space *space);
 void critical_syncs_release(struct critical_syncs *syncs);
 
-/* Reads slices of the category CUDA_SYNC. Returns 0, or -1: no memory. */
+/* Reads a slice of the category CUDA_SYNC. Returns 0, or -1: no memory. */
 int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace, const struct event_fields *event);
 
-/* After trace_finish(): finds the calls by trace.calls. Returns 0, or -1: no memory, or after error(). */
+/* Joins the records with trace.calls, after trace_finish(). Returns 0, or -1: no memory, or after error(). */
 int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace);
 
 /* Sets `decider`, `held`, `edges` of all operations and `waited`, `all` of all calls. Returns 0, or -1: no memory. */

@@ -1,10 +1,10 @@
-/* Joins operations and calls, and finds for each operation the one before it on its stream and GPU. */
+/* Joins operations and calls, and finds the operation before each operation on its stream and on its GPU. */
 #include "analysis/critical/critical_graph.h"
 
 #include "common/memory.h"
 #include "analysis/engine/timeline.h"
 
-/* The operation of a graph that ended before another one is searched for among so many of its GPU. */
+/* The number of operations that ended last on a GPU, among which dependencies within a graph are searched. */
 #define RECENT 64
 
 void critical_graph_release(struct critical_graph *graph)
@@ -90,14 +90,14 @@ uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t numbe
 
 struct loading {
     struct critical_graph *graph;
-    struct critical_heap running; /* operations of the GPU by their ends */
+    struct critical_heap running; /* the GPU's operations that may still run, by their ends */
     uint32_t recent[RECENT];      /* a ring of the operations that ended last */
-    size_t ended;                 /* all that ended so far */
-    uint32_t before;              /* the one that ended last; CRITICAL_NONE: there is none */
+    size_t ended;                 /* the number of operations that ended so far */
+    uint32_t before;              /* the operation that ended last; CRITICAL_NONE: none */
 };
 
-/* Records the operations of the same graph that OP may depend on: the last that ended before it, and earlier ones that
- * no operation has followed yet. */
+/* Records the operations of OP's graph on which OP may depend: the last that ended before OP, and earlier ones that no
+ * operation has followed. Returns 0, or -1: no memory. */
 static int find_within(struct loading *loading, const struct critical_op *op, uint32_t number)
 {
     struct critical_graph *graph = loading->graph;
@@ -140,7 +140,7 @@ static struct critical_stream *find_stream(struct critical_graph *graph, const s
     return stream;
 }
 
-/* Joins OP, which is number NUMBER, with its call. */
+/* Joins OP, whose index is NUMBER, with its call. */
 static void find_call(struct critical_graph *graph, struct critical_op *op, int64_t returned, uint32_t number)
 {
     if (op->thread == LAUNCHED_NO_THREAD)
@@ -185,12 +185,12 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
         .graph = from->kind == CALL_GRAPH_LAUNCH,
     };
     find_call(graph, op, from->returned, number);
-    /* Operations that ended before this one started are no longer running. */
+    /* Remove the operations that ended before OP started. */
     while (loading->running.items.count > 0 && loading->running.items.items[0].key <= op->start) {
         loading->before = critical_heap_pop(&loading->running).value;
         loading->recent[loading->ended++ % RECENT] = loading->before;
     }
-    /* Streams that run at the same time as the legacy default stream of their context. */
+    /* Mark streams that run at the same time as the legacy default stream of their context. */
     for (size_t i = 0; i < loading->running.items.count && i < RECENT; i++) {
         uint32_t other = graph->ops.items[loading->running.items.items[i].value].stream;
         if (critical_is_legacy_of(graph, other, op->stream))

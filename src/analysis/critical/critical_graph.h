@@ -1,4 +1,5 @@
-/* The operations and calls of the critical path (critical_path.h), in file vectors, as walks go by time. */
+/* The operations and calls of a trace for the critical path (critical_path.h). They are in file vectors, because walks
+ * go by time. */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
 
@@ -10,39 +11,39 @@
 #include "analysis/base/series.h"
 #include "analysis/engine/trace.h"
 
-/* Walks over file vectors give pages back after so many items. */
+/* The number of items after which walks over file vectors give pages back to the kernel. */
 #define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
 
 #define CRITICAL_NONE UINT32_MAX
 
-/* The legacy default stream, as CUPTI numbers it: it waits for all streams of its context that are not non-blocking,
- * and they for it. */
+/* CUPTI's number of the legacy default stream. This stream and all blocking streams of its context wait for each
+ * other. */
 #define CRITICAL_LEGACY_STREAM 7
 
-/* An operation that starts later than this after the one that decided it was held by something else; ns. */
+/* An operation that starts later than this after its decider ended was held by something else; ns. */
 #define CRITICAL_HELD_AFTER 20000
 
 struct critical_op {
     int64_t start, end;
     int64_t slack;   /* see critical_slack() */
-    int64_t called;  /* when its call began; where no call is known, no later than that */
-    uint32_t thread; /* LAUNCHED_NO_THREAD: no call is known */
+    int64_t called;  /* when its call began; if the call is not known, a lower bound */
+    uint32_t thread; /* of the call; LAUNCHED_NO_THREAD: not known */
     uint32_t stream, name;
-    uint32_t previous; /* in its stream. This and the next three are indices; CRITICAL_NONE: there is none */
-    uint32_t decider;  /* the operation whose end decided its start; CRITICAL_NONE: its launch did */
+    uint32_t previous; /* in its stream. This and the next three: indices; CRITICAL_NONE: none */
+    uint32_t decider;  /* the operation whose end decided its start; CRITICAL_NONE: the launch did */
     uint32_t call;     /* in calls */
     uint32_t edges;    /* the last of the edges that lead to it */
     uint8_t category;
     bool graph : 1;    /* launched as a part of a graph */
-    bool held : 1;     /* something that is not recorded delayed it after its decider */
+    bool held : 1;     /* something that is not recorded delayed its start */
     bool on_path : 1;  /* see critical_walk() */
-    bool followed : 1; /* an operation of its graph was seen to start after it */
+    bool followed : 1; /* an operation of its graph started after it */
 };
 _Static_assert(sizeof(struct critical_op) == 64, "a trace has many operations");
 
-/* An operation that another waited for besides those in its stream. */
+/* A dependency of an operation on an operation of another stream. */
 struct critical_edge {
-    uint32_t from, next; /* next: index of another edge to this operation; CRITICAL_NONE: there is none */
+    uint32_t from, next; /* next: index of the next edge to the same operation; CRITICAL_NONE: none */
 };
 
 /* An outermost API call. */
@@ -51,21 +52,21 @@ struct critical_call {
     int64_t slack; /* see critical_slack() */
     uint32_t name;
     uint32_t op;     /* the operation that it launched (of several, the last to end); CRITICAL_NONE: none */
-    uint32_t waited; /* the operation that it waited for, unless that had ended before; CRITICAL_NONE: none */
+    uint32_t waited; /* the operation that it waited for; CRITICAL_NONE: none */
     uint8_t kind;    /* enum call_kind */
-    bool all : 1;    /* it waited for all streams of the device of that operation */
+    bool all : 1;    /* it waited for all streams of the device of `waited` */
     bool on_path : 1;
 };
 
 struct critical_thread {
     size_t first, count; /* its calls */
-    size_t recent;       /* how many of them began before the time of the last search */
+    size_t recent;       /* how many of the calls began before the time of the last search */
 };
 
 struct critical_stream {
-    FILE_VECTOR(uint32_t) ops; /* in their order */
+    FILE_VECTOR(uint32_t) ops; /* indices, in the order of launches */
     uint32_t device, process;  /* indices; process: of the thread that launched first; CRITICAL_NONE: not known */
-    bool beside; /* ran at the same time as its context's legacy default stream: neither waits for the other */
+    bool beside;               /* it ran beside its context's legacy default stream, so neither waits for the other */
 };
 
 struct critical_device {
@@ -78,34 +79,34 @@ struct critical_graph {
     FILE_VECTOR(struct critical_op) ops;     /* by device and start */
     FILE_VECTOR(struct critical_call) calls; /* by thread and start */
     FILE_VECTOR(struct critical_edge) edges;
-    FILE_VECTOR(struct critical_within) within; /* pairs of operations of a graph, by the second */
+    FILE_VECTOR(struct critical_within) within; /* by `next` */
     ARRAY(struct critical_thread) threads;      /* by index in trace.threads */
     ARRAY(struct critical_stream) streams;      /* by index in trace.streams */
-    ARRAY(struct critical_device) devices;      /* that ran something */
+    ARRAY(struct critical_device) devices;      /* that ran operations */
     struct histogram latencies;                 /* from calls to the starts of operations in empty streams */
-    int64_t latency;                            /* the usual one; ns */
+    int64_t latency;                            /* the median latency, at most CRITICAL_HELD_AFTER; ns */
 };
 
-/* An operation of a graph, and the first of the same graph that started after its end. */
+/* Two operations of a graph: `next` started after the end of `op`, and may depend on it. */
 struct critical_within {
     uint32_t op, next;
 };
 
 void critical_graph_release(struct critical_graph *graph);
 
-/* Gives pages back if COUNT is a multiple of CRITICAL_EVICTED_AFTER. */
+/* Gives pages back to the kernel if COUNT is a multiple of CRITICAL_EVICTED_AFTER. */
 void critical_graph_evict(const struct critical_graph *graph, size_t count);
 
-/* Whether stream A is the legacy default stream of B's context, and B another one. */
+/* Whether stream A is the legacy default stream of B's context, and B another stream. */
 bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint32_t b);
 
-/* When the call of an operation returned. */
+/* Returns when the call of OP returned, or a lower bound if the call is not known. */
 static inline int64_t critical_returned(const struct critical_graph *graph, const struct critical_op *op)
 {
     return op->call == CRITICAL_NONE ? op->called : graph->calls.items[op->call].end;
 }
 
-/* When the call had nothing left to wait for: its start, or the end of what it waited for. */
+/* Returns when the call had nothing left to wait for: its start, or the end of the awaited operation. */
 static inline int64_t critical_waited_until(const struct critical_graph *graph, const struct critical_call *call)
 {
     int64_t end = call->waited == CRITICAL_NONE ? call->start : graph->ops.items[call->waited].end;
@@ -115,20 +116,20 @@ static inline int64_t critical_waited_until(const struct critical_graph *graph, 
 /* Loads operations and calls. Returns 0, or -1: no memory, or after error(). */
 int critical_graph_load(struct critical_graph *graph, const struct trace *trace);
 
-/* The last call of THREAD that began before TIME; CRITICAL_NONE: there is none. */
+/* Returns the last call of THREAD that began before TIME, or CRITICAL_NONE. */
 uint32_t critical_call_before(struct critical_graph *graph, uint32_t thread, int64_t time);
 
-/* The last operation of a stream that was launched by TIME; CRITICAL_NONE: there is none. */
+/* Returns the last operation of a stream that was launched by TIME, or CRITICAL_NONE. */
 uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t stream, int64_t time);
 
-/* Whether operation A may have decided B, so that no walk over deciders can go in circles. */
+/* Whether operation A may have decided B. This order keeps walks over deciders from going in circles. */
 static inline bool critical_is_before(const struct critical_graph *graph, uint32_t a, uint32_t b)
 {
     int64_t left = graph->ops.items[a].start, right = graph->ops.items[b].start;
     return left < right || (left == right && a < b);
 }
 
-/* A heap of numbers, the least key first, then the least order. All zero is empty. */
+/* A heap of values: the least key comes first, then the least order. All zero is empty. */
 struct critical_heap {
     ARRAY(struct critical_heap_item) items;
 };
@@ -139,7 +140,7 @@ struct critical_heap_item {
 };
 /* Returns 0, or -1: no memory. */
 int critical_heap_push(struct critical_heap *heap, struct critical_heap_item item);
-/* Removes the least. The heap is not empty. */
+/* Removes and returns the first item. The heap must not be empty. */
 struct critical_heap_item critical_heap_pop(struct critical_heap *heap);
 
 #endif

@@ -1,4 +1,5 @@
-/* Walks the path backward, finds the slack of the rest, and divides host time by the innermost range or operator. */
+/* Walks the path backward, computes the slack of all operations and calls, and divides host time by the innermost range
+ * or operator. */
 #include "analysis/critical/critical_path.h"
 
 #include "analysis/engine/ranges.h"
@@ -60,7 +61,7 @@ int critical_path_each(const struct critical_path *path,
 
 /* --- host time outside CUDA, by the innermost operator or range --- */
 
-/* Divides the intervals of one thread, in the order of time. */
+/* Divides intervals by thread and time. */
 struct divider {
     struct critical_path *path;
     struct range_walk ranges, operators;
@@ -92,7 +93,7 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
     struct sorter of_threads;
     const struct critical_interval *interval;
     sorter_init(&of_threads, trace->space, sizeof(*interval), by_thread);
-    /* Intervals of known threads are sorted by thread. */
+    /* Intervals of known threads are sorted by thread, those of unknown threads cannot be divided. */
     int status = 0;
     for (size_t i = 0; status == 0 && i < path->intervals.count; i++) {
         const struct critical_interval one = path->intervals.items[i];
@@ -112,15 +113,15 @@ int critical_path_divide(struct critical_path *path, const struct trace *trace)
     return status ?: ranges ?: operators;
 }
 
-/* --- the walk backward from what ended last: from an operation to what decided its start, from a call to what it
- * waited for, else along the thread --- */
+/* --- the walk backward from the operation or call that ended last: from an operation to what decided its start, from a
+ * call to the operation that it waited for, else along the thread --- */
 
 struct walk {
     struct critical_graph *graph;
     struct critical_path *path;
-    int64_t time;    /* all after it is done */
-    uint32_t op;     /* the operation that the walk is at; CRITICAL_NONE: it is on the thread */
-    uint32_t thread; /* EVENT_NO_TEXT: all before TIME is unknown */
+    int64_t time;    /* the path after this time is complete */
+    uint32_t op;     /* the current operation; CRITICAL_NONE: the walk is on the thread */
+    uint32_t thread; /* EVENT_NO_TEXT: nothing before `time` is known */
 };
 
 struct critical_end critical_find_end(const struct critical_graph *graph)
@@ -142,7 +143,7 @@ struct critical_end critical_find_end(const struct critical_graph *graph)
     return end;
 }
 
-/* Adds the interval from START to where the walk is, and moves the walk to START. */
+/* Adds the interval from START to walk->time, and moves the walk to START. */
 static int add_interval(struct walk *walk, enum critical_kind kind, int64_t start, uint32_t name)
 {
     int64_t first = walk->graph->trace->start;
@@ -170,7 +171,8 @@ static int step_from_op(struct walk *walk)
     if (add_interval(walk, critical_kind_of_op(op), op->start, op->name) < 0)
         return -1;
     if (op->decider == CRITICAL_NONE) {
-        /* From the start of OP to the start of its call. A call may seem to begin after its operation. */
+        /* Walk from the start of OP to the start of its call. By different clocks, a call may begin after its
+         * operation. */
         struct critical_graph *graph = walk->graph;
         walk->op = CRITICAL_NONE;
         walk->thread = op->thread == LAUNCHED_NO_THREAD ? EVENT_NO_TEXT : op->thread;
@@ -189,7 +191,8 @@ static int step_from_op(struct walk *walk)
 }
 
 /* Finds another thread that launched into the stream of NEXT after the call LAST of this thread (CRITICAL_NONE: at any
- * time): this thread waited for it outside CUDA. Returns the last operation that it launched, or CRITICAL_NONE. */
+ * time). It is assumed that this thread waited outside CUDA for the other one. Returns the last operation that the
+ * other thread launched, or CRITICAL_NONE. */
 static uint32_t find_other_thread(const struct walk *walk, uint32_t last, const struct critical_call *next)
 {
     const struct critical_graph *graph = walk->graph;
@@ -204,7 +207,7 @@ static uint32_t find_other_thread(const struct walk *walk, uint32_t last, const 
     return previous;
 }
 
-/* Steps back from a time at which the thread is between calls, or in a call that had begun. */
+/* Steps back from walk->time, at which the thread is between calls, or in a call. */
 static int step_from_thread(struct walk *walk)
 {
     struct critical_graph *graph = walk->graph;
@@ -255,21 +258,21 @@ int critical_walk(struct critical_graph *graph, struct critical_end end, struct 
 }
 
 /* --- slack: one walk backward in time over the starts of operations and the starts and ends of calls. Each limits the
- * slack of what it waited for to its own slack, plus the time that lies between the two if the other did not decide it
+ * slack of what it waited for to its own slack, plus the time between the two if the awaited one did not decide it
  * --- */
 
-/* The moments of the walk. At one time they come in this order. */
+/* The moments of the walk, in their order at one time. */
 enum moment { CALL_ENDS, OP_STARTS, CALL_STARTS };
 
 struct cursor {
-    size_t first, left; /* operations of a device, or calls of a thread: the walk has passed all but LEFT */
+    size_t first, left; /* operations of a device, or calls of a thread, of which `left` remain */
     enum moment next;
-    int64_t late; /* of a thread: by how much what follows on it may be delayed */
+    int64_t late; /* of a thread: ns by which its later work may be delayed */
 };
 
 struct sweep {
     struct critical_graph *graph;
-    struct critical_heap heap;    /* of cursors, by the time of their next moment, the latest first */
+    struct critical_heap heap;    /* numbers of cursors, the one with the latest next moment first */
     ARRAY(struct cursor) cursors; /* of devices, then of threads */
     size_t device_count;
 };
@@ -279,7 +282,7 @@ static void lower(int64_t *slack, int64_t value)
     *slack = value < *slack ? value : *slack;
 }
 
-/* Adds the next moment of a cursor to the heap. Its times fall, and moments of one time come in their order. */
+/* Adds the next moment of a cursor to the heap, which sorts by falling time, then by enum moment. */
 static int push(struct sweep *sweep, uint32_t number)
 {
     const struct cursor *cursor = &sweep->cursors.items[number];
@@ -294,7 +297,8 @@ static int push(struct sweep *sweep, uint32_t number)
 
 /* --- */
 
-/* OP waited for FROM: its slack is at most that of OP, plus the time between them if it did not decide OP. */
+/* Limits the slack of FROM, which OP waited for, to that of OP, plus the time between them if FROM did not decide
+ * OP. */
 static void limit_slack(struct critical_graph *graph, const struct critical_op *op, uint32_t from)
 {
     struct critical_op *before = &graph->ops.items[from];
@@ -316,7 +320,7 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     struct critical_op *op = &graph->ops.items[call->waited];
     int64_t until = critical_waited_until(graph, call);
     lower(&op->slack, cursor->late + (op->end < until ? until - op->end : 0));
-    /* It may have waited for the last operation of each stream of the device. */
+    /* The call may have waited for the last operation of each stream of the device. */
     const struct critical_stream *waited = &graph->streams.items[op->stream];
     for (uint32_t i = 0; call->all && i < graph->streams.count; i++) {
         const struct critical_stream *stream = &graph->streams.items[i];
@@ -331,7 +335,8 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     sum_add(&cursor->late, until - call->start);
 }
 
-/* Sets the slack of all as if nothing waited for them: until the end of the run. */
+/* Initialises all slack, as if nothing waited for an operation or call, and adds the cursors. Returns 0, or -1: no
+ * memory. */
 static int begin(struct sweep *sweep, const struct critical_end *end)
 {
     struct critical_graph *graph = sweep->graph;

@@ -2,22 +2,21 @@
  * The critical path: the chain of GPU operations, API calls and host time that decides how long the run takes. It is
  * contiguous: its intervals follow each other from the trace's start to its end, and add up to the run.
  *
- * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of
- *  - the end of the operation before it in its stream,
- *  - the end of the operation that an event marks for which the stream was made to wait,
- *  - the barrier of the legacy default stream, unless the two streams were seen to run at the same time,
- *  - in a graph, the end of the operation of the graph that ended last before it,
- *  - its launch,
- *  - where it started late for all of these, the end of the operation of its GPU that ended last before it (a copy
+ * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of - the
+ * end of the operation before it in its stream, - the end of the last operation before an event for which the stream
+ * was made to wait, - the barrier of the legacy default stream, unless the two streams were seen to run at the same
+ * time, - in a graph, the end of the graph's operation that ended last before it, - its launch, - if it started late
+ * for all of these, the end of the operation of its GPU that ended last before it (a copy
  *    engine or multiprocessors that were in use, a wait that was not recorded).
- * A thread does one thing after another. The end of a call that waited for the GPU was decided by the operation that it
- * waited for. Two threads that launch into one stream in turn wait for each other, as do PyTorch's backward pass and
- * its caller.
+ * A thread does one thing after another. The end of a call that waited for the GPU was decided by the awaited
+ * operation. Two threads that launch into one stream in turn wait for each other, as PyTorch's backward pass and its
+ * caller do.
  *
- * The slack of what is not on the path is how much longer it may take before the run becomes longer.
+ * The slack of an operation or call that is not on the path is how much longer it may take before the run becomes
+ * longer.
  *
  *     critical_graph.h   operations and calls
- *     critical_decide.h  what streams and calls waited for, and what decided each
+ *     critical_decide.h  what streams and calls waited for, and what decided operations and calls
  *     critical_path.c    the path and the slack
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
@@ -58,16 +57,16 @@ extern const struct critical_kind_words {
 /* An interval of the path. */
 struct critical_interval {
     int64_t start, end; /* ns */
-    uint32_t name;      /* of trace.strings: the operation's, call's, operator's or range's; EVENT_NO_TEXT: none */
+    uint32_t name;      /* of the operation, call, operator or range; EVENT_NO_TEXT: none */
     uint32_t thread;    /* of OUTSIDE and CALL: index in trace.threads; else EVENT_NO_TEXT */
     uint8_t kind;       /* enum critical_kind */
 };
 
-/* Sums of a kind and name; ns. */
+/* The row of a kind and name; times are ns. */
 struct critical_row {
     int64_t on, count;   /* on the path */
-    int64_t off;         /* operations and calls that are not on the path */
-    struct series slack; /* of those not on the path */
+    int64_t off;         /* sum of the operations and calls that are not on the path */
+    struct series slack; /* of the operations and calls that are not on the path */
 };
 
 struct critical_key {
@@ -77,28 +76,28 @@ struct critical_key {
 /* All zero is empty. */
 struct critical_path {
     FILE_VECTOR(struct critical_interval) intervals; /* from the last to the first */
-    FILE_VECTOR(struct critical_interval) outside;   /* those of OUTSIDE again, divided by operators and ranges */
+    FILE_VECTOR(struct critical_interval) outside;   /* the intervals of OUTSIDE, divided by operator and range */
     struct dense_map keys;                           /* struct critical_key -> rows */
     ARRAY(struct critical_row) rows;
 };
 
 void critical_path_release(struct critical_path *path);
 
-/* Calls EACH for all intervals, where those of OUTSIDE are divided. Stops when EACH returns non-zero, and returns that.
- */
+/* Calls EACH for all intervals, with those of OUTSIDE divided. Stops when EACH returns non-zero, and returns that; else
+ * 0. */
 int critical_path_each(const struct critical_path *path,
                        int (*each)(void *context, const struct critical_interval *interval), void *context);
 /* Fills `outside` by trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error(). */
 int critical_path_divide(struct critical_path *path, const struct trace *trace);
 /* Returns 0, or -1: no memory. */
 int critical_path_add(struct critical_path *path, const struct critical_interval *interval);
-/* The row of KIND and NAME, made if it is new. NULL: no memory. */
+/* Returns the row of KIND and NAME, which is added if it is new. Returns NULL without memory. */
 struct critical_row *critical_path_row(struct critical_path *path, enum critical_kind kind, uint32_t name);
 
 /* The end of the path: the operation or call that ended last. */
 struct critical_end {
-    uint32_t op;     /* CRITICAL_NONE: a thread was last */
-    uint32_t thread; /* EVENT_NO_TEXT: neither */
+    uint32_t op;     /* CRITICAL_NONE: a call of `thread` ended last */
+    uint32_t thread; /* EVENT_NO_TEXT: no call ended last */
     int64_t time;
 };
 

@@ -1,4 +1,4 @@
-/* The sections of the critical path (critical_path.h): how much of it each kind of work takes, and each name. */
+/* The sections of the critical path (critical_path.h): how much of the path each kind of work takes, and each name. */
 #include "common/memory.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_decide.h"
@@ -88,12 +88,12 @@ static int gather(void *context, const struct trace *trace)
     return status;
 }
 
-/* --- what the path took in the steps --- */
+/* --- how much each row of the path takes within the steps of the program --- */
 
-/* The time from the first to the last step, and that of the slowest one. */
+/* The time from the start of the first step to the end of the last, and the time of the slowest step; ns. */
 struct steps_windows {
     int64_t start, end, slowest_start, slowest_end;
-    int64_t count; /* of steps; 0: there are none */
+    int64_t count; /* of steps; 0: the program has none */
 };
 
 static void add_overlap(int64_t *sum, const struct critical_interval *interval, int64_t start, int64_t end)
@@ -111,7 +111,7 @@ struct in_steps {
 struct steps_times {
     const struct critical_path *path;
     struct steps_windows windows;
-    ARRAY(struct in_steps) rows; /* as path.rows */
+    ARRAY(struct in_steps) rows; /* by index in path.rows */
 };
 
 static int add_in_steps(void *context, const struct critical_interval *interval)
@@ -129,7 +129,7 @@ static int add_in_steps(void *context, const struct critical_interval *interval)
 static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
 {
     times->path = path;
-    /* The steps of the process that has the most. */
+    /* Use the steps of the process that has most steps. */
     const struct steps *steps = section_state(trace, REPORT_STEPS);
     struct steps_windows windows = {0};
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
@@ -189,7 +189,7 @@ static void add_line(struct report_row *row, struct line *line, int64_t steps)
     section_row(row, NULL, line);
 }
 
-/* Fills both tables. Only the one by kind has a state. */
+/* Fills both tables. Only the section by kind has a state. */
 static void finish(struct report_row *row)
 {
     const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);
@@ -207,7 +207,7 @@ static void finish(struct report_row *row)
                             .kind = (uint32_t)key->kind,
                             .name = (uint32_t)key->name};
         if (row->state) {
-            /* The line of a kind is called after the name that takes most of the path. */
+            /* The line of a kind shows the name that takes most of the path. */
             struct line *all = &kinds[key->kind];
             all->kind = line.kind;
             sum_add(&all->on, line.on);

@@ -1,4 +1,4 @@
-/* Joins operations with their calls, sorts both, and finds the kinds of calls in a table of function names. */
+/* Joins operations with their calls, sorts both, and looks up the kinds of calls in a table of function names. */
 #include "analysis/engine/timeline.h"
 
 #include <string.h>
@@ -80,10 +80,10 @@ const struct host_call *host_calls_next(struct host_calls_walk *walk)
 /* --- kinds of calls --- */
 
 /*
- * The beginnings of names behind the prefix, the first that fits; '*': of any word within the name. ASYNC: the kind
- * where the name has "Async". The prefix is all before the first capital letter: "cuda", "cu", "hip", "musa", "ur" and
- * "ze" of Intel, "aclrt" of Ascend. Most functions of those have the names of CUDA's; the others have rows of their
- * own.
+ * Beginnings of function names without their prefix; the first row that fits decides. A '*' matches the text anywhere
+ * in the name. `async` is the kind of functions with "Async" in the name. The prefix is all text before the first
+ * capital letter: "cuda", "cu", "hip", "musa", "ur" and "ze" of Intel, "aclrt" of Ascend. Most functions of these APIs
+ * have the names of CUDA's; functions with other names have rows of their own.
  */
 static const struct beginning {
     const char *text;
@@ -175,7 +175,7 @@ enum call_kind call_kind_of(const char *name)
     const char *at = strchr(name, '@'), *function = at ? at + 1 : name, *text = function;
     while (*text && !(*text >= 'A' && *text <= 'Z'))
         text++;
-    if (strncmp(function, "aclnn", strlen("aclnn")) == 0) /* an operator: it launches kernels */
+    if (strncmp(function, "aclnn", strlen("aclnn")) == 0) /* an operator, which launches kernels */
         return strstr(text, "GetWorkspaceSize") ? CALL_OTHER : CALL_LAUNCH;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
         if (fits(text, beginnings[i].text))

@@ -1,7 +1,7 @@
 /*
  * The GPU operations of a trace by device and time, each with the call that started it, and all API calls by thread and
- * time with what they do. They are collected only if a section needs them, sorted in bounded memory, and read in walks.
- * After trace_finish() several threads may walk over them.
+ * time with their kinds. Both are collected only if a section needs them, sorted in bounded memory, and read in walks.
+ * After trace_finish(), several threads may walk over them.
  */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
 #define GPUTRACE_ANALYSIS_ENGINE_TIMELINE_H
@@ -14,7 +14,7 @@
 #include "common/sorter.h"
 #include "analysis/engine/gpu_ops.h"
 
-/* --- what a call of CUDA's API, or of another API for accelerators, does, by its name --- */
+/* --- kinds of calls of CUDA's API, or of another API for accelerators, by the names of the functions --- */
 
 enum call_kind {
     CALL_OTHER,
@@ -29,7 +29,7 @@ enum call_kind {
     CALL_SYNC_EVENT,  /* waits for an event */
     CALL_WAIT_EVENT,  /* makes a stream wait for an event */
     CALL_RECORD_EVENT,
-    CALL_QUERY, /* whether a stream or an event is done */
+    CALL_QUERY, /* asks whether a stream or an event is done */
     CALL_ALLOCATE,
     CALL_FREE,
     CALL_ALLOCATE_ASYNC, /* stream-ordered */
@@ -43,8 +43,8 @@ enum call_kind {
 };
 #define CALL_KIND_BIT(kind) (1u << (kind))
 
-/* The kind of the call NAME, of CUDA's runtime or driver, with any ending (_v2, _ptsz), or of HIP, MUSA, Level Zero,
- * Unified Runtime or AscendCL. */
+/* Returns the kind of the function NAME of CUDA's runtime or driver, with any suffix (_v2, _ptsz), or of HIP, MUSA,
+ * Level Zero, Unified Runtime or AscendCL. */
 enum call_kind call_kind_of(const char *name);
 
 /* Whether the host waits for the GPU in a call of this kind. */
@@ -58,23 +58,23 @@ static inline bool call_kind_launches(enum call_kind kind)
     return kind >= CALL_LAUNCH && kind <= CALL_SET_ASYNC;
 }
 
-/* The kinds of calls by the numbers of their names, each searched once. All zero is empty. */
+/* A cache of the kinds of calls by the numbers of their names. All zero is empty. */
 struct call_kinds {
-    ARRAY(char) items; /* by the number of the name: kind + 1; 0: not searched yet */
+    ARRAY(char) items; /* by the number of the name: kind + 1; 0: not looked up yet */
 };
 
-/* The kind of the call whose name is text NAME of STRINGS; CALL_OTHER without memory. */
+/* Returns the kind of the call whose name is text NAME of STRINGS. Returns CALL_OTHER without memory. */
 enum call_kind call_kinds_find(struct call_kinds *kinds, const struct interner *strings, uint32_t name);
 
 /* --- GPU operations --- */
 
 struct timeline_op {
     int64_t start, end;       /* ns */
-    int64_t called, returned; /* when the call that started it began and returned; FIELD_ABSENT: no call is known */
+    int64_t called, returned; /* when its call began and returned, ns; FIELD_ABSENT: not known */
     int64_t size;             /* bytes of a copy or set; blocks of a kernel; 0: not known */
     uint32_t device, stream;  /* indices in trace.devices and trace.streams */
-    uint32_t thread;          /* index in trace.threads of the call; LAUNCHED_NO_THREAD: no call is known */
-    uint32_t call;            /* name of the call; EVENT_NO_TEXT: no call is known */
+    uint32_t thread;          /* of the call: index in trace.threads; LAUNCHED_NO_THREAD: not known */
+    uint32_t call;            /* name of the call; EVENT_NO_TEXT: not known */
     uint32_t name;
     uint32_t correlation; /* 0: not known */
     uint32_t order;       /* in the file */
@@ -82,10 +82,10 @@ struct timeline_op {
     uint8_t kind;         /* enum call_kind of the call */
 };
 
-/* By device, start and end. */
+/* Initialises a sorter of struct timeline_op by device, start and end. */
 void timeline_init(struct sorter *timeline, struct sorter_space *space);
 
-/* What a timeline is made of. */
+/* The inputs of timeline_gather(). */
 struct timeline_sources {
     const struct sorter *gpu_ops, *calls; /* ready */
     const struct stream_owners *owners;
@@ -93,7 +93,7 @@ struct timeline_sources {
     const struct interner *strings;
 };
 
-/* Fills TIMELINE. Returns 0, or -1: no memory, or after error(). */
+/* Fills TIMELINE, and makes it ready. Returns 0, or -1: no memory, or after error(). */
 int timeline_gather(struct sorter *timeline, const struct timeline_sources *parts);
 
 /* --- API calls --- */
@@ -106,7 +106,8 @@ struct host_call {
     uint8_t kind;        /* enum call_kind */
 };
 
-/* By thread and start; a call comes before those that it made itself, such as the driver's within the runtime's. */
+/* Initialises a sorter of struct host_call by thread and start. A call comes before the calls within it, such as the
+ * driver's within the runtime's. */
 void host_calls_init(struct sorter *host_calls, struct sorter_space *space);
 
 /* A walk over the outermost calls. */
@@ -118,7 +119,7 @@ struct host_calls_walk {
 };
 
 void host_calls_walk_begin(struct host_calls_walk *walk, const struct sorter *host_calls);
-/* Returns the next call, valid until the next one, or NULL. */
+/* Returns the next outermost call, which is valid until the next one is read, or NULL at the end. */
 const struct host_call *host_calls_next(struct host_calls_walk *walk);
 /* Returns 0, or -1: no memory, or after warning(). */
 static inline int host_calls_walk_end(struct host_calls_walk *walk)
@@ -126,7 +127,8 @@ static inline int host_calls_walk_end(struct host_calls_walk *walk)
     return sorter_walk_end(&walk->walk);
 }
 
-/* Evaluates STATUS with each outermost call until it is not 0. The value is that, or host_calls_walk_end()'s. */
+/* Evaluates STATUS with each outermost CALL until STATUS is not 0. The value is that status, else that of
+ * host_calls_walk_end(). */
 #define HOST_CALLS_EACH(host_calls, call, status)                \
     ({                                                           \
         struct host_calls_walk walk_;                            \

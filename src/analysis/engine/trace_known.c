@@ -1,4 +1,4 @@
-/* Looks things up in the maps of struct trace. trace_phrase() replaces words for traces of other profilers. */
+/* Looks things up in the maps of struct trace, adds samples, and names things in words that fit the trace. */
 #include "analysis/engine/trace_known.h"
 
 #include <inttypes.h>
@@ -117,7 +117,7 @@ int trace_sample(struct trace *trace, const struct event_fields *event)
         const struct host_site site = {event->stack, EVENT_NO_TEXT};
         struct host_state state = {
             .start = event->start, .end = event->start + event->duration, .waker = event_state(event)->waker};
-        /* The names of states are the same in gputrace and perf. */
+        /* gputrace and perf use these names of states. */
         const char *name = trace_text(trace, event->name);
         state.kind = strcmp(name, "Runnable") == 0    ? HOST_RUNNABLE
                      : strcmp(name, "Disk wait") == 0 ? HOST_DISK_WAIT
@@ -154,7 +154,7 @@ const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t
     return open ? open + 1 : name;
 }
 
-/* Words that are replaced in some kinds of traces, in the order in which they are searched. */
+/* Words that are replaced in some kinds of traces. The first row that fits is used. */
 enum { FOREIGN = 1, PYTORCH = 2, NOT_CUDA = 4, HIP = 8 };
 static const struct {
     unsigned of;
@@ -255,7 +255,7 @@ struct cell trace_stream_cell(struct table *table, int64_t device, int64_t strea
     return *words ? table_text(table, words) : (struct cell){0};
 }
 
-/* --- blocks of a multiprocessor, by common/multiprocessor.h --- */
+/* --- blocks of a multiprocessor, computed by common/multiprocessor.h --- */
 
 enum { WARP = 32 };
 

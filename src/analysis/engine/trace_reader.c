@@ -1,4 +1,4 @@
-/* Puts what events say into sorters, maps and sums of struct trace. Several threads sort and join at the end. */
+/* Adds events to the sorters, maps and sums of struct trace. After the last event, several threads sort and join. */
 #include "analysis/engine/trace_reader.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "analysis/engine/trace_stacks.h"
 #include "common/log.h"
 
-/* Slices of these categories nest with the ranges of their thread. */
+/* Slices of these categories nest with the ranges of their threads. */
 #define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
 
 void trace_init(struct trace *trace, const struct report_options *options)
@@ -229,7 +229,7 @@ static int frame(struct trace *trace, struct ranges *ranges, const struct event_
     return thread < 0 ? -1 : ranges_add(ranges, event, (uint32_t)thread);
 }
 
-/* Reads a range that nests, or one end of another. */
+/* Reads a range, or the start or end of an asynchronous range. */
 static int range(struct trace *trace, const struct event_fields *event)
 {
     if (host_event(trace, event) < 0 || (trace->wanted.host_frames && frame(trace, &trace->host_frames, event) < 0))
@@ -377,7 +377,7 @@ static int gather_timeline(void *context)
     return trace->wanted.timeline ? timeline_gather(&trace->timeline, &parts) : 0;
 }
 
-/* Sorts operations by the calls that launched them, for ranges. */
+/* Sorts operations by the calls that launched them, for sections that join them with ranges. */
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;

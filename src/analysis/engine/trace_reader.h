@@ -1,4 +1,4 @@
-/* Reads the events and the metadata of a trace, and makes calls, operations and ranges ready. */
+/* Fills struct trace with events and metadata, and makes calls, operations and ranges ready. */
 #ifndef GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
 #define GPUTRACE_ANALYSIS_ENGINE_TRACE_READER_H
 
@@ -14,8 +14,8 @@ struct trace;
 void trace_init(struct trace *trace, const struct report_options *options);
 void trace_release(struct trace *trace);
 
-/* Read an event. Both functions receive all events, in one thread each: trace_gpu_op() reads slices of GPU operations,
- * trace_event() all others. They return 0, or -1: no memory. */
+/* These read an event. Both are called with all events, each in its own thread: trace_gpu_op() reads slices of GPU
+ * operations and ignores others, trace_event() the reverse. They return 0, or -1: no memory. */
 int trace_event(struct trace *trace, const struct event_fields *event);
 int trace_gpu_op(struct trace *trace, const struct event_fields *event);
 
@@ -28,7 +28,8 @@ int trace_receive_metadata(void *trace, const char *key, const struct cJSON *val
 int trace_finish(struct trace *trace, unsigned workers);
 
 #define TRACE_LAST_TASKS 2
-/* Lists the tasks that are left after trace_finish(), while others use what is ready. Returns their number. */
+/* Sets TASKS to the tasks that are left after trace_finish(), which may run while sections read what is ready. Returns
+ * their number. */
 size_t trace_last_tasks(struct trace *trace, struct task tasks[TRACE_LAST_TASKS]);
 
 #endif

@@ -35,7 +35,7 @@ static struct stack_frame frame_of(const cJSON *object)
     };
 }
 
-/* Writes "main (/src/leak.cu:42)", or as frame_put_place() if the file is not known. */
+/* Writes "main (/src/leak.cu:42)". If the file is not known, writes the text of frame_put_place(). */
 static void write_words(struct buffer *out, const struct stack_frame *frame)
 {
     if (!frame->file) {
@@ -51,7 +51,8 @@ static const cJSON *first_of(const cJSON *list)
     return cJSON_IsArray(list) || cJSON_IsObject(list) ? list->child : NULL;
 }
 
-/* Writes a frame behind the calls that the compiler inlined in it: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
+/* Writes the calls that the compiler inlined in a frame, then the frame: "inner (/src/a.cu:1) < outer
+ * (/src/a.cu:9)". */
 static void write_calls(struct buffer *out, const cJSON *object)
 {
     const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(object, "inlined"));
@@ -64,7 +65,7 @@ static void write_calls(struct buffer *out, const cJSON *object)
     write_words(out, &frame);
 }
 
-/* Adds the text in BUFFER to the trace's texts, and empties BUFFER. */
+/* Adds the text in BUFFER to trace.strings, and empties BUFFER. Returns 0, or -1: no memory. */
 static int intern_buffer(struct trace *trace, struct buffer *buffer, uint32_t *number)
 {
     *number = buffer->failure ? INTERN_NO_MEMORY : intern(&trace->strings, buffer->data, buffer->length);
@@ -112,7 +113,7 @@ static int set_texts(struct trace *trace, struct trace_frame *added, const struc
     return status;
 }
 
-/* Whether TEXT is a number. Numbers of stacks of other tools may be any text. */
+/* Whether TEXT is a number, which is stored in NUMBER. Other tools may use any text as the number of a stack. */
 static bool is_number(const char *text, uint64_t *number)
 {
     char *end;
@@ -145,7 +146,8 @@ int trace_read_frames(struct trace *trace, const cJSON *frames)
     if (!trace->wanted.stacks || !cJSON_IsObject(frames))
         return 0;
     for (const cJSON *member = frames->child; member; member = member->next) {
-        /* A frame of "stackFrames", which has a name even if the function is not known. */
+        /* The name of a frame in "stackFrames" is only a function if it differs from the name of a frame without
+         * function. */
         struct stack_frame frame = frame_of(member), unnamed;
         frame.function = NULL;
         frame.module = text_of(member, "category");
@@ -175,10 +177,10 @@ int trace_read_frames(struct trace *trace, const cJSON *frames)
 
 /* --- the two lists --- */
 
-/* The frames of the list, while the tree is made of the stacks. */
+/* The frames of the list, while read_stack() builds the tree from the stacks. */
 struct reading {
     ARRAY(struct trace_frame) frames;
-    struct map known; /* a frame of the list and its parent in the tree -> index + 1 in the tree */
+    struct map known; /* parent's index + 1 in the tree, and index in `frames` -> index + 1 in the tree */
 };
 
 static int read_stack(struct trace *trace, struct reading *reading, const cJSON *stack)
@@ -305,7 +307,7 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
     return words_of(trace, table, frames, trace_stack(trace, number, frames, TRACE_STACK_FRAMES));
 }
 
-#define STUB_FRAMES 4 /* around a launch, made by nvcc */
+#define STUB_FRAMES 4 /* the most frames that nvcc generates around a launch */
 
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
@@ -317,13 +319,13 @@ size_t trace_program_frames(const struct trace *trace, int64_t number, const str
     size_t first = frames_begin(owner_of, all, count);
     for (size_t i = first; i < first + STUB_FRAMES && i + 2 < end; i++)
         if (all[i]->owner == FRAME_STUB)
-            first = i + 2; /* the kernel's name follows it */
+            first = i + 2; /* skip the stub, and the frame with the kernel's name behind it */
     for (size_t i = first; i < (end > 0 ? end : count) && kept < most; i++)
         frames[kept++] = all[i];
     return kept;
 }
 
-#define LIBRARY_CALLERS 3 /* frames that are shown if no function is the program's */
+#define LIBRARY_CALLERS 3 /* the most frames that are shown if none is of the program */
 
 struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
 {
@@ -342,16 +344,16 @@ struct cell trace_callers_cell(const struct trace *trace, struct table *table, i
     return words_of(trace, table, shown, kept);
 }
 
-/* --- stacks of torch.profiler(with_stack=True): its slices "python_function" nest on their thread, and those around a
- * call are its stack. Each stack is added to the tree once, however often a call has it --- */
+/* --- stacks of torch.profiler(with_stack=True): slices "python_function" nest on their thread, and the slices around a
+ * call are its stack. Each stack is added to the tree once --- */
 
 struct python {
     struct trace *trace;
-    struct dense_map tree; /* frame that called it and name -> number in trace.frames */
-    struct sorter placed;  /* the operations that are launched, with their stacks */
+    struct dense_map tree; /* calling frame and name -> index in trace.frames */
+    struct sorter placed;  /* the launched_ops with their stacks */
 };
 
-/* Whether FILE is of a well-known package: Kineto leaves out the folders above it. */
+/* Whether FILE is of a well-known package. Kineto leaves out the folders above packages. */
 static bool is_of_package(const char *file)
 {
     static const char *const starts[] = {
@@ -366,8 +368,8 @@ static bool is_of_package(const char *file)
     return false;
 }
 
-/* Adds the frame of "train.py(42): step". A name of another form, such as
- * "<built-in method mm>" or "nn.Module: Linear_0", is that of a function of a library. */
+/* Adds the frame of a name such as "train.py(42): step". Names of other forms, such as "<built-in method mm>" or
+ * "nn.Module: Linear_0", are taken for functions of a library. */
 static int add_python_frame(struct trace *trace, uint64_t parent, uint32_t name)
 {
     char *file = strdup(trace_text(trace, name)), *colon = file ? strstr(file, "): ") : NULL, *open = colon;
@@ -390,7 +392,8 @@ static int add_python_frame(struct trace *trace, uint64_t parent, uint32_t name)
     return added ? 0 : -1;
 }
 
-/* The number of the stack at TIME on THREAD, that of its innermost frame; 0: there is none; -1: no memory. */
+/* Returns the number of the stack at TIME on THREAD, which is the number of its innermost frame. Returns 0 if there is
+ * none, or -1: no memory. */
 static int64_t stack_at(struct python *python, struct range_walk *walk, uint32_t thread, int64_t time)
 {
     struct trace *trace = python->trace;
@@ -422,7 +425,8 @@ static int count_call(struct trace *trace, uint32_t name, int64_t stack, int64_t
     return 0;
 }
 
-/* Sets the stack of an operation. One of the backward pass is on the thread of the operator that caused it. */
+/* Sets the stack of an operation. An operation of the backward pass receives the line of the forward operator, because
+ * autograd moved it to that operator's thread. */
 static int place_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct python *python = context;
@@ -457,7 +461,7 @@ int trace_place_python(struct trace *trace)
 {
     struct python python = {.trace = trace};
     if (trace->python.count == 0 || !trace->wanted.launched_ops ||
-        trace->frames.count > 0) /* the trace has other stacks */
+        trace->frames.count > 0) /* the trace has recorded stacks */
         return 0;
     sorter_init(&python.placed, trace->space, sizeof(struct launched_op), launched_ops_order);
     int status = range_walk_ops(&trace->python, true, &trace->launched_ops, place_op, NULL, &python)

@@ -1,4 +1,5 @@
-/* Merges operations of each GPU into busy times; walks go through those of all GPUs of a process at once. */
+/* Merges the operations of each GPU into busy times. A walk goes through the busy times of all GPUs of a process at
+ * once. */
 #include "analysis/gpu/gpu_idle.h"
 
 #include "common/memory.h"
@@ -70,7 +71,7 @@ int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle,
     return 0;
 }
 
-/* Sets IDLE to whether all GPUs are idle at TIME. Returns until when that lasts. */
+/* Sets IDLE to whether all GPUs of the walk are idle at TIME. Returns a time up to which that does not change. */
 static int64_t until(struct gpu_idle_walk *walk, int64_t time, bool *idle)
 {
     int64_t busy_until = INT64_MIN, idle_until = INT64_MAX;
@@ -78,7 +79,7 @@ static int64_t until(struct gpu_idle_walk *walk, int64_t time, bool *idle)
         struct gpu_busy_list *device = &walk->devices.items[i];
         const struct gpu_busy_time *busy = walk->idle->busy.items + device->next;
         size_t left = device->first + device->count - device->next;
-        /* The first that has not ended by TIME is usually the one of the last call or the next. */
+        /* The first busy time that has not ended by TIME is usually `next` or the one after it. */
         size_t ended = COUNT_BEFORE_NEAR(0, left, k, busy[k].end <= time);
         device->next += ended;
         if (ended < left && busy[ended].start <= time)

@@ -21,35 +21,36 @@ struct gpu_busy_time {
 
 /* All zero is empty. */
 struct gpu_idle {
-    FILE_VECTOR(struct gpu_busy_time) busy; /* by GPU and time; those of a GPU do not touch */
-    ARRAY(struct gpu_busy_list) devices;    /* by index in trace.devices; it may end early */
-    bool *used;                             /* by index in trace.processes * device_count + index in trace.devices */
-    bool *launches;                         /* by index in trace.threads: it launched something */
+    FILE_VECTOR(struct gpu_busy_time) busy; /* by GPU and time; there is idle time between those of a GPU */
+    ARRAY(struct gpu_busy_list) devices;    /* by index in trace.devices; there may be fewer than there */
+    bool *used;                             /* by process * device_count + device, indices in the trace */
+    bool *launches;                         /* by index in trace.threads: whether it launched operations */
     size_t device_count;
 };
 
 /* The busy times of a GPU. */
 struct gpu_busy_list {
     size_t first, count;
-    size_t next; /* in a walk: the first that has not ended by its time */
+    size_t next; /* in a walk: the first that has not ended by the walk's time */
 };
 
-/* After trace_finish(); TRACE has a timeline. Returns 0, or -1: no memory, or after warning(). */
+/* Fills IDLE from trace.timeline, after trace_finish(). Returns 0, or -1: no memory, or after warning(). */
 int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace);
 void gpu_idle_release(struct gpu_idle *idle);
 
-/* A walk forward in time: times never go back until the next gpu_idle_walk_begin(). */
+/* A walk forward in time. Times must not go back until the next gpu_idle_walk_begin(). */
 struct gpu_idle_walk {
     const struct gpu_idle *idle;
     ARRAY(struct gpu_busy_list) devices; /* of the process; the caller releases it */
-    int64_t from, to;                    /* the first start and the last end */
+    int64_t from, to;                    /* the first start and the last end of busy times, ns */
 };
 
 /* Begins a walk over the GPUs of PROCESS, an index in trace.processes. WALK is zero or was used before. Returns 0, or
  * -1: no memory. */
 int gpu_idle_walk_begin(struct gpu_idle_walk *walk, const struct gpu_idle *idle, uint32_t process);
 
-/* Whether the GPUs are idle at TIME; and for how many ns from START to END. */
+/* gpu_idle_at() returns whether the GPUs are idle at TIME, gpu_idle_within() for how many ns they are from START to
+ * END. */
 bool gpu_idle_at(struct gpu_idle_walk *walk, int64_t time);
 int64_t gpu_idle_within(struct gpu_idle_walk *walk, int64_t start, int64_t end);
 

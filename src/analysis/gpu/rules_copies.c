@@ -7,7 +7,7 @@
 struct blocked {
     struct name_facts names;
     struct offences calls;
-    int64_t bytes, pageable; /* pageable: how many of them */
+    int64_t bytes, pageable; /* pageable: number of copies of pageable memory */
     int64_t gpu;             /* ns that they ran */
     int64_t host;            /* ns that their calls blocked the host */
     int64_t pinned;          /* ns of `host` in which copies of memory other than pageable memory ran */
@@ -20,7 +20,7 @@ struct blocked {
     bool any;
 };
 
-/* Returns when the GPU had finished everything before OP. What the host waited until then is not OP's fault. */
+/* Returns when the GPU had finished all operations before OP. The host's wait up to then is not caused by OP. */
 static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
 {
     bool follows = blocked->any && blocked->device == op->device;
@@ -57,8 +57,8 @@ static struct finding *add_finding(struct findings *findings, const struct block
     return enough ? finding_of(findings, &blocked->calls, gain) : NULL;
 }
 
-/* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
- * ones to the GPU do not wait; small ones to the host are waits for a result (rules_launches.c) --- */
+/* --- asynchronous copies of pageable memory: the driver copies the memory to pinned memory first, and the call waits.
+ * Small copies to the GPU do not wait; small copies to the host are waits for a result (rules_launches.c) --- */
 
 static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
@@ -111,8 +111,8 @@ static int blocking_op(void *state, const struct trace *trace, const struct time
     return 0;
 }
 
-/* Copies of pinned memory do not become faster: they can at most run during the time between the calls and during other
- * work of the GPU. What their calls take besides is gained. */
+/* Copies of pinned memory do not become faster. At best they run in the time between the calls and during other work of
+ * the GPU; time that does not fit there is not gained. */
 static int blocking_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
@@ -178,17 +178,17 @@ const struct rule rule_blocking_sets = {
     .release = finding_array_release,
 };
 
-/* --- small copies one after another --- */
+/* --- series of small copies --- */
 
 struct small {
     struct offences all_series;
-    int64_t count, bytes; /* of the copies in these */
+    int64_t count, bytes; /* of the copies in all series */
     int64_t gain;
     struct copy_series {
         int64_t count, bytes;
-        int64_t from, to; /* from the first call, or copy if no call is known, to the end of the last copy */
+        int64_t from, to; /* from the first call (or copy) to the end of the last copy */
         struct timeline_op first, last;
-    } series; /* of the copies that followed one another so far */
+    } series; /* the current series */
 };
 
 static void end_series(struct small *small)
@@ -213,7 +213,8 @@ static bool follows(const struct copy_series *series, const struct timeline_op *
            op->start - last->end <= FINDING_SMALL_COPY_GAP_NS;
 }
 
-/* Copies of one call, such as cudaMemcpyBatchAsync() or the launch of a graph, are together already. */
+/* Several copies of one call, such as cudaMemcpyBatchAsync() or the launch of a graph, are not a series, as they cannot
+ * be joined further. */
 static int small_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct small *small = state;

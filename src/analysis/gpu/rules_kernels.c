@@ -1,7 +1,7 @@
 /*
- * Rules about kernels by themselves: matrix products without tensor cores; and grids, waves and occupancy that leave
- * multiprocessors empty. Those count only the time in which a kernel ran alone on its GPU, because a kernel that
- * runs beside it may use the multiprocessors that it leaves empty.
+ * Rules about single kernels: matrix products without tensor cores; and grids, waves and occupancy that leave
+ * multiprocessors empty. The latter count only the time in which a kernel ran alone on its GPU, because other kernels
+ * may use the multiprocessors that it leaves empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,27 +64,27 @@ const struct rule rule_float32_matmul = {
 
 struct shape_key {
     uint64_t name, blocks;
-    uint64_t device; /* its number, not its index */
+    uint64_t device; /* the number of the device, not its index */
 };
 
 struct shape {
     /* The block shape that all these kernels have. If they differ, the rules ignore it. */
     struct block_shape block;
     bool known, differs;
-    struct offences kernels; /* those that are long enough */
+    struct offences kernels; /* kernels of at least FINDING_KERNEL_NS */
     int64_t alone;           /* ns in which no other kernel ran */
 };
 
-/* A kernel that may still run. Each GPU has two: the kernels that end last and second to last so far. */
+/* A kernel that may still run. */
 struct running {
     int64_t end;
-    uint32_t shape; /* index + 1; 0: it is too short to count */
+    uint32_t shape; /* index + 1; 0: the kernel is too short to count */
 };
 
 struct shapes {
     struct dense_map keys; /* struct shape_key */
     ARRAY(struct shape) items;
-    uint32_t device; /* of the kernels that come now */
+    uint32_t device; /* of the kernels that are being read */
     struct running last, second;
     int64_t at; /* the start of the last kernel */
 };
@@ -108,7 +108,7 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
     return 0;
 }
 
-/* Up to TIME, the kernel that ends last was alone after the end of the one before it. */
+/* Adds the time up to TIME in which the kernel that ends last ran alone, after the second to last had ended. */
 static void count_alone(struct shapes *shapes, int64_t time)
 {
     int64_t from = shapes->second.end > shapes->at ? shapes->second.end : shapes->at;
@@ -157,8 +157,8 @@ static void shapes_release(void *state)
     array_release(&shapes->items);
 }
 
-/* Kernels of libraries choose few large blocks on purpose, and stay on a multiprocessor; those that communicate leave
- * the others to kernels that compute. */
+/* Whether few large blocks are intended: libraries use persistent kernels, and kernels that communicate leave most
+ * multiprocessors to kernels that compute. */
 static bool chooses_its_grid(const char *name)
 {
     static const char *const words[] = {"gemm", "Gemm",  "GEMM",  "nvjet",  "cutlass",       "cudnn",
@@ -173,7 +173,7 @@ static bool is_of_library(const char *name)
     return chooses_its_grid(name) || has_any(name, words);
 }
 
-/* Shapes on one GPU that have something in common, and the worst of them. */
+/* Sums over the shapes of one GPU about which a rule has a finding, and the shape with the largest gain. */
 struct judged {
     int64_t alone, gain, count, worst_gain;
     const struct shape *worst;
@@ -181,7 +181,7 @@ struct judged {
     const struct trace_device *device;
 };
 
-/* Returns how much of a shape's time can be saved, in ns; 0: nothing. */
+/* Returns how many ns of a shape's time can be saved. */
 typedef int64_t gain_function(const struct trace_device *device, const struct shape_key *key,
                               const struct shape *shape);
 typedef bool name_function(const char *name);
@@ -277,7 +277,8 @@ static int64_t wave_of(const struct trace_device *device, const struct shape *sh
     return shape->differs ? 0 : device->multiprocessors * device_blocks(device, &shape->block);
 }
 
-/* The share of the last wave that is empty, without what other kernels may have used. */
+/* Returns the time of the empty part of the last wave, less the time in which other kernels ran and may have used
+ * it. */
 static int64_t tail_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
 {
     int64_t wave = wave_of(device, shape), blocks = (int64_t)key->blocks;
@@ -325,8 +326,8 @@ static int64_t percent_of(const struct trace_device *device, const struct shape 
     return known ? device_occupancy(device, &shape->block) : 0;
 }
 
-/* The estimate assumes that a kernel gets faster in proportion to its occupancy, up to half of the threads. More than
- * that seldom helps. */
+/* The estimate assumes that the speed of a kernel is proportional to its occupancy up to 50 %. Higher occupancy seldom
+ * helps. */
 static int64_t occupancy_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
 {
     enum { ENOUGH_PERCENT = 50 };

@@ -1,4 +1,4 @@
-/* Rules about work of one GPU that could run at the same time and does not. */
+/* Rules about work of a GPU that could run at the same time and does not. */
 #include <string.h>
 
 #include "analysis/base/cost_sum.h"
@@ -21,8 +21,8 @@ struct serial {
     struct name_facts names;
     uint32_t device;
     bool any;
-    int64_t kernels_until, copies_until; /* all that began ended by then; FIELD_ABSENT: none began */
-    int64_t kernels, copies, overlap;    /* ns of this device, the copies' up to the last kernel */
+    int64_t kernels_until, copies_until; /* the latest end so far; FIELD_ABSENT: none began */
+    int64_t kernels, copies, overlap;    /* ns on this device; copies only up to the last kernel */
     struct {
         int64_t count, copies, overlap, bytes;
         struct finding_place first;
@@ -32,7 +32,7 @@ struct serial {
         int64_t copies, overlap, cost;
         struct finding_place worst;
         int64_t worst_ns;
-    } sum, worst; /* of this device, and of that with the largest cost */
+    } sum, worst; /* of this device, and of the device with the largest cost */
 };
 
 static void end_device(struct serial *serial)
@@ -82,7 +82,7 @@ static int serial_op(void *state, const struct trace *trace, const struct timeli
     if (op->category != CATEGORY_GPU_MEMCPY || op->kind != CALL_COPY_ASYNC)
         return 0;
     unsigned facts = name_facts_find(&serial->names, &trace->strings, op->name);
-    /* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
+    /* Copies before the first and after the last kernel cannot overlap with kernels, so they stay in `pending`. */
     if ((facts & (NAME_HTOD | NAME_DTOH)) && !(facts & NAME_PAGEABLE)) {
         bool first = serial->copies_until == FIELD_ABSENT;
         int64_t from = first ? op->start : most(op->start, serial->copies_until);
@@ -125,14 +125,14 @@ const struct rule rule_serial_copies = {
     .release = finding_array_release,
 };
 
-/* --- the legacy default stream, which waits for all blocking streams of its context, and they for it --- */
+/* --- the legacy default stream, which waits for all blocking streams of its context, as they wait for it --- */
 
-#define LEGACY_STREAM 7 /* as CUPTI numbers it */
+#define LEGACY_STREAM 7 /* CUPTI's number */
 
 struct side {
-    int64_t start, end;  /* of the operation that ended last; FIELD_ABSENT: none */
-    uint32_t stream;     /* it was in */
-    struct offences ops; /* those that other work can run beside */
+    int64_t start, end;  /* ns, of the operation that ended last; FIELD_ABSENT: none */
+    uint32_t stream;     /* of that operation */
+    struct offences ops; /* operations that leave room for other work on the GPU */
 };
 
 struct defaults {
@@ -169,7 +169,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     const struct trace_stream_id *beside = trace_stream_id(trace, other->stream);
     if (defaults->legacy != legacy && other->end != FIELD_ABSENT && id->process == beside->process &&
         id->context == beside->context) {
-        /* The work changes from the other side to this stream, which did nothing after its last end. */
+        /* The work changes from the other side to this stream, which was ready since its last end or the launch. */
         int64_t ready = op->returned == FIELD_ABSENT ? op->start : op->returned;
         ready = most(ready, *own_end ? *own_end - 1 : ready);
         int64_t ns = op->start < other->end ? 0 : other->end - most(ready, other->start);
@@ -180,7 +180,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     }
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
-    /* Other work would only wait inside the GPU while a kernel has a block for each multiprocessor. */
+    /* A kernel with a block for each multiprocessor leaves no room for other work. */
     int64_t multiprocessors = trace->devices.items[op->device].multiprocessors;
     bool fills_gpu = op->category == CATEGORY_KERNEL && multiprocessors > 0 && op->size >= multiprocessors;
     if (!fills_gpu)
@@ -193,7 +193,8 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
     return 0;
 }
 
-/* A program that orders its streams by events may need this order. Work that fills the GPU gains nothing. */
+/* There is no finding if the program orders its streams by events, because it may need this order. Work that fills the
+ * GPU gains nothing. */
 static int defaults_find(void *state, struct findings *findings)
 {
     const struct defaults *defaults = state;

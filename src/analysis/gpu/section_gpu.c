@@ -1,4 +1,4 @@
-/* What GPUs did: kernels, copies and sets by name, waits after calls, streams, and ranges that are put into streams. */
+/* Sections of what GPUs did: kernels, copies and sets by name, launch latency, streams, and device ranges. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
 
-/* --- kernels, by grid and block too when asked. Launches of whole graphs, where their nodes were not recorded, are
- * listed with them --- */
+/* --- kernels by name, with --by-grid also by grid and block. Launches of whole graphs whose nodes were not recorded
+ * are listed, too --- */
 
 struct kernel_key {
     uint64_t name;             /* of the trace's strings */
-    int64_t grid[3], block[3]; /* by grid alone, else the key ends before them */
+    int64_t grid[3], block[3]; /* only used with --by-grid, else the key is `name` alone */
 };
 
 struct kernel_row {
@@ -136,9 +136,9 @@ const struct section section_memsize = {
 };
 
 /*
- * From the call to the operation: how long the API call took, how long the operation waited from the end of the call to
- * its start (0 when it started before the call returned), and how long it ran. Call and operation are joined by
- * correlation id; every node of a graph is joined with the launch of the graph.
+ * The section latency shows how long the API call of an operation took, how long the operation waited from the end of
+ * the call to its start (0 if it started before the call returned), and how long it ran. Calls and operations are
+ * joined by correlation id; every node of a graph is joined with the launch of the graph.
  */
 
 struct latency_row {
@@ -161,7 +161,7 @@ static const struct column latency_columns[] = {
     COLUMN_NAME,
 };
 
-/* Rows stand in the order in which their first operation came. */
+/* Adds the row of each name already here, so that rows are in the order of their first operations. */
 static int latency_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     const struct name_key key = {event->name};
@@ -194,7 +194,7 @@ const struct section section_latency = {
     .gpu_op = latency_join,
 };
 
-/* What each stream did, and how much of the trace's time it was busy. */
+/* The section streams shows what each stream did, and its busy time as a share of the trace. */
 
 static FILL(busy_share, cell_share(row_integer(row, column), trace_span(row->trace)))
 
@@ -207,7 +207,8 @@ static FILL(busy_share, cell_share(row_integer(row, column), trace_span(row->tra
     return gpu && several ? trace_process_cell(row->trace, row->table, gpu->process) : (struct cell){0};
 }
 
-/* The name that the program gave the stream: that of its row, unless it only repeats the number. */
+/* Shows the name that the program gave the stream. It is the name of the stream's row, unless that only has the
+ * number. */
 static struct cell fill_stream_name(struct report_row *row, const struct column *column)
 {
     const struct trace *trace = row->trace;
@@ -255,8 +256,8 @@ const struct section section_streams = {
 };
 
 /*
- * Ranges that the program put into its streams (gputrace_device_range_start), by name and device: how long they took on
- * the GPU. They nest and overlap, so there are no sums.
+ * The section ranges shows ranges that the program put into its streams (gputrace_device_range_start), by name and
+ * device: how long they took on the GPU. Ranges nest and overlap, so there are no sums.
  */
 
 struct range_key {

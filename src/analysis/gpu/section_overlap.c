@@ -1,14 +1,14 @@
 /*
- * How each GPU spent the run (temporal.h), and what ran at the same time on it: communication while kernels computed,
- * copies while kernels ran, and each two streams. The share of communication is HTA's, as are the last three rows of a
- * GPU in `temporal`, which divide the time from its first to its last operation: communication that computation
- * overlaps counts as computation there.
+ * Sections of how each GPU spent the run (temporal.h), and what ran on it at the same time: communication while kernels
+ * computed, copies while kernels ran, and each pair of streams. The share of communication is defined as in HTA. So are
+ * the last three rows of a GPU in `temporal`, which divide the time from its first to its last operation; in them,
+ * communication that computation overlaps counts as computation.
  */
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 #include "analysis/gpu/temporal.h"
 
-#define STREAMS_MOST 64 /* that run at once: of more, pairs are not counted */
+#define STREAMS_MOST 64 /* the most streams at a time of which pairs are counted */
 
 struct pair_key {
     uint64_t first, second; /* indices of streams; first < second */
@@ -27,7 +27,7 @@ struct running {
     int64_t until;
 };
 
-/* Where the walk is on a device. */
+/* The state of the walk over the operations of a device. */
 struct walk {
     struct overlaps *overlaps;
     bool any;
@@ -51,7 +51,8 @@ static int add_pairs(struct walk *walk, int64_t length)
     return 0;
 }
 
-/* Adds the time up to TIME, and drops what has ended. */
+/* Adds the time up to TIME to the pairs of running streams, and removes streams whose operations have ended. Returns 0,
+ * or -1: no memory. */
 static int pass(struct walk *walk, int64_t time)
 {
     while (walk->count > 0 && walk->time < time) {
@@ -103,9 +104,9 @@ static int gather(void *state, const struct trace *trace)
 struct line {
     const char *word, *text;
     int64_t total;
-    int64_t whole; /* what the first column is a share of: ns */
-    int64_t part;  /* that share's: ns */
-    int64_t both;  /* ns in which something else ran, too; this and the next: FIELD_ABSENT: does not apply */
+    int64_t whole; /* ns: 100 % of the first column */
+    int64_t part;  /* ns: the first column's share of `whole` */
+    int64_t both;  /* ns that overlap with other work; FIELD_ABSENT (as in `alone`): does not apply */
     int64_t alone;
     int64_t first, second; /* indices of streams; FIELD_ABSENT: it is not a pair */
     uint32_t device;

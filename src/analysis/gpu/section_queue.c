@@ -1,20 +1,20 @@
 /*
- * The section queue has a row per stream: how many operations were launched and had not finished, and the time between
- * its operations, divided by cause as HTA's idle time breakdown divides it.
+ * The section queue shows for each stream how many operations were launched and had not finished. Its part idle-streams
+ * divides the time between the operations of a stream by cause, as HTA's idle time breakdown does.
  */
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 
-#define QUEUE_LIMIT 1024 /* launches block when so many are queued in a stream */
-/* The default of HTA's "consecutive kernel delay" is 30, in the unit of a trace's times: microseconds. */
+#define QUEUE_LIMIT 1024 /* a launch blocks if so many operations are queued in its stream */
+/* HTA's "consecutive kernel delay" is 30 by default, in the unit of times in a trace, microseconds. */
 #define KERNEL_WAIT_NS 30000
 
 struct stream_row {
     /* These are of the operations whose API calls are known. */
     int64_t launched, depth, most, most_at;
-    int64_t queued;      /* ns: the sum of the times that each was in the queue */
+    int64_t queued;      /* ns: the sum of the operations' times in the queue */
     int64_t at_limit;    /* ns at QUEUE_LIMIT or above */
-    int64_t from, time;  /* the first launch; the last change */
+    int64_t from, time;  /* ns: the first launch; the last change of `depth` */
     ARRAY(int64_t) ends; /* of the operations in the queue: a heap, the earliest first */
     /* These are of all operations of the stream. */
     int64_t operations, end;
@@ -33,7 +33,7 @@ static void change(struct stream_row *row, int64_t time, int by)
     row->time = time;
 }
 
-/* Takes the operations that end by TIME out of the queue. */
+/* Removes the operations that end by TIME from the queue. */
 static void finish_until(struct stream_row *row, int64_t time)
 {
     while (row->ends.count > 0 && row->ends.items[0] <= time) {
@@ -51,8 +51,8 @@ static void finish_until(struct stream_row *row, int64_t time)
     }
 }
 
-/* Operations come by their start. Launches in one stream by several threads may come out of order: a launch counts from
- * the last change on. */
+/* Adds an operation; operations come by their start. If several threads launch into one stream, a launch may be before
+ * the last change of the queue: it then counts from that change on. */
 static int queue_op(struct stream_row *row, const struct timeline_op *op)
 {
     int64_t called = op->called < op->start ? op->called : op->start;
@@ -141,13 +141,13 @@ static const struct column idle_columns[] = {
     {"stream", "Stream", TYPE_NUMBER, 0, fill_number, FROM_ITEM(line, number)},
 };
 
-/* Empty of nothing. */
+/* Returns PART as a share of WHOLE, or an empty cell if WHOLE is 0. */
 static struct cell part_cell(int64_t part, int64_t whole)
 {
     return whole > 0 ? cell_share(part, whole) : (struct cell){0};
 }
 
-/* The queue has a state of its own, and rows where calls are known. */
+/* Fills both tables. The section queue is the one with a state; it has rows only for streams with known calls. */
 static void finish(struct report_row *row)
 {
     const struct queues *queues = section_state(row->trace, REPORT_QUEUE);

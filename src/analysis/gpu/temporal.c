@@ -29,7 +29,7 @@ unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, 
 
 /* --- lanes --- */
 
-/* Adds the time up to TIME. */
+/* Adds the time from lane->time to TIME to the combinations of kinds that were running. */
 static void pass(struct temporal_lane *lane, int64_t time)
 {
     while (lane->time < time) {
@@ -82,8 +82,8 @@ struct lanes_walk {
     const struct trace *trace;
     struct temporal_names names;
     struct temporal_lane lane;
-    uint32_t device;  /* of LANE */
-    int64_t from, to; /* what ran then is added */
+    uint32_t device;  /* of `lane` */
+    int64_t from, to; /* only the time from `from` to `to` is added */
 };
 
 static int add_op(struct lanes_walk *lanes, const struct timeline_op *whole)

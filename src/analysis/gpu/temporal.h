@@ -1,6 +1,6 @@
 /*
- * What each GPU did over time: how long each combination of computation, communication, copies and sets ran. The state
- * of section_temporal (section_overlap.c) begins with a struct temporal.
+ * Computes how long each combination of computation, communication, copies and sets ran on each GPU. The state of
+ * section_temporal (section_overlap.c) begins with a struct temporal.
  */
 #ifndef GPUTRACE_ANALYSIS_GPU_TEMPORAL_H
 #define GPUTRACE_ANALYSIS_GPU_TEMPORAL_H
@@ -24,12 +24,12 @@ enum {
 struct temporal_device {
     bool used;
     int64_t first, last;             /* ns: start of the first, end of the last operation */
-    int64_t times[TEMPORAL_ALL + 1]; /* ns in which just these kinds ran; [0] is 0 */
+    int64_t times[TEMPORAL_ALL + 1]; /* ns in which exactly these kinds ran; [0] is 0 */
 };
 
-/* The kinds of operations by their names. All zero is empty. */
+/* A cache of whether kernels communicate, by name. All zero is empty. */
 struct temporal_names {
-    ARRAY(char) communication; /* by the number of the name: 0 not yet known, 1 no, 2 yes */
+    ARRAY(char) communication; /* by the number of the name: 0: not known yet; 1: no; 2: yes */
 };
 
 /* Whether kernels of this name, a text of TRACE, communicate: 1 or 0; -1: no memory. */
@@ -41,18 +41,18 @@ unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, 
 
 #define TEMPORAL_KINDS 4
 
-/* A walk over the operations of one GPU, or of one process on it. */
+/* A walk over the operations of a GPU, or of one process on a GPU. */
 struct temporal_lane {
-    struct temporal_device *to; /* what it adds to */
+    struct temporal_device *to; /* where the times are added */
     int64_t time;
-    int64_t until[TEMPORAL_KINDS]; /* when the operations of a kind so far end */
+    int64_t until[TEMPORAL_KINDS]; /* by kind: when its operations so far end */
 };
 
-/* Begins LANE, whose first operation is OP, and which adds to TO. */
+/* Begins LANE with its first operation OP, which the caller then also adds. Times are added to TO. */
 void temporal_lane_begin(struct temporal_lane *lane, struct temporal_device *to, const struct timeline_op *op);
-/* Adds an operation, in the order of starts. KIND is from temporal_kind(). */
+/* Adds an operation of KIND (temporal_kind()). Operations are added in the order of their starts. */
 void temporal_lane_add(struct temporal_lane *lane, unsigned kind, const struct timeline_op *op);
-/* After the last. */
+/* Adds the time up to the end of the last operation. */
 void temporal_lane_end(struct temporal_lane *lane);
 
 /* All zero is empty. */
@@ -60,14 +60,15 @@ struct temporal {
     ARRAY(struct temporal_device) devices; /* by index in trace.devices */
 };
 
-/* Adds what ran from FROM to TO, after trace_finish(). Returns 0, or -1: no memory, or after error(). */
+/* Adds the operations of the trace from FROM to TO (ns), after trace_finish(). Returns 0, or -1: no memory, or after
+ * error(). */
 int temporal_gather(struct temporal *temporal, const struct trace *trace, int64_t from, int64_t to);
 
-/* ns in which at least one of KINDS ran. */
+/* Returns the ns in which at least one of KINDS ran. */
 int64_t temporal_any(const struct temporal_device *device, unsigned kinds);
-/* ns in which something ran, and nothing but KINDS. */
+/* Returns the ns in which only operations of KINDS ran. */
 int64_t temporal_alone(const struct temporal_device *device, unsigned kinds);
-/* ns in which at least one of KINDS and at least one of OTHERS ran. */
+/* Returns the ns in which at least one of KINDS and at least one of OTHERS ran. */
 int64_t temporal_both(const struct temporal_device *device, unsigned kinds, unsigned others);
 
 #endif

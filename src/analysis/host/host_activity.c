@@ -1,6 +1,6 @@
 /*
- * Finds what a thread did at a time by its recorded states, else by the samples around it. For a wait it follows the
- * threads that ended it, or searches the thread that ran most meanwhile.
+ * Finds what a thread did at a time from its recorded states, else from the samples around that time. For a wait, it
+ * follows the threads that woke each other, or searches the thread that ran most during the wait.
  */
 #include "analysis/host/host_activity.h"
 
@@ -12,19 +12,19 @@
 #include "analysis/engine/trace.h"
 #include "analysis/engine/trace_known.h"
 
-/* A sample stands for what a running thread did up to REACH_PERIODS periods before and after it. */
+/* A sample shows what a running thread did up to REACH_PERIODS periods before and after the sample. */
 #define REACH_PERIODS 2
 /* Without recorded states: a thread did not run if it has no sample for OFF_PERIODS periods. */
 #define OFF_PERIODS 5
-/* If it is not known who ended a wait, a thread that ran for MEANWHILE_PERCENT of it is named. */
+/* If the waker is not known, a thread that ran for MEANWHILE_PERCENT of the wait is named. */
 #define MEANWHILE_PERCENT 50
-/* Without recorded states, such a wait may be several waits with work between them. */
+/* The percentage without recorded states, when a wait may be several waits with work between them. */
 #define MEANWHILE_PERCENT_OFF 20
-/* The number of questions after which samples and states are evicted from memory. */
+/* The number of queries after which samples and states are evicted from memory. */
 #define EVICT_AFTER (1 << 16)
-/* In a shorter wait, one sample would make a thread seem to have run all the time. */
+/* Shorter waits are skipped, because one sample would make a thread seem to have run all the time. */
 #define MEANWHILE_PERIODS 2
-/* The length to which a chain of threads that wait for each other is followed. */
+/* The number of wakers that are followed from a waiting thread. */
 #define CHAIN 3
 
 int host_activities_init(struct host_activities *all, const struct trace *trace)
@@ -46,12 +46,12 @@ void host_activities_release(struct host_activities *all)
 /* --- what a thread mostly did in an interval --- */
 
 struct mostly {
-    uint32_t site, doing; /* EVENT_NO_TEXT: nothing is known */
-    int64_t ran, waited;  /* ns; a thread that waited for a processor ran */
-    int64_t waker; /* who ended the longest wait, if the thread waited longer than it ran; FIELD_ABSENT: not known */
+    uint32_t site, doing; /* EVENT_NO_TEXT: not known */
+    int64_t ran, waited;  /* ns; waiting for a processor counts as running */
+    int64_t waker;        /* id of the thread that ended the longest wait; FIELD_ABSENT: not known, or it ran longer */
 };
 
-/* The doing that took most time so far. */
+/* The doing that took most time so far, and a site of it. */
 struct most {
     int64_t ns;
     uint32_t site, doing;
@@ -77,7 +77,8 @@ static void clear_sums(struct host_activities *all)
     all->touched.count = 0;
 }
 
-/* Adds the doings of a thread by its states. READY: those in which it waited for a processor. */
+/* Adds the doings of a thread from START to END by its states: to READY if it waited for a processor, else to MOST.
+ * Returns 0, or -1: no memory. */
 static int add_states(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
                       struct most *most, struct most *ready)
 {
@@ -126,10 +127,10 @@ static int find_mostly(struct host_activities *all, uint32_t thread, int64_t sta
     return status;
 }
 
-/* --- what it waited for --- */
+/* --- what a thread waited for --- */
 
-/* The name of THREAD beside ANOTHER, as a number of sites.words: its own name unless both have the same, else its id.
- */
+/* Returns words for THREAD in a text about ANOTHER, as a number of sites.words: its name, or its id if both have one
+ * name. */
 static uint32_t name_thread(struct host_activities *all, uint32_t thread, uint32_t another)
 {
     const struct trace *trace = all->trace;
@@ -152,7 +153,7 @@ struct other {
     uint32_t site, doing; /* EVENT_NO_TEXT: not known */
 };
 
-/* Follows the wakers from THREAD on to the thread that it waited for. */
+/* Follows the wakers of THREAD to the thread that it waited for in STATE. Returns 0, or -1: no memory. */
 static int follow(struct host_activities *all, uint32_t thread, const struct host_state *state, struct other *other)
 {
     uint32_t next = trace_find_waker(all->trace, thread, state->waker);
@@ -179,7 +180,7 @@ static int find_busiest(struct host_activities *all, uint32_t thread, int64_t st
     for (uint32_t i = 0; i < all->trace->samples.threads.count; i++) {
         struct mostly mostly;
         uint32_t process = trace->threads.items[i].process;
-        /* It may wait for another thread of its process, or of one that does not use CUDA, such as a worker. */
+        /* THREAD may wait for threads of its process, or of a process that does not use CUDA, such as a worker. */
         bool waits =
             i != thread && (process == trace->threads.items[thread].process || !trace->processes.items[process].calls);
         if (trace->samples.threads.items[i].samples == 0 || !waits)
@@ -208,7 +209,7 @@ static uint32_t add_activity(struct host_activities *all, uint32_t thread, uint3
     return dense_map_number(&all->known, &activity, sizeof(activity));
 }
 
-/* Finds the thread that a wait of THREAD is about, if any. */
+/* Finds the thread for which THREAD waited in STATE, if any. Returns 0, or -1: no memory. */
 static int find_other(struct host_activities *all, uint32_t thread, const struct host_state *state, enum host_kind kind,
                       struct other *other)
 {
@@ -241,7 +242,7 @@ static int at_wait(struct host_activities *all, uint32_t thread, const struct ho
     return wait->activity == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* Sets *MOMENT to what the thread did at SITE. The activity is EVENT_NO_TEXT if that is not known. */
+/* Sets *MOMENT to what the thread did at SITE, up to UNTIL. The activity is EVENT_NO_TEXT if it is not known. */
 static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site, int64_t until,
                      struct host_moment *moment)
 {
@@ -306,11 +307,11 @@ int host_activities_at(struct host_activities *all, uint32_t thread, int64_t tim
     return status;
 }
 
-/* --- words: with the line that took longest --- */
+/* --- words of activities, which name the line that took longest --- */
 
-/* A frame of an activity: of its thread, or of the other thread. */
+/* A frame of an activity's thread, or of the other thread. */
 struct place_key {
-    uint64_t activity; /* its number * 2, + 1 for the other thread */
+    uint64_t activity; /* number of the activity * 2, + 1 for the other thread */
     uint64_t frame;
 };
 
@@ -335,7 +336,7 @@ int host_activities_weigh(struct host_activities *all, const struct host_moment 
     return weigh(all, number, moment->site, ns) ?: weigh(all, number + 1, moment->other_site, ns);
 }
 
-/* The place that took longest, or NULL if none is known. */
+/* Returns the place that took longest in an activity (2 * number, + 1 for the other thread), or NULL. */
 static const struct host_place_time *main_place(const struct host_activities *all, uint64_t activity)
 {
     const struct host_place_time *most = NULL;
@@ -352,7 +353,7 @@ void host_activity_write(struct buffer *out, const struct host_activities *all, 
     static const char *const before[] = {
         [HOST_HELD] = ", held by ", [HOST_WOKE] = " for ", [HOST_MEANWHILE] = "; meanwhile "};
     const struct host_activity *known = dense_map_row(&all->known, activity);
-    uint32_t frames[2]; /* of the thread and of the other one */
+    uint32_t frames[2]; /* of the thread and of the other thread */
     for (unsigned i = 0; i < 2; i++) {
         const struct host_place_time *most = main_place(all, 2 * (uint64_t)activity + i);
         frames[i] = most ? all->sites.sites.items[most->site].frame : EVENT_NO_TEXT;

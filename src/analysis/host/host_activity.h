@@ -1,7 +1,8 @@
 /*
  * What a thread did at a time, in words, with what it waited for: "pthread_mutex_lock() in step (a.c:9), held by thread
- * saver, which ran update (a.c:30)". If the thread was off the processor, the thread that woke it is named; if that one
- * waited for a third one, the third one. If the waker is not known, the thread that ran most meanwhile is named.
+ * saver, which ran update (a.c:30)". If the thread was off the processor, the thread that woke it is named; if the
+ * waker waited for a third thread, the third thread. If the waker is not known, the thread that ran most during the
+ * wait is named.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
@@ -15,10 +16,11 @@
 struct buffer;
 struct trace;
 
-/* The other thread: HELD the lock, WOKE the waiting thread, or ran MEANWHILE and may have been waited for. */
+/* The relation to another thread, which HELD the lock, WOKE the waiting thread, or ran MEANWHILE and may be the reason
+ * of the wait. */
 enum host_relation { HOST_ALONE, HOST_HELD, HOST_WOKE, HOST_MEANWHILE };
 
-/* Two activities are the same if all fields are equal. */
+/* What a thread did. Activities are numbered; their numbers are equal if all fields are. */
 struct host_activity {
     uint32_t doing;       /* number in sites.doings */
     uint32_t relation;    /* enum host_relation to the other thread */
@@ -28,15 +30,15 @@ struct host_activity {
 
 /* All zero is empty. */
 struct host_activities {
-    const struct trace *trace; /* NULL: nothing was sampled */
-    uint64_t asked;            /* questions so far */
+    const struct trace *trace; /* NULL: not initialised, because the trace has no samples */
+    uint64_t asked;            /* number of queries so far */
     struct host_sites sites;
     struct dense_map known;  /* struct host_activity */
     struct dense_map places; /* an activity and a frame -> times */
     ARRAY(struct host_place_time) times;
-    ARRAY(int64_t) sums; /* by numbers of doings, all 0 between two uses */
+    ARRAY(int64_t) sums; /* by number of a doing; all 0 between two uses */
     ARRAY(uint32_t) touched;
-    struct host_wait { /* the last wait that was asked about */
+    struct host_wait { /* a cache of the last wait */
         int64_t start, end;
         uint32_t thread, activity, site, other_site;
         bool any;
@@ -48,21 +50,21 @@ struct host_place_time {
     uint32_t site; /* a site at this place */
 };
 
-/* What a thread does at a time, and until when at least it continues. */
+/* What a thread did at a time, and a time up to which it continued. */
 struct host_moment {
     uint32_t activity;         /* number; EVENT_NO_TEXT: not known */
     uint32_t site, other_site; /* numbers; EVENT_NO_TEXT: not known */
     int64_t until;
 };
 
-/* Initialises ALL after trace_finish(). Returns 0, or -1: no memory. */
+/* Initialises ALL, after trace_finish(). Returns 0, or -1: no memory. */
 int host_activities_init(struct host_activities *all, const struct trace *trace);
 void host_activities_release(struct host_activities *all);
 
 /* Sets *MOMENT to what THREAD, an index in trace.threads, did at TIME. Returns 0, or -1: no memory. */
 int host_activities_at(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment);
-/* Adds NS to the places of MOMENT: the place that takes longest names the line of an activity. Returns 0, or -1: no
- * memory. */
+/* Adds NS to the places of MOMENT. The place that takes longest is the line that an activity's words name. Returns 0,
+ * or -1: no memory. */
 int host_activities_weigh(struct host_activities *all, const struct host_moment *moment, int64_t ns);
 
 static inline enum host_kind host_activity_kind(const struct host_activities *all, uint32_t activity)
@@ -73,7 +75,7 @@ static inline enum host_kind host_activity_kind(const struct host_activities *al
 
 /* Writes an activity in words, with the line that took longest. */
 void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity);
-/* The number of a call stack of the other thread, else of the thread itself. FIELD_ABSENT: there is none. */
+/* Returns the number of a call stack of the other thread, else of the thread itself, or FIELD_ABSENT. */
 int64_t host_activity_stack(const struct host_activities *all, uint32_t activity);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A table says what functions of libraries do. The frames of each site are searched once: the innermost frame of the
- * program, and above it the function with the highest rank.
+ * A table has what functions of libraries do. The frames of each site are searched once, for the innermost frame of the
+ * program, and for the function with the highest rank that this frame called.
  */
 #include "analysis/host/host_sites.h"
 
@@ -19,7 +19,8 @@ const char *const host_kind_advice[HOST_KIND_COUNT] = {
 #undef KIND
 };
 
-/* Ranks: 1 for building blocks of others, 2 and 3 for functions of libraries, 4 and 5 for what these are called for. */
+/* Ranks: 1 for building blocks of other functions, 2 and 3 for functions of libraries, 4 and 5 for the purposes of
+ * these calls. */
 static const struct host_pattern patterns[] = {
     {HOST_GARBAGE, 5, "garbage collection",
      "gc_collect* PyGC_Collect* Py_RunGC* collect_with_callback* collect_generations* invoke_gc_callback* "
@@ -131,7 +132,7 @@ bool host_module_is_system(const char *module)
 
 struct host_frame_facts {
     const struct host_pattern *pattern; /* NULL: none */
-    uint32_t name;                      /* of the function that matches it, in trace.strings */
+    uint32_t name;                      /* of the function that matches the pattern, in trace.strings */
     bool of_program;                    /* it seems to be the user's own code */
     bool of_python;                     /* a line of Python */
     bool is_system;
@@ -169,7 +170,7 @@ static uint32_t intern_words(struct host_sites *sites, const char *words, const 
     return intern(&sites->words, text, strlen(text));
 }
 
-/* The words for a pattern that the function NAME matched. */
+/* Returns the words for a PATTERN that FUNCTION matched, as a number of sites->words. */
 static uint32_t words_of(struct host_sites *sites, const struct host_pattern *pattern, const char *function)
 {
     char name[HOST_FUNCTION];
@@ -183,7 +184,7 @@ static int set_doing(struct host_sites *sites, struct host_site_doing *site, con
     return site->doing == DENSE_MAP_NONE ? -1 : 0;
 }
 
-/* Reads a site without a stack, of which at most the name is known. */
+/* Reads a site without a stack, which may have a name. Returns 0, or -1: no memory. */
 static int read_name(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
                      struct host_site_doing *site)
 {
@@ -213,7 +214,7 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
     if (stack.count == 0)
         return read_name(sites, trace, key, site);
     size_t program = find_program(sites, trace, &stack);
-    /* Of the functions that the program called, the one whose pattern has the highest rank. */
+    /* Find the function with the highest rank among those that the program called. */
     const struct host_frame_facts *called = NULL;
     for (size_t i = 0; i < program; i++) {
         const struct host_frame_facts *facts = &sites->frames[stack.frames[i] - trace->frames.items];
@@ -230,7 +231,7 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
         doing.file = trace->frames.items[site->frame].file;
     }
     if (!called && program == stack.count) {
-        /* In a stack of libraries alone, the library of the innermost frame is named, such as an interpreter. */
+        /* If all frames are of libraries, the library of the innermost frame is named, such as an interpreter. */
         const struct trace_frame *frame;
         const char *module = trace_stack(trace, key->stack, &frame, 1) ? trace_text(trace, frame->module) : "";
         const char *slash = strrchr(module, '/');
@@ -285,7 +286,8 @@ void host_sites_release(struct host_sites *sites)
     free(sites->frames);
 }
 
-/* The number of the doing of SITE with another KIND and WORDS. Returns EVENT_NO_TEXT without memory. */
+/* Returns the number of the doing that SITE has, but with another KIND and WORDS. Returns EVENT_NO_TEXT without
+ * memory. */
 static uint32_t changed_doing(struct host_sites *sites, uint32_t site, enum host_kind kind, const char *words)
 {
     const uint32_t number = site < sites->sites.count ? sites->sites.items[site].doing : EVENT_NO_TEXT;

@@ -1,7 +1,7 @@
 /*
- * What threads did at the sites of samples (host_samples.h), in words: the stack shows what was done ("read()",
- * "garbage collection") and for which function of the program. Sites with equal answers are one doing, such as "read()
- * in load_batch (train.c:41)"; lines of a function are not distinguished.
+ * What threads did at the sites of samples (host_samples.h), in words. The stack of a site shows what was done
+ * ("read()", "garbage collection") and for which function of the program. Sites for which both are equal share a doing,
+ * such as "read() in load_batch (train.c:41)"; lines of a function are not distinguished.
  */
 #ifndef GPUTRACE_ANALYSIS_HOST_HOST_SITES_H
 #define GPUTRACE_ANALYSIS_HOST_HOST_SITES_H
@@ -16,8 +16,8 @@ struct buffer;
 struct trace;
 struct trace_frame;
 
-/* --- what a thread does that is in a function of a library or of the system: it reads, sleeps, waits for a lock,
- * collects garbage --- */
+/* --- what a thread in a function of a library or of the system does: it reads, sleeps, waits for a lock, collects
+ * garbage --- */
 
 /* What a thread does. From IO to OFF it is usually off the processor.
  *      kind      what helps against it: part of a finding's advice */
@@ -54,18 +54,18 @@ static inline bool host_kind_is_off(enum host_kind kind)
 
 struct host_pattern {
     enum host_kind kind;
-    unsigned rank;         /* of several functions of a stack, the one with the highest rank counts */
+    unsigned rank;         /* the function with the highest rank in a stack counts */
     const char *words;     /* for people; NULL: the function's name */
     const char *functions; /* separated by blanks; a '*' stands for any characters */
 };
 
 #define HOST_FUNCTION 64
 
-/* The name of a function without the prefixes and suffixes of libraries: "__GI___libc_read" is "read". Writes up to
- * HOST_FUNCTION bytes into TEXT, and returns it. */
+/* Writes the name of a function without the prefixes and suffixes of libraries to TEXT: "read" for "__GI___libc_read".
+ * Returns TEXT. */
 const char *host_function_name(const char *function, char text[HOST_FUNCTION]);
 
-/* The pattern that FUNCTION matches, or NULL. */
+/* Returns the pattern that FUNCTION matches, or NULL. */
 const struct host_pattern *host_pattern_find(const char *function);
 
 /* Whether a library of this path belongs to the system, the interpreter or CUDA, and not to the program. */
@@ -84,12 +84,12 @@ struct host_doing {
 struct host_sites {
     struct interner words;
     struct dense_map doings;             /* struct host_doing */
-    ARRAY(struct host_site_doing) sites; /* by their numbers in host_samples */
+    ARRAY(struct host_site_doing) sites; /* by the numbers of sites in host_samples */
     struct host_frame_facts *frames;     /* by index in trace.frames */
 };
 
 struct host_site_doing {
-    uint32_t doing; /* number; EVENT_NO_TEXT: nothing is known */
+    uint32_t doing; /* number; EVENT_NO_TEXT: not known */
     uint32_t frame; /* the program's frame: index in trace.frames; EVENT_NO_TEXT: not known */
 };
 
@@ -103,11 +103,12 @@ static inline const struct host_doing *host_sites_doing(const struct host_sites 
 }
 
 struct host_state;
-/* The number of what a thread did in STATE: the doing of its site, or "waiting for a processor", "off the processor"
- * there. Returns EVENT_NO_TEXT without memory. */
+/* Returns the number of what a thread did in STATE: the doing of the state's site, if that explains the state, else
+ * "waiting for a processor", "waiting for a disk" or "off the processor" at that site. Returns EVENT_NO_TEXT without
+ * memory. */
 uint32_t host_sites_of_state(struct host_sites *sites, const struct host_state *state);
 
-/* Writes "read() in load_batch (train.c:41)". FRAME: where in the function; EVENT_NO_TEXT: not known. */
+/* Writes DOING in words, such as "read() in load_batch (train.c:41)". FRAME has the line; EVENT_NO_TEXT: not known. */
 void host_sites_write(struct buffer *out, const struct host_sites *sites, const struct trace *trace, uint32_t doing,
                       uint32_t frame);
 

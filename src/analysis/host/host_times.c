@@ -1,4 +1,4 @@
-/* Sums by activity, the doing that took most, and its phrase for a finding. */
+/* Sums times by activity, finds the doing that took most time, and formats it for a finding. */
 #include "analysis/host/host_times.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ uint32_t host_activity_most(const struct host_activities *host, const int64_t *s
     return found;
 }
 
-/* Copies TEXT, shortened to SIZE bytes at a whole character. */
+/* Copies TEXT to the SIZE bytes of TO, shortened between two characters if it is longer. */
 static void copy_shortened(char *to, size_t size, const char *text)
 {
     static const char mark[] = "…";
@@ -68,7 +68,7 @@ const char *host_advice(const struct host_activities *host, uint32_t activity)
         return NULL;
     const struct host_activity *known = dense_map_row(&host->known, activity);
     enum host_kind kind = host_activity_kind(host, activity);
-    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* another thread wrote what was read */
+    bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* another thread wrote to the pipe that was read */
     return host_kind_advice[pipe ? HOST_WAIT : kind];
 }
 

@@ -1,6 +1,7 @@
 /*
- * Functions of the host by samples of call stacks: while the GPUs of their process were idle, and in the whole trace.
- * Samples are counted by thread and site first, and the stack of each site is then decoded once.
+ * Sections of the host: its functions by samples of call stacks, while the GPUs of the process were idle and in the
+ * whole trace; and the times in which threads were off the processor. Samples are first counted by group of threads and
+ * site, so that the stack of each site is read once.
  */
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include "analysis/host/host_sites.h"
 
 struct counted {
-    uint64_t group, site; /* number of the threads' name; of trace.samples */
+    uint64_t group, site; /* number of the name of the threads; number in trace.samples.sites */
 };
 
 struct count {
@@ -29,9 +30,9 @@ struct function_key {
 };
 
 struct function_row {
-    struct count self, with; /* with: where it or something that it called was running */
-    uint32_t file;           /* of trace.strings, where it was seen first; EVENT_NO_TEXT: not known */
-    size_t seen;             /* the last stack that it was in */
+    struct count self, with; /* with: samples in which the function, or a function that it called, was running */
+    uint32_t file;           /* of trace.strings, from its first frame; EVENT_NO_TEXT: not known */
+    size_t seen;             /* number of the last stack that counted it */
 };
 
 struct host_groups {
@@ -85,7 +86,7 @@ static int count_thread(struct host_groups *host, const struct trace *trace, str
 
 /* --- functions --- */
 
-/* A function that called itself counts once. */
+/* Adds COUNT to a function, once per stack, because functions may call themselves. Returns NULL without memory. */
 static struct function_row *count_function(struct host_groups *host, const struct function_key *key, uint32_t file,
                                            size_t stack, const struct count *count)
 {
@@ -111,7 +112,7 @@ static int count_stack(struct host_groups *host, const struct trace *trace, size
     const struct count *count = &host->counts.items[number];
     struct function_key key = {counted->group, (uint32_t)site->name, EVENT_NO_TEXT};
     struct function_row *row = depth > 0 ? NULL : count_function(host, &key, EVENT_NO_TEXT, number, count);
-    /* Time in unnamed functions of the interpreter counts for the Python function that called them. */
+    /* Time in unnamed functions of the interpreter counts as time of the Python function that called them. */
     size_t first = 0;
     for (; first < depth && frames[first]->function == EVENT_NO_TEXT; first++) {
         const char *module = frame_base_name(trace_text(trace, frames[first]->module));
@@ -172,7 +173,7 @@ static FILL(function, table_text(row->table, ROW_KEY(function_key)->function == 
                                                  ? "?"
                                                  : trace_text(row->trace, ROW_KEY(function_key)->function)))
 
-    /* The source file, or the library. */
+    /* Shows the source file, or the library if the file is not known. */
     static struct cell fill_file(struct report_row *row, const struct column *column)
 {
     const struct function_row *function = row->item;
@@ -194,7 +195,7 @@ static const struct column columns[] = {
     {"module", "Module", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_KEY(function_key, module)},
 };
 
-/* Rows come as people look for them where the column that they are sorted by does not distinguish them. */
+/* Orders rows that are equal in the column that sorts the table. */
 ORDER_WITH(by_samples, struct function_row, ORDER(b->self.idle, a->self.idle) ?: ORDER(b->self.all, a->self.all)
            ?: ORDER(b->with.idle, a->with.idle) ?: ORDER(b->with.all, a->with.all))
 
@@ -209,7 +210,8 @@ const struct section section_host = {
     .release = release,
 };
 
-/* Times in which threads were off the processor, by where and by who woke them, and how long GPUs were idle then. */
+/* The section host-waits shows the times in which threads were off the processor, by place and waking thread, and how
+ * long GPUs were idle in these times. */
 
 struct wait_key {
     uint64_t group; /* number of the threads' name */
@@ -222,10 +224,10 @@ struct wait_key {
 
 struct wait_row {
     TALLY_SERIES(times);
-    int64_t idle;    /* ns of it that the GPUs were idle */
+    int64_t idle;    /* ns in which the GPUs were idle */
     int64_t longest; /* ns */
     bool launches;   /* one of the threads launches GPU work */
-    uint32_t frame;  /* where, in the longest */
+    uint32_t frame;  /* of the longest time */
 };
 
 struct thread_waits {
@@ -252,7 +254,7 @@ static uint32_t group_of(struct thread_waits *waits, const struct trace *trace, 
     return intern(&waits->groups, name, length);
 }
 
-/* 0, or -1: no memory. */
+/* Sets *GROUP to the group of the thread ID that woke THREAD, or NOBODY. Returns 0, or -1: no memory. */
 static int find_waker(struct thread_waits *waits, const struct trace *trace, uint32_t thread, int64_t id,
                       uint64_t *group)
 {
@@ -354,7 +356,7 @@ static const struct column wait_columns[] = {
     {"woken_by", "Woken by", TYPE_TEXT, COLUMN_OPTIONAL, fill_wait_group, FROM_KEY(wait_key, waker)},
 };
 
-/* Threads that do not launch work may sleep all the time: they come after those that do. */
+/* Threads that do not launch work may sleep all the time, so they come after threads that launch. */
 ORDER_WITH(by_idle, struct wait_row, ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle)
            ?: ORDER(b->times.total, a->times.total))
 

@@ -1,4 +1,4 @@
-/* Sums of idle time by row and device, the largest gaps, and words for them. */
+/* Sums idle time by row and device, keeps the largest gaps, and describes them in words. */
 #include "analysis/idle/idle.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static int64_t length_of(const struct idle_gap *gap)
     return gap->end - gap->start;
 }
 
-/* The index of the shortest of the largest gaps; of equally long ones, the latest. */
+/* Returns the index of the shortest gap in `largest`; of several, the last. */
 static size_t find_least(const struct idle *idle)
 {
     size_t least = 0;
@@ -92,7 +92,8 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
 }
 
-/* Finds or makes the row of WHAT. Most intervals belong to few rows, so a cache is tried first. */
+/* Returns the row of WHAT, which is added if it is new. Tries a cache first, because most intervals belong to few rows.
+ * Returns NULL without memory. */
 static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
 {
     const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
@@ -135,7 +136,7 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     struct idle_what alone = *what;
     alone.activity = EVENT_NO_TEXT;
     struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
-    /* If the trace has samples, there are rows with activities, too. Rules and shares use those without. */
+    /* If the trace has samples, there are also rows by activity. Rules and shares use the rows without activities. */
     struct idle_row *active = row && idle->host.trace ? find_row(&idle->active, what) : NULL;
     if (!row || (idle->host.trace && !active))
         return -1;
@@ -172,8 +173,8 @@ const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap)
     return most;
 }
 
-/* --- words for findings: rows of idle time that have an activity are summed, and the launches around a gap are
- * described by the call stacks of their operations --- */
+/* --- words for findings: sums of the rows with an activity, and descriptions of the launches around a gap by their
+ * call stacks --- */
 
 struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
                                       const struct host_query *query)
@@ -212,7 +213,8 @@ bool host_fetches_batch(const struct trace *trace, int64_t stack)
     return false;
 }
 
-/* Where operations called NAME are launched, or the pretty form of NAME, which a trace of a job does not have yet. */
+/* Returns PLACE, where operations called NAME are launched. If it is NULL, returns the pretty form of NAME, which is
+ * made here for ranks of a job because their traces have no pretty names yet. */
 static struct finding_name launch_of(const struct trace *trace, uint32_t name, const struct trace_frame *place)
 {
     struct buffer text;

@@ -1,10 +1,10 @@
 /*
- * Why GPUs were idle: every nanosecond of the run in which nothing ran on a GPU has one cause. The time between two
- * operations is a gap, and the operation that ends it decides. A gap may have several causes, one after another. The
- * causes of a GPU add up to the run without the GPU's busy time.
+ * Why GPUs were idle. Every nanosecond of the run in which nothing ran on a GPU has one cause. The time between two
+ * operations is a gap, and the launch of the operation that ends the gap decides its causes. A gap may have several
+ * causes, one after another. The causes of a GPU add up to the run without the GPU's busy time.
  *
- * idle_gaps.h finds the gaps, idle_host.h what the launching thread did in them. The state of section_idle begins with
- * a struct idle.
+ * idle_gaps.h finds the gaps; idle_host.h finds what the launching thread did in them. The state of section_idle begins
+ * with a struct idle.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_H
@@ -21,8 +21,7 @@
 #include "analysis/engine/findings.h"
 #include "analysis/host/host_times.h"
 
-/* From SYNC to LAUNCH: the operation was launched late, because of what its thread did before. In a gap of at most
- * IDLE_BRIEF ns, time outside of CUDA and in other calls counts as LAUNCH.
+/* The causes. From SYNC to LAUNCH, the operation was launched late, because its thread did other things before. In gaps of at most IDLE_BRIEF ns, time outside CUDA and in other calls (CALL) counts as LAUNCH.
  *   constant  word for scripts   for people */
 #define IDLE_CAUSES(X)                                                \
     X(BEFORE, "before", "before the first work")                      \
@@ -60,18 +59,18 @@ extern const struct idle_cause_words {
 struct idle_sum {
     int64_t total;
     int64_t count;        /* gaps with this cause */
-    int64_t longest;      /* in one gap */
-    int64_t gap, current; /* the start of the last gap, and the time in that gap so far */
+    int64_t longest;      /* in one gap, ns */
+    int64_t gap, current; /* the start of the last gap, and the time added for that gap so far */
 };
 
 /* The key of a row of idle time. */
 struct idle_what {
     uint32_t device;           /* index in trace.devices */
     uint32_t cause;            /* enum idle_cause */
-    uint32_t call;             /* the call that the thread was in; for LAUNCH, the launch; EVENT_NO_TEXT: none */
-    uint32_t range, operation; /* innermost, where the thread was outside of calls; EVENT_NO_TEXT: none */
-    uint32_t stream;           /* number of the stream that was waited for; EVENT_NO_TEXT: none */
-    uint32_t activity;         /* what the thread did outside of calls: number in idle.host; EVENT_NO_TEXT: not known */
+    uint32_t call;             /* the thread's call; for LAUNCH, the launch; EVENT_NO_TEXT: none */
+    uint32_t range, operation; /* innermost, if the thread was outside calls; EVENT_NO_TEXT: none */
+    uint32_t stream;           /* number of the awaited stream; EVENT_NO_TEXT: none */
+    uint32_t activity;         /* what the thread did outside calls: number in idle.host; EVENT_NO_TEXT: not known */
 };
 
 #define IDLE_WHAT(gpu, why)                         \
@@ -88,7 +87,7 @@ struct idle_what {
 struct idle_row {
     struct idle_sum sum;
     struct idle_what what;
-    uint32_t next; /* index + 1 of the next row of its GPU; 0: there is none */
+    uint32_t next; /* index + 1 of the next row of its GPU; 0: none */
 };
 
 struct idle_rows { /* as an ARRAY */
@@ -99,14 +98,14 @@ struct idle_rows { /* as an ARRAY */
     ARRAY(struct idle_row_list) of_device;
 };
 
-/* Index + 1 of the first and the last row of a GPU; 0: there is none. */
+/* Index + 1 of the first and the last row of a GPU; 0: none. */
 struct idle_row_list {
     uint32_t first, last;
 };
 
 struct idle_device {
     int64_t idle;                    /* ns: the sum of its causes */
-    int64_t launched, launched_time; /* GPU operations with a call, and ns that they ran */
+    int64_t launched, launched_time; /* the number of GPU operations with a call, and the ns that they ran */
     struct idle_sum causes[IDLE_CAUSE_COUNT];
 };
 
@@ -120,9 +119,9 @@ struct idle_neighbour {
 struct idle_gap {
     int64_t start, end;
     uint32_t device; /* index in trace.devices */
-    uint32_t thread; /* index in trace.threads of the launch of the next operation; LAUNCHED_NO_THREAD: not known */
+    uint32_t thread; /* index in trace.threads: it launched the next operation; LAUNCHED_NO_THREAD: not known */
     struct idle_neighbour before, after;
-    uint32_t activity; /* the host activity that took most of it; EVENT_NO_TEXT: not known */
+    uint32_t activity; /* the host activity that took most of the gap; EVENT_NO_TEXT: not known */
     struct idle_cause_time {
         int64_t total;         /* ns */
         int64_t longest;       /* ns: the length of the longest interval */
@@ -141,39 +140,38 @@ struct idle_gaps;
 
 /* All zero is empty. */
 struct idle {
-    struct idle_gaps *gaps;                /* its source; NULL: it is not made yet */
+    struct idle_gaps *gaps;                /* what it was filled from; NULL: not filled yet */
     int64_t run;                           /* ns, of the whole trace */
     ARRAY(struct idle_device) devices;     /* by index in trace.devices */
     struct idle_rows rows;                 /* without activities */
     struct idle_rows active;               /* with activities; empty if the trace has no samples */
     struct host_activities host;           /* empty if the trace has no samples */
-    struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
+    struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, unordered */
     size_t largest_count;
-    int64_t least; /* ns: a shorter gap is not among the largest */
+    int64_t least; /* ns: shorter gaps are not among the largest */
     bool has_intervals;
-    struct sorter
-        intervals; /* struct idle_interval, by GPU and time: for the steps of ranks, so only in traces with ranks */
+    struct sorter intervals; /* struct idle_interval, by GPU and time; only in traces with ranks, for their steps */
 };
 
 void idle_release(struct idle *idle);
 
-/* Adds a gap, whose causes are not known yet, to the largest if it is one of them. */
+/* Adds a gap to `largest` if it is large enough. Its causes are added later. */
 void idle_offer(struct idle *idle, const struct idle_gap *gap);
-/* The gap of DEVICE from START to END if it is one of the largest so far; else NULL. */
+/* Returns the gap of DEVICE from START to END if it is one of the largest so far, else NULL. */
 struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, int64_t end);
 
-/* Records the intervals of all gaps from now on. SPACE outlives IDLE. */
+/* Makes idle_add() record intervals. SPACE must outlive IDLE. */
 void idle_record_intervals(struct idle *idle, struct sorter_space *space);
 
 /* Counts a GPU operation with a call, which ran for LENGTH ns. Returns 0, or -1: no memory. */
 int idle_add_launched(struct idle *idle, uint32_t device, int64_t length);
 
-/* Adds LENGTH ns from AT on of the gap that began at START to the row of WHAT. LARGEST is what idle_find() returned for
- * the gap. All intervals of a GPU's gap come before those of its next gap. Returns 0, or -1: no memory. */
+/* Adds LENGTH ns from AT on, of the gap that began at START, to the row of WHAT. LARGEST is the result of idle_find()
+ * for the gap. All intervals of a GPU's gap are added before those of its next gap. Returns 0, or -1: no memory. */
 int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
              struct idle_gap *largest);
 
-/* The first and the next row of a GPU, in the order in which they were made, or NULL. */
+/* These return the first and the next row of a GPU, in the order in which they were added, or NULL. */
 static inline const struct idle_row *idle_first_row(const struct idle_rows *rows, size_t device)
 {
     uint32_t first = device < rows->of_device.count ? rows->of_device.items[device].first : 0;
@@ -184,31 +182,31 @@ static inline const struct idle_row *idle_next_row(const struct idle_rows *rows,
     return row->next ? &rows->items[row->next - 1] : NULL;
 }
 
-/* Whether the thread was in PyTorch's DataLoader. */
+/* Whether WHAT is time in PyTorch's DataLoader, by its range or operator. */
 bool idle_is_loading(const struct trace *trace, const struct idle_what *what);
 
-/* The cause that took most of a gap. */
+/* Returns the cause that took most of a gap. */
 const struct idle_cause_time *idle_main_cause(const struct idle_gap *gap);
 
-/* --- what the host did while GPUs were idle, in the words of findings. A trace without samples has no such words --- */
+/* --- what the host did while GPUs were idle, for sentences of findings. Only traces with samples have it --- */
 
 enum host_wanted { HOST_ANY, HOST_ON_PROCESSOR, HOST_OFF_PROCESSOR };
 
-/* Idle time in which the host was outside of calls. */
+/* Selects idle time in which the host was outside calls. */
 struct host_query {
     size_t device; /* index in trace.devices */
     enum host_wanted wanted;
-    bool launching; /* between launches (IDLE_LAUNCH); else outside of CUDA (IDLE_OUTSIDE) */
-    bool loading;   /* in PyTorch's DataLoader, in gaps of any length; else outside of it */
+    bool launching; /* between launches (IDLE_LAUNCH); else outside CUDA (IDLE_OUTSIDE) */
+    bool loading;   /* in PyTorch's DataLoader, in gaps of any length; else outside the DataLoader */
 };
 
 struct host_idle_found {
-    int64_t total, most; /* ns of all activities, and of the doing that took most */
+    int64_t total, most; /* ns of all activities, and of the doing that took most time */
     int64_t gaps;        /* number of gaps */
-    uint32_t activity;   /* the largest activity of that doing; EVENT_NO_TEXT: none is known */
+    uint32_t activity;   /* the largest activity of that doing; EVENT_NO_TEXT: not known */
 };
 
-/* Returns an empty result without memory. */
+/* Sums the idle time that QUERY selects. Returns an empty result without memory. */
 struct host_idle_found host_idle_find(const struct trace *trace, const struct idle *idle,
                                       const struct host_query *query);
 
@@ -216,18 +214,18 @@ struct host_idle_found host_idle_find(const struct trace *trace, const struct id
  * Accelerate or Transformers. */
 bool host_fetches_batch(const struct trace *trace, int64_t stack);
 
-/* Where the host launched the operations before and after GAP: "load (train.py:31) and forward (train.py:27)";
- * functions of libraries if one line of the program called both; names of the operations if their stacks are not known.
- * The text is "" if both are the same. */
+/* Where the host launched the operations before and after a gap: "load (train.py:31) and forward (train.py:27)". If one
+ * line of the program launched both, functions of libraries are named; if the stacks are not known, the operations. The
+ * text is "" if both names are equal. */
 struct host_between {
     char text[2 * FINDING_NAME + 48];
-    bool loads; /* it fetched the next batch in the gap, which the text mentions */
+    bool loads; /* the host fetched the next batch in the gap; the text mentions it */
 };
 struct host_between host_between(const struct trace *trace, const struct idle_gap *gap);
 
-/* The largest gap of DEVICE whose main activity is ACTIVITY, or NULL. */
+/* Returns the largest gap of DEVICE whose main activity is ACTIVITY, or NULL. */
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);
-/* The place of GAP on DEVICE; if GAP is NULL, of DEVICE alone. */
+/* Returns the place of GAP on DEVICE. GAP may be NULL. */
 struct finding_place host_gap_place(size_t device, const struct idle_gap *gap);
 
 #endif

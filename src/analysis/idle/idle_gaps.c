@@ -1,6 +1,7 @@
 /*
- * One walk over the timeline finds the gaps of each GPU. The operation that ends a gap decides: a late launch goes to
- * idle_host.h, a queued operation waited for its stream, an event or something unknown.
+ * One walk over the timeline finds the gaps of each GPU. The operation that ends a gap decides its cause: if it was
+ * launched late, idle_host.h divides the gap; if it was queued, it waited for its stream, an event or something
+ * unknown.
  */
 #include "analysis/idle/idle_gaps.h"
 
@@ -12,12 +13,12 @@
 #include "analysis/engine/trace_known.h"
 #include "analysis/names/name_facts.h"
 
-/* --- waits of streams: a walk over the records of waits, or over the API calls, beside the queries, which come in the
- * same order --- */
+/* --- waits of streams for events, from records of waits or from API calls. Queries come in the order of the records
+ * (calls), so one walk answers them --- */
 
 struct record {
     struct trace_stream_id stream;
-    int64_t time; /* of the call */
+    int64_t time; /* of the call that made the stream wait, ns */
     int64_t waits_on;
 };
 
@@ -64,7 +65,7 @@ static void read_record(struct idle_waits *waits)
     bool any = record;
     waits->next = record = sorter_next(&waits->walk);
     if (record && (!any || stream_order(&record->stream, &last) != 0)) {
-        /* EVENT_NO_TEXT: nothing ran on the stream. */
+        /* The key is EVENT_NO_TEXT if nothing ran on the stream. */
         uint32_t stream = dense_map_lookup(&waits->trace->stream_ids, &record->stream, sizeof(record->stream));
         waits->next_key = stream == DENSE_MAP_NONE ? EVENT_NO_TEXT : waits->ranks[stream];
     }
@@ -112,13 +113,13 @@ static const struct idle_wait *find_launch(struct idle_waits *waits, const struc
     waits->found.stream = FIELD_ABSENT;
     bool found = call && waits->next_key == launch->key && call->start == launch->called;
     return found && launch->called_before != launch->called ? &waits->found
-                                                            : NULL; /* only the first operation of a graph waits */
+                                                            : NULL; /* of a graph, only the first operation waits */
 }
 
 /* --- */
 
-/* Begins a series of queries, after trace_finish(), and sets `of`. If it is NONE, there are no waits, and no queries
- * may follow. Returns 0, or -1: no memory. */
+/* Begins a series of queries, after trace_finish(), and sets `of`. If `of` is NONE, there are no waits, and find_wait()
+ * may not be called. Returns 0, or -1: no memory. */
 static int begin_waits(struct idle_waits *waits, const struct trace *trace)
 {
     const struct call_kinds *kinds = &trace->call_kinds;
@@ -140,8 +141,8 @@ static int begin_waits(struct idle_waits *waits, const struct trace *trace)
     return 0;
 }
 
-/* Returns the wait of the stream of LAUNCH between the launch before and this one, or NULL. Questions come by key, then
- * by call. The answer is valid until the next query. */
+/* Returns the wait of LAUNCH's stream between the launch before and this launch, or NULL. Queries come by key, then by
+ * call. The result is valid until the next query. */
 static const struct idle_wait *find_wait(struct idle_waits *waits, const struct idle_launch *launch)
 {
     return waits->of == IDLE_WAITS_RECORDS ? find_record(waits, launch) : find_launch(waits, launch);
@@ -157,18 +158,18 @@ struct thread_phase {
 
 struct gap {
     int64_t start, end;
-    int64_t called, returned; /* of the launch of the operation that ends it; FIELD_ABSENT: not known */
-    int64_t ended_before;     /* when the operation before it in its stream ended; FIELD_ABSENT: there is none */
+    int64_t called, returned; /* of the launch of the operation that ends the gap; FIELD_ABSENT: not known */
+    int64_t ended_before;     /* end of the operation before that one in its stream; FIELD_ABSENT: none */
     struct idle_launch launch;
     uint32_t device, thread, call;
-    uint32_t last_stream; /* number of the stream whose operation the gap begins after */
-    bool copied;          /* a copy of pageable memory ends it, for which the driver copies the memory first */
+    uint32_t last_stream; /* number of the stream of the operation before the gap */
+    bool copied;          /* a copy of pageable memory, which the driver first copies itself, ends the gap */
 };
 
 ORDER_BY(by_thread, struct thread_phase, process, thread, start, end, name)
 ORDER_BY(by_key_and_call, struct gap, launch.key, called, start)
 
-/* Initialises what is used after the last event. */
+/* Initialises the sorters that are filled after the last event. */
 static void init_found(struct idle_gaps *gaps, struct sorter_space *space)
 {
     sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
@@ -210,7 +211,7 @@ int idle_gaps_event(void *causes, const struct trace *trace, const struct event_
                                            event->start + event->duration, event->name};
         return event->of_thread == FIELD_ABSENT ? 0 : sorter_add(&gaps->phases, &phase);
     }
-    /* A record of CUDA_SYNC. */
+    /* The event is a record of CUDA_SYNC. */
     if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
         return 0;
     const struct record record = {
@@ -227,11 +228,11 @@ struct gap_walk {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
-    int64_t from, to; /* gaps count from FROM to TO */
+    int64_t from, to; /* only gaps from `from` to `to` count */
     /* State of the walk on the current GPU: */
     bool any;
     uint32_t device, last_thread;
-    int64_t until; /* the end of all operations so far */
+    int64_t until; /* the latest end of the operations so far */
     struct idle_neighbour last;
     ARRAY(struct stream_last) streams;
     struct name_facts names;
@@ -254,16 +255,16 @@ static uint32_t stream_number(int64_t stream)
     return stream >= 0 && stream < EVENT_NO_TEXT ? (uint32_t)stream : EVENT_NO_TEXT;
 }
 
-/* Decides the causes of a gap. WAIT: the wait of the stream between the launches of the operation and of the one before
- * it; NULL: none. */
+/* Decides the causes of a gap. WAIT is the wait of the stream between the launches of the operation that ends the gap
+ * and of the operation before that in its stream; NULL: none. Returns 0, or -1: no memory. */
 static int decide(struct gap_walk *walk, const struct gap *gap, const struct idle_wait *wait)
 {
     if (gap->thread == LAUNCHED_NO_THREAD)
         return add_whole(walk, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
-    bool empty = gap->ended_before == FIELD_ABSENT ||
-                 gap->ended_before <= gap->called; /* nothing ran in the stream at the launch */
+    bool empty =
+        gap->ended_before == FIELD_ABSENT || gap->ended_before <= gap->called; /* the stream was empty at the launch */
     if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY)) {
-        /* It was launched in the gap, or the launch had not returned when the gap began. */
+        /* The operation was launched in the gap, or its launch had not returned when the gap began. */
         struct idle_host_gap host = {.start = gap->start,
                                      .called = gap->called > gap->start ? gap->called : gap->start,
                                      .held = gap->end,
@@ -297,7 +298,7 @@ static int decide(struct gap_walk *walk, const struct gap *gap, const struct idl
 
 /* --- the walk over the operations --- */
 
-/* Cuts GAP to the time that counts. Returns whether anything is left. */
+/* Cuts GAP to the time from walk->from to walk->to. Returns whether anything is left. */
 static bool clip(const struct gap_walk *walk, struct gap *gap)
 {
     gap->start = gap->start > walk->from ? gap->start : walk->from;
@@ -345,7 +346,7 @@ static int add_gap(struct gap_walk *walk, const struct timeline_op *op, const st
     return sorter_add(&walk->gaps->asked, &gap);
 }
 
-/* Adds the time before the first or after the last operation of a GPU. */
+/* Adds the time before the first or after the last operation of a GPU. Returns 0, or -1: no memory. */
 static int add_edge(struct gap_walk *walk, enum idle_cause cause, struct gap *gap, struct idle_neighbour after)
 {
     if (!clip(walk, gap))

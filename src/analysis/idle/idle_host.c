@@ -1,8 +1,9 @@
 /*
- * One walk over time for each launching thread, beside its calls, phases, ranges and operators: in each step all open
- * gaps receive the time up to the next change of what the thread does.
+ * For each launching thread, walks over time, and over its calls, phases, ranges and operators. Each step adds the time
+ * up to the next change of what the thread does to all open gaps.
  *
- * Gaps beyond the first 16 share sums, so that a step costs the same however many GPUs wait for the thread.
+ * Gaps beyond the first 16 share sums, so that the cost of a step does not depend on the number of GPUs that wait for
+ * the thread.
  */
 #include "analysis/idle/idle_host.h"
 
@@ -33,34 +34,34 @@ void idle_host_release(struct idle_host *host)
     sorter_release(&host->phases);
 }
 
-/* A gap that the walk is in. Each GPU has at most one. */
+/* A gap around the time of the walk. Each GPU has at most one. */
 struct open_gap {
     struct idle_host_gap gap;
     struct idle_gap *largest;
 };
 
-/* What the thread does at a time. */
+/* What the thread does at a time. The fields are those of struct idle_what. */
 struct doing {
     uint64_t cause, call, range, operation, activity; /* cause: enum idle_cause */
     uint64_t compiling;                               /* 1: a phase is open */
 };
 
-/* The first GAPS_ALONE open gaps are updated one by one. All others share a sum for each thing that the thread did,
- * until their operation is launched, so the cost of a step does not grow with the number of GPUs that wait for the
+/* The first GAPS_ALONE open gaps are updated one by one. Until their operations are launched, all other gaps share a
+ * sum for each struct doing, so that the cost of a step does not grow with the number of GPUs that wait for the
  * thread. */
 #define GAPS_ALONE 16u
 #define SUMS_LEAST 64u
 
 struct shared_gap {
     struct idle_host_gap gap;
-    uint32_t known;   /* the number of sums when the gap began to share them */
-    int64_t before[]; /* the values of these sums at that time */
+    uint32_t known;   /* the number of sums at the time at which the gap joined */
+    int64_t before[]; /* their values at that time */
 };
 
 struct shared_gaps {
-    ARRAY(struct shared_gap *) items; /* by the time at which their operation is launched, the earliest last */
+    ARRAY(struct shared_gap *) items; /* by launch of their operations, the earliest last */
     struct dense_map doings;          /* struct doing */
-    ARRAY(int64_t) sums;              /* ns of each */
+    ARRAY(int64_t) sums;              /* ns, by number of the doing */
 };
 
 struct host_walk {
@@ -71,7 +72,7 @@ struct host_walk {
     struct host_calls_walk calls;
     struct open_range {
         struct range_walk walk;
-        uint32_t thread, name; /* name of the innermost range; EVENT_NO_TEXT: there is none */
+        uint32_t thread, name; /* name of the innermost range; EVENT_NO_TEXT: none */
         int64_t until;         /* the name holds up to this time */
         bool any;
     } range, operation;
@@ -81,7 +82,7 @@ struct host_walk {
     ARRAY(struct open_gap) open;
     uint32_t thread;
     int64_t time;
-    int64_t until; /* the thread does the same up to this time */
+    int64_t until; /* what the thread does at `time` does not change before this */
 };
 
 static enum idle_cause cause_of_call(enum call_kind kind)
@@ -110,7 +111,7 @@ static void limit(struct host_walk *walk, int64_t time)
         walk->until = time;
 }
 
-/* The name of the innermost range around the time; EVENT_NO_TEXT: there is none. */
+/* Returns the name of the innermost range around walk->time, or EVENT_NO_TEXT. */
 static uint32_t find_range(struct host_walk *walk, struct open_range *open)
 {
     if (!open->any || open->thread != walk->thread || open->until <= walk->time) {
@@ -123,11 +124,12 @@ static uint32_t find_range(struct host_walk *walk, struct open_range *open)
     return open->name;
 }
 
-/* What the thread does at the time. LATE: the operation of a gap is not launched yet, else only phases count. */
+/* Returns what the thread does at walk->time. LATE: an open gap's operation is not launched yet; else only phases
+ * count. */
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
     struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, 0};
-    /* Skips phases and calls that have ended, and those of earlier threads. */
+    /* Skip phases and calls that have ended or are of earlier threads. */
     while (walk->phase && (walk->phase->thread < walk->thread ||
                            (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
         walk->phase = sorter_next(&walk->phases);
@@ -160,7 +162,8 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
-/* The key of an interval of GAP before its launch. Waiting for the DataLoader does not count as launching. */
+/* Returns the key of an interval of GAP before its launch. In brief gaps, time outside CUDA counts as launching, except
+ * waits for the DataLoader. */
 static struct idle_what what_before(const struct host_walk *walk, const struct idle_host_gap *gap,
                                     const struct doing *doing)
 {
@@ -180,7 +183,7 @@ static struct idle_what what_before(const struct host_walk *walk, const struct i
 
 /* --- gaps that share sums --- */
 
-/* Adds to the gap all time of the sums since it began to share them. */
+/* Adds the growth of all sums since the gap joined to the gap. Returns 0, or -1: no memory. */
 static int add_shared(struct host_walk *walk, struct shared_gap *one)
 {
     const struct shared_gaps *shared = &walk->shared;
@@ -219,8 +222,8 @@ static void clear_sums(struct shared_gaps *shared)
     shared->sums.count = 0;
 }
 
-/* Adds the current interval to the gaps that share the sums. If there would be more sums than gaps, the gaps are
- * updated and the sums cleared first. */
+/* Adds the current interval to the sum of DOING. Before there would be more sums than gaps, the gaps are updated and
+ * the sums cleared. Returns 0, or -1: no memory. */
 static int add_to_sums(struct host_walk *walk, const struct doing *doing)
 {
     struct shared_gaps *shared = &walk->shared;
@@ -239,7 +242,7 @@ static int add_to_sums(struct host_walk *walk, const struct doing *doing)
     return sum ? 0 : -1;
 }
 
-/* Returns the gap among those that share the sums whose operation is launched next, or NULL. */
+/* Returns the sharing gap whose operation is launched first, or NULL. */
 static struct shared_gap *next_shared(const struct host_walk *walk)
 {
     size_t count = walk->shared.items.count;
@@ -248,7 +251,7 @@ static struct shared_gap *next_shared(const struct host_walk *walk)
 
 /* --- the walk --- */
 
-/* Opens the gaps that have begun. */
+/* Opens the thread's gaps that begin by walk->time. Returns 0, or -1: no memory. */
 static int open_gaps(struct host_walk *walk)
 {
     int status = 0;
@@ -265,7 +268,7 @@ static int open_gaps(struct host_walk *walk)
     return status;
 }
 
-/* Ends the sharing of gaps whose operation is launched now. */
+/* Ends the sharing of gaps whose operations are launched by walk->time. Returns 0, or -1: no memory. */
 static int end_shared(struct host_walk *walk)
 {
     struct shared_gap *one;
@@ -303,8 +306,8 @@ static int add_interval(struct host_walk *walk, struct open_gap *open, const str
     return idle_add(walk->idle, &what, gap->start, walk->time, until - walk->time, open->largest);
 }
 
-/* Removes gaps that have ended. A gap whose operation is held receives the rest of its time, as its thread no longer
- * matters. */
+/* Removes gaps that have ended. If a gap's operation is held from now on, the rest of the gap is added at once, because
+ * its thread no longer matters. */
 static int close_gaps(struct host_walk *walk)
 {
     size_t kept = 0;
@@ -320,7 +323,7 @@ static int close_gaps(struct host_walk *walk)
     return status;
 }
 
-/* Walks up to the next time at which anything changes. */
+/* Walks to the next time at which the open gaps, or what the thread does, change. Returns 0, or -1: no memory. */
 static int step(struct host_walk *walk)
 {
     if (walk->open.count == 0 && !next_shared(walk)) {
@@ -332,7 +335,7 @@ static int step(struct host_walk *walk)
     if (walk->open.count == 0 && !next_shared(walk))
         return 0;
     const struct shared_gap *shared = next_shared(walk);
-    bool late = shared; /* some gap's operation is not launched yet */
+    bool late = shared; /* the operation of an open gap is not launched yet */
     walk->until = INT64_MAX;
     if (walk->next && walk->next->thread == walk->thread)
         limit(walk, walk->next->start);
@@ -364,7 +367,8 @@ static int step(struct host_walk *walk)
     return end_shared(walk) ?: close_gaps(walk);
 }
 
-/* Sets the activity that took most of a gap in which the host was mostly outside of calls. */
+/* Sets gap->activity to the activity that took most of the gap, if the host was mostly outside calls. Returns 0, or -1:
+ * no memory. */
 static int name_gap(struct idle *idle, struct idle_gap *gap)
 {
     unsigned cause = idle_main_cause(gap)->what.cause;

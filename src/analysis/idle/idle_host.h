@@ -1,4 +1,5 @@
-/* What a thread that launched late did meanwhile: calls, compilation, ranges and operators divide the gap. */
+/* Divides the gaps before late launches by what the launching thread did: its calls, compilation, ranges and
+ * operators. */
 #ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
 #define GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
 
@@ -9,16 +10,16 @@
 
 struct trace;
 
-/* A gap that ended because THREAD launched something: from `start` to `called` the thread did other things, up to
- * `held` it launched, and up to `end` the operation waited. */
+/* A gap that ended because `thread` launched an operation. From `start` to `called` the thread did other things, up to
+ * `held` it launched, and up to `end` the operation waited; ns. */
 struct idle_host_gap {
     int64_t start, called, held, end;
     uint32_t thread;       /* index in trace.threads */
-    struct idle_what what; /* cause: from `held` on, or BEFORE or AFTER for the whole gap. call: the launch */
-    uint32_t launch;       /* enum idle_cause from `called` to `held`: LAUNCH, or COPY if the host copies */
+    struct idle_what what; /* call: the launch. cause: of the time from `held` on, or BEFORE or AFTER */
+    uint32_t launch;       /* enum idle_cause of the time from `called` to `held`: LAUNCH, or COPY if the host copies */
 };
 
-/* A time in which a thread loaded or compiled code, or captured a graph. */
+/* A time in which a thread loaded or compiled code, or captured a graph; ns. */
 struct idle_host_phase {
     int64_t start, end;
     uint32_t thread; /* index in trace.threads */
@@ -30,12 +31,12 @@ struct idle_host {
     struct sorter gaps, phases;
 };
 
-/* Records are added with sorter_add(). */
+/* Initialises the sorters. The user adds records with sorter_add(). */
 void idle_host_init(struct idle_host *host, struct sorter_space *space);
 void idle_host_release(struct idle_host *host);
 
-/* Adds all gaps to IDLE by trace.host_calls, ranges and operators, after the last record. Returns 0, or -1: no memory,
- * or after error(). */
+/* Adds all gaps to IDLE, divided by trace.host_calls, ranges and operators, after the last record. Returns 0, or -1: no
+ * memory, or after error(). */
 int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace);
 
 #endif

@@ -1,4 +1,5 @@
-/* Rules about GPUs that are idle: what the host does meanwhile, long gaps, and parts of the run. */
+/* Rules about idle GPUs: what the host does in that time, long gaps, and parts of the run in which a GPU is hardly
+ * used. */
 #include <string.h>
 
 #include "common/array.h"
@@ -12,7 +13,8 @@
 #include "analysis/engine/names.h"
 #include "analysis/steps/steps.h"
 
-/* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
+/* Adds a finding whose place is GAP on DEVICE (NULL: only DEVICE), with the range and operator of the gap's main cause.
+ * Returns as finding_add(). */
 static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,
                                   size_t device)
 {
@@ -26,7 +28,7 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64
     return finding;
 }
 
-/* The largest gap of DEVICE with the host mostly outside CUDA, in RANGE if there is one. NULL: none is known. */
+/* Returns the largest gap of DEVICE with the host mostly outside CUDA, or NULL. Prefers gaps in RANGE. */
 static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
 {
     const struct idle_gap *found = NULL;
@@ -89,8 +91,8 @@ const struct rule rule_host_blocked = {
 struct outside {
     int64_t time, gaps; /* ns */
     int64_t longest;    /* ns */
-    uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
-    uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
+    uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: none */
+    uint32_t activity;  /* that took most of the time; EVENT_NO_TEXT: not known */
     size_t device;
 };
 
@@ -102,7 +104,7 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
     return false;
 }
 
-/* Whether RANGE is a whole step: its name does not tell which part of the step takes long. */
+/* Whether RANGE is a whole step, whose name does not show which part of the step takes long. */
 static bool is_step(const struct trace *trace, uint32_t range)
 {
     const struct steps *steps = section_state(trace, REPORT_STEPS);
@@ -115,7 +117,8 @@ static bool is_step(const struct trace *trace, uint32_t range)
     return false;
 }
 
-/* The rules about the DataLoader and about blocked threads count the time in these. */
+/* Returns the idle time of DEVICE with the host outside CUDA, without the time that the rules about the DataLoader and
+ * blocked threads count. */
 static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
 {
     const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
@@ -200,7 +203,7 @@ static int gaps_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
     struct gaps most = {0};
-    /* Gaps in which the host worked outside CUDA are left out if another finding has them. */
+    /* Gaps in which the host worked outside CUDA are skipped if another finding is about them. */
     bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
     for (size_t device = 0; idle && device < idle->devices.count; device++) {
         struct gaps gaps = {0};
@@ -239,7 +242,7 @@ const struct rule rule_gpu_gaps = {
 /* --- parts of the run in which the GPU is hardly used --- */
 
 struct use_of_device {
-    int64_t until;                /* what was counted ends there */
+    int64_t until;                /* ns: operations up to here are counted */
     int64_t busy[FINDING_CHUNKS]; /* ns */
 };
 
@@ -267,13 +270,13 @@ static int use_op(void *state, const struct trace *trace, const struct timeline_
     return 0;
 }
 
-/* Parts of the run in which one GPU was hardly used. */
+/* The chunks of the run in which a GPU was hardly used. Indices of chunks, counts, and ns. */
 struct low_chunks {
     int64_t count, of, idle, first, last;
     size_t device;
 };
 
-/* The first and the last part may be of the run only partly. */
+/* Skips the first and the last chunk, which may be partly outside of the run. */
 static struct low_chunks low_chunks_of(const struct use *use, const struct findings *findings, size_t device)
 {
     const struct trace *trace = findings->trace;
@@ -303,14 +306,14 @@ static int use_find(void *state, struct findings *findings)
     for (size_t i = 0; i < use->devices.count; i++)
         most = trace->devices.items[i].busy.total > most ? trace->devices.items[i].busy.total : most;
     for (size_t i = 0; i < use->devices.count; i++) {
-        /* A GPU that only a few sets or copies were for is not a part of the work. */
+        /* Skip GPUs that ran only a few sets or copies. */
         if (!trace->devices.items[i].used || trace->devices.items[i].busy.total <= most / 1000)
             continue;
         struct low_chunks one = low_chunks_of(use, findings, i);
         low = one.idle > low.idle ? one : low;
     }
     for (size_t i = 0; i < findings->items.count; i++)
-        if (findings->items.items[i].cost > low.idle / 2) /* another rule has found what takes most of this time */
+        if (findings->items.items[i].cost > low.idle / 2) /* another finding explains most of this time */
             return 0;
     if (low.count == 0)
         return 0;
@@ -318,7 +321,7 @@ static int use_find(void *state, struct findings *findings)
     place.time = trace->start + low.first * chunk;
     place.until = trace->start + (low.last + 1) * chunk;
     struct finding *finding = finding_add(findings, low.idle, low.idle, low.count, &place);
-    /* The advice is about the cause of most of the idle time between the first and last work of the GPU. */
+    /* The sentence names the largest cause of idle time between the first and the last operation of the GPU. */
     const struct idle *idle = findings->idle;
     unsigned cause = IDLE_UNKNOWN;
     for (unsigned i = 0; idle && low.device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
@@ -354,7 +357,7 @@ const struct rule rule_low_use = {
 /* --- waiting for PyTorch's DataLoader --- */
 
 struct loading {
-    ARRAY(char) is_loader; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    ARRAY(char) is_loader; /* by number of the name: 0: not known yet; 1: no; 2: yes */
     int64_t count, time;   /* ns, of all threads */
     bool single;
 };
@@ -386,7 +389,8 @@ static int loading_find(void *state, struct findings *findings)
     const struct idle_row *worst = NULL;
     int64_t cost = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        /* How long the GPU was idle while the launching thread was in the DataLoader, and the row with most of it. */
+        /* Sum the GPU's idle time while the launching thread was in the DataLoader, and find the row with most of that
+         * time. */
         const struct idle_row *most = NULL;
         int64_t total = 0;
         for (const struct idle_row *row = idle_first_row(&idle->rows, i); row; row = idle_next_row(&idle->rows, row)) {

@@ -1,4 +1,5 @@
-/* Rules about launches: GPUs that wait for them, many small kernels, and waits of the host before the next launch. */
+/* Rules about launches: GPUs that wait for launches, many small kernels, and waits of the host before the next
+ * launch. */
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/findings.h"
@@ -7,20 +8,20 @@
 #include "analysis/idle/stalls.h"
 #include "analysis/names/name_facts.h"
 
-/* --- launches that are slower than the kernels, or work between them --- */
+/* --- launches that are slower than the kernels, or that the host interrupts by other work --- */
 
 _Static_assert((int)FINDING_LAUNCH_GAP_NS == (int)IDLE_BRIEF, "idle time in brief gaps is that of the launches");
 
 /* The gaps before the operations of one name. */
 struct late_name {
     int64_t gaps, idle;
-    struct finding_place place; /* one of the second half of them: a program that trains starts in another way */
+    struct finding_place place; /* of a gap in the second half, because the beginning of a training differs */
 };
 
 struct launches_of_device {
     int64_t count;     /* GPU operations with a call */
     int64_t of_graphs; /* GPU operations of graphs */
-    int64_t until;     /* the last to end so far ended then */
+    int64_t until;     /* the latest end of the operations so far, ns */
     struct dense_map name_ids;
     ARRAY(struct late_name) names;
 };
@@ -40,12 +41,13 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
         return -1;
     late->gaps++;
     sum_add(&late->idle, idle);
-    if ((late->gaps & (late->gaps - 1)) == 0) /* the last power of two is in the second half */
+    if ((late->gaps & (late->gaps - 1)) == 0) /* the last power of two is in the second half of the gaps */
         late->place = finding_at_op(op);
     return 0;
 }
 
-/* The name whose operations the GPU waited for longest, after the warm-up if there is one. NULL: it never waited. */
+/* Returns the name for whose operations the GPU waited longest, or NULL if it never waited. Prefers names with a place
+ * after the warm-up. */
 static const struct late_name *waited_for_most(const struct findings *findings,
                                                const struct launches_of_device *launches)
 {
@@ -95,7 +97,7 @@ static int add_launch_bound(struct findings *findings, const struct launches *la
     size_t number = (size_t)(device - launches->devices.items);
     const struct idle_device *idle = &findings->idle->devices.items[number];
     const struct idle_sum *late = &idle->causes[IDLE_LAUNCH];
-    /* What the host does between launches is said if that takes most of the time. */
+    /* The sentence names what the host does between launches if that takes most of the time. */
     const struct host_query query = {.device = number, .launching = true};
     struct host_idle_found found = host_idle_find(findings->trace, findings->idle, &query);
     struct host_phrase between =
@@ -149,14 +151,14 @@ const struct rule rule_launch_bound = {
     .release = launches_release,
 };
 
-/* --- short kernels of one name in a row --- */
+/* --- rows of short kernels of one name --- */
 
 struct repeated {
     uint32_t stream, name;
-    int64_t count, busy, gaps, end; /* of the kernels in a row so far; gaps: ns between them that a graph would save */
+    int64_t count, busy, gaps, end; /* of the current row; gaps: ns between its kernels that a graph would save */
     struct finding_place first;
-    struct offences rows; /* that are long enough */
-    int64_t all;          /* kernels in these */
+    struct offences rows; /* rows that are long enough */
+    int64_t all;          /* the number of kernels in these rows */
     uint32_t worst_name;
     int64_t worst_count;
 };
@@ -226,7 +228,7 @@ const struct rule rule_repeated_kernels = {
     .find = repeated_find,
 };
 
-/* --- waits of the host that the GPU is idle after: no work was queued behind what was waited for --- */
+/* --- waits of the host after which the GPU is idle, because no work was queued behind the awaited work --- */
 
 struct waits {
     struct stalls stalls;
@@ -251,7 +253,7 @@ static int add_waiting_op(struct waits *waits, const struct trace *trace, const 
     int found = stalls_op(&waits->stalls, op, STALL_WAITED, &stall);
     if (found <= 0)
         return found;
-    /* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
+    /* Without the wait, the host would be earlier by at most the wait, and the GPU idle for at most the gap less. */
     int64_t idle = stall.to - stall.from, wait = stall.call.end - stall.call.start;
     struct finding_place place = finding_at_op(op);
     place.time = stall.from;
@@ -310,7 +312,7 @@ const struct rule rule_device_waits = {
 
 /* --- waits for a stream, an event, or a result that is copied to the host --- */
 
-/* An asynchronous copy to pageable memory waits for the result, as PyTorch's item() does. */
+/* An asynchronous copy to pageable memory also waits for a result, such as that of PyTorch's item(). */
 static int waits_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct waits *waits = state;

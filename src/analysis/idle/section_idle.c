@@ -1,4 +1,5 @@
-/* Why GPUs were idle (idle.h): the causes of each GPU, the same by call, range and operator, and the largest gaps. */
+/* Sections of why GPUs were idle (idle.h): the causes of each GPU, the causes by call, range and operator, and the
+ * largest gaps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/engine/section.h"
 
-/* A row of any of them. */
+/* A row of any of these sections. */
 struct line {
     struct idle_sum sum;
     struct idle_what what;
@@ -30,7 +31,7 @@ struct line {
         "why", "Cause", TYPE_TEXT, 0, fill_cell, FROM_ITEM(line, why)                                   \
     }
 
-/* The field of a row that `mostly` shows: the first one here that is known. */
+/* The column "mostly" shows the first of these fields that is known. */
 enum shown { SHOWN_CALL, SHOWN_ACTIVITY, SHOWN_RANGE, SHOWN_OPERATION, SHOWN_STREAM, SHOWN_NOTHING };
 
 static enum shown shown_of(const struct idle_what *what, uint32_t *number)
@@ -57,7 +58,7 @@ static struct line line_of(struct report_row *row, const struct idle *idle, cons
         .why = row_phrase(row, idle_cause_words[what->cause].text),
         .stream = what->stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(what->stream),
     };
-    if (what->activity != EVENT_NO_TEXT) { /* what the host did outside of calls */
+    if (what->activity != EVENT_NO_TEXT) { /* what the host did outside calls */
         struct buffer text;
         buffer_init_memory(&text);
         host_activity_write(&text, &idle->host, what->activity);
@@ -74,13 +75,13 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, mostly)},
 };
 
-/* The rows of one cause of one GPU with one `mostly` that take more time together than any other such rows. */
+/* For a cause of a GPU: the value of "mostly" whose rows together take most time. */
 struct most {
-    const struct idle_row *row; /* any one of these rows; NULL: the GPU has no row of the cause */
+    const struct idle_row *row; /* one of these rows; NULL: the GPU has no row of the cause */
     int64_t total;
 };
 
-/* MOST has an item for each cause of each GPU, by GPU. Returns 0, or -1: no memory. */
+/* Fills MOST, which has an item for each cause of each GPU, by GPU. Returns 0, or -1: no memory. */
 static int find_most(const struct idle *idle, struct most *most)
 {
     const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
@@ -164,9 +165,9 @@ const struct section section_idle_where = {
 /* --- the largest gaps, with the operations before and after --- */
 
 struct gap_line {
-    struct line main; /* what took most of it */
+    struct line main; /* the main cause */
     struct idle_gap gap;
-    struct cell length, share, thread, before, after; /* the latter are streams */
+    struct cell length, share, thread, before, after; /* before, after: numbers of streams */
 };
 
 static const struct column gap_columns[] = {

@@ -1,4 +1,5 @@
-/* Walks over the rule's calls by start beside the operations of each GPU, and remembers the last few of each thread. */
+/* Walks over the rule's calls by start while the operations of each GPU are read, and remembers the last calls of each
+ * thread. */
 #include "analysis/idle/stalls.h"
 
 ORDER_BY(by_start, struct stall_call, start, thread)
@@ -48,7 +49,7 @@ static int remember(struct stalls *stalls, const struct stall_call *call)
     return 0;
 }
 
-/* The last call of OP's thread that explains an idle time from FROM on, or NULL. */
+/* Returns the last call of OP's thread that explains idle time from FROM to OP's start, or NULL. */
 static const struct stall_call *find_call(const struct stalls *stalls, const struct timeline_op *op, int64_t from,
                                           enum stall_kind kind)
 {
