@@ -34,7 +34,7 @@ struct critical_sync {
 };
 
 struct critical_syncs {
-    struct sorter marked, records;           /* marked: records with the id of the call that recorded the event */
+    struct sorter marked, records;           /* marked: with the id of the recording call; records: others, later all */
     FILE_VECTOR(struct critical_wait) waits; /* by stream and time, after critical_syncs_finish() */
     FILE_VECTOR(struct critical_sync) calls; /* by thread and time, after critical_syncs_finish() */
 };

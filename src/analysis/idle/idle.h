@@ -21,7 +21,8 @@
 #include "analysis/engine/findings.h"
 #include "analysis/host/host_times.h"
 
-/* The causes. From SYNC to LAUNCH, the operation was launched late, because its thread did other things before. In gaps of at most IDLE_BRIEF ns, time outside CUDA and in other calls (CALL) counts as LAUNCH.
+/* The causes. From SYNC to LAUNCH, the operation was launched late, because its thread did other things before. In gaps
+ * of at most IDLE_BRIEF ns, OUTSIDE and CALL count as LAUNCH.
  *   constant  word for scripts   for people */
 #define IDLE_CAUSES(X)                                                \
     X(BEFORE, "before", "before the first work")                      \
