@@ -42,6 +42,16 @@ planted() { # PROGRAM CASE ID [OTHERS]
     ! grep -vxE "(${4-})?" <<<"$output" || fail "the twin has these findings: $output"
 }
 
+# As recorded on a GPU, with stacks: NAME has the finding ID, its twin has not.
+recorded_trace() { # NAME ID
+    gzip -dc "$root/tests/data/planted/$1.json.gz" >planted.json
+    run -0 ids planted.json
+    assert_line "$2"
+    gzip -dc "$root/tests/data/planted/$1-fixed.json.gz" >fixed.json
+    run -0 ids fixed.json
+    ! grep -qx "$2" <<<"$output" || fail "the twin has it: $output"
+}
+
 # shellcheck disable=SC2016 # the dollars are jq's
 words='
     def call($name; $ts; $dur; $id):

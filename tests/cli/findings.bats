@@ -69,17 +69,14 @@ header=$root/src/analysis/engine/findings.h
 }
 
 @test "memory that grows, is forgotten at the end, or is freed twice is found without a plugin, with its call stack" {
-    with_id 10 leaked-memory --backtrace "$samples/planted_failures" growing
-    without_id leaked-memory "$samples/planted_failures" growing-fixed
+    recorded_trace failures-growing leaked-memory
     run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
     jq -e '.findings[] | select(.id == "leaked-memory") | .count == 40 and (.stack | test("^growing\\(bool\\)"))
         and .finding == "Memory grows during all of the run: 40 allocations of 1 MiB are never freed, 40 MiB in all"' <<<"$output"
-    without_id leaked-memory "$samples/planted_failures" forgotten-fixed
-    with_id 1 leaked-memory "$samples/planted_failures" forgotten
+    recorded_trace failures-forgotten leaked-memory
     run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
     jq -e '.findings[0].finding == "1 MiB of the peak of 5 MiB was not freed at the end, most of it 1 allocation of 1 MiB"' <<<"$output"
-    without_id double-free "$samples/planted_failures" twice-fixed
-    with_id 1 double-free "$samples/planted_failures" twice
+    recorded_trace failures-twice double-free
     run -0 --separate-stderr "$gputrace" report -r findings --format=json planted.json
     jq -e '.findings[0].finding == "1 call frees memory that was freed before"' <<<"$output"
     # What CUDA does is no error: handles of virtual memory are released more often than they are made.
