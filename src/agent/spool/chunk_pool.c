@@ -1,7 +1,7 @@
 /*
- * Chunks that are ready for use, on shelves by size. Threads take them; a thread of ours makes the file grow before it
- * is needed, and segments that the launcher has drained are used again. When the disk is full, growing is tried again
- * at longer and longer intervals.
+ * Chunks that are ready for use, on shelves by size. Threads take chunks from the shelves; a thread of ours makes the
+ * file grow before space is needed, and reuses segments that the launcher has drained. When the disk is full, growing
+ * is tried again at longer and longer intervals.
  */
 #include "agent/spool/chunk_pool.h"
 
@@ -19,16 +19,17 @@
 #include "common/threads.h"
 
 #define POOL_MAX 4096u        /* ready chunks */
-#define POOL_REMAINDERS 4000u /* that are no fresh segments */
-#define POOL_SEGMENTS 64u     /* which small rests are kept of: what is ready keeps its segment mapped */
+#define POOL_REMAINDERS 4000u /* maximum of chunks that are not fresh segments */
+#define POOL_SEGMENTS 64u     /* maximum of segments with small ready chunks: a ready chunk keeps its segment mapped */
 #define POOL_FRESH_START 2u   /* fresh segments kept ready at first */
-#define POOL_FRESH_LIMIT 16u  /* and when they go fast */
+#define POOL_FRESH_LIMIT 16u  /* maximum kept ready when they are used up quickly */
 
-/* Smaller chunks are useless: most of each would be its header, and CUPTI has records of a few hundred bytes. */
+/* Minimum sizes of chunks: a smaller chunk would be mostly header, and CUPTI has records of a few hundred bytes. */
 #define RECORDS_BYTES_MIN ((uint64_t)1 << 10)
 #define CUPTI_BYTES_MIN ((uint64_t)8 << 10)
 
-/* A shelf for each power of two, from RECORDS_BYTES_MIN to a whole segment: its chunks have so many bytes, or more. */
+/* There is a shelf for each power of two, from RECORDS_BYTES_MIN to a whole segment, with chunks of at least that size.
+ */
 #define SHELF_FIRST_BITS 10u
 #define SHELVES 11u
 
@@ -36,30 +37,31 @@
 #define RETRY_DELAY_MIN (100 * NS_PER_MS)
 #define RETRY_DELAY_MAX (2 * NS_PER_S)
 
-/* Places of ready chunks, each on a shelf's list or on that of free places; by number, 0: the end of a list. */
+/* Ready chunks, each on the list of a shelf; free places are on a list as well. Lists are linked by place numbers, 0 at
+ * the end. */
 static struct place {
     struct spool_chunk *chunk;
-    uint32_t bytes; /* of it, as it was put here */
+    uint32_t bytes; /* size of the chunk when it was put here */
     unsigned next;
 } places[1 + POOL_MAX];
 
 static struct pool {
     pthread_mutex_t lock;
     pthread_cond_t low;                           /* for our thread */
-    pthread_cond_t filled;                        /* the file has grown, or cannot */
-    unsigned shelves[SPOOL_RECORDS + 1][SHELVES]; /* by the purpose of the chunk's segment */
-    unsigned free_places, used_places;            /* the list, and how many were ever used */
-    unsigned count;                               /* of chunks, … */
-    unsigned fresh;                               /* … of those that are whole segments, … */
-    unsigned segments;                            /* … and of segments that there are others of */
-    unsigned fresh_wanted;                        /* 0: none are needed yet */
+    pthread_cond_t filled;                        /* the file has grown or cannot grow */
+    unsigned shelves[SPOOL_RECORDS + 1][SHELVES]; /* heads of lists, by the purpose of the chunk's segment */
+    unsigned free_places, used_places;            /* head of the list of free places; number of places ever used */
+    unsigned count;                               /* number of ready chunks */
+    unsigned fresh;                               /* number of ready chunks that are whole segments */
+    unsigned segments;                            /* number of segments with ready chunks that are not whole segments */
+    unsigned fresh_wanted;                        /* how many fresh segments to keep; 0: none are needed yet */
     bool growing;                                 /* a thread makes the file grow */
-    bool ending;                                  /* our thread is to return */
-    bool closed;                                  /* for good */
-    bool served;          /* by our thread, which can grow the file though the program closed it */
-    int failure;          /* errno of the last growth */
-    uint64_t retry_delay; /* ns, 0: the last growth went well; read without the lock, as is … */
-    uint64_t retry_at;    /* … CLOCK_MONOTONIC */
+    bool ending;                                  /* our thread must return */
+    bool closed;                                  /* closed for good */
+    bool served;                                  /* our thread can grow the file even if the program closed it */
+    int failure;                                  /* errno of the last growth */
+    uint64_t retry_delay;                         /* in ns, 0 if the last growth succeeded; read without the lock */
+    uint64_t retry_at;                            /* CLOCK_MONOTONIC; read without the lock */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .low = PTHREAD_COND_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER};
 
 static void lock_pool(void)
@@ -81,7 +83,7 @@ struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes)
 
 /* --- shelves; all under the lock --- */
 
-/* The one that a chunk of BYTES lies on. */
+/* Returns the shelf for a chunk of BYTES. */
 static unsigned shelf_of(uint64_t bytes)
 {
     unsigned bits = 63u - (unsigned)__builtin_clzll(bytes | 1);
@@ -91,7 +93,8 @@ static unsigned shelf_of(uint64_t bytes)
 
 #define IS_WHOLE(chunk) ((chunk)->bytes == SPOOL_SEGMENT_BYTES)
 
-/* Takes the chunk at PLACE, a link of a list, off it. NULL: the file was made shorter, and it is gone. */
+/* Takes the chunk at *PLACE, a link of a list, off the list. Returns NULL if the file was truncated and the chunk is
+ * gone. */
 static struct spool_chunk *pop_place(unsigned *place)
 {
     unsigned taken = *place;
@@ -109,7 +112,7 @@ static struct spool_chunk *pop_place(unsigned *place)
 
 static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
 {
-    /* On the first and later ones every chunk has so many bytes. */
+    /* On this shelf and later ones every chunk has at least LEAST bytes. */
     unsigned shelf = least <= (uint64_t)1 << SHELF_FIRST_BITS ? 0 : shelf_of(least - 1) + 1;
     for (; shelf < SHELVES; shelf++)
         if (pool.shelves[purpose][shelf])
@@ -117,7 +120,7 @@ static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
     return NULL;
 }
 
-/* Keeps CHUNK for later; else the caller drops it. */
+/* Keeps CHUNK for later. Returns false if the pool does not want it; then the caller drops it. */
 static bool keep(struct spool_chunk *chunk)
 {
     uint64_t large = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_CHUNK_BYTES_MIN : RECORDS_CHUNK_BYTES;
@@ -146,8 +149,8 @@ static void put(struct spool_chunk *chunk)
         segment_drop(chunk);
 }
 
-/* The smallest ready chunk that is large enough, cut after MOST bytes: rests go before fresh ones. ANY: also of a
- * segment that is for others. */
+/* Returns the smallest ready chunk that is large enough, cut after MOST bytes, or NULL. Remainders go before fresh
+ * segments. If ANY, the chunk may also come from a segment for the other type. */
 static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint64_t most, bool any)
 {
     struct spool_chunk *chunk = NULL;
@@ -162,7 +165,7 @@ static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint
     return chunk;
 }
 
-/* --- what was drained is used again --- */
+/* --- reuse of drained segments --- */
 
 static void forget_segment(const char *segment)
 {
@@ -197,7 +200,7 @@ static struct spool_chunk *grow(void)
     __atomic_store_n(&pool.failure, errno, __ATOMIC_RELAXED);
     if (errno == EBADF)
         return NULL;
-    /* The next attempt is delayed: a full disk is slow to report that, and every record of every thread would ask. */
+    /* Delays the next attempt: a full disk is slow to report that, and every record of every thread would try. */
     lock_pool();
     uint64_t last = __atomic_load_n(&pool.retry_delay, __ATOMIC_RELAXED);
     uint64_t delay = last == 0 ? RETRY_DELAY_MIN : last * 2 < RETRY_DELAY_MAX ? last * 2 : RETRY_DELAY_MAX;
@@ -218,8 +221,8 @@ static bool is_retry_delayed(void)
            clock_monotonic() < __atomic_load_n(&pool.retry_at, __ATOMIC_RELAXED);
 }
 
-/* A blank segment is put into the pool, or the rest of the first one; false: there is none. Under the lock, which is
- * let go meanwhile: others wait for `filled`. */
+/* Puts a drained or new segment, or the rest of the first segment, into the pool. Returns false if there is none. The
+ * caller holds the lock, which is released meanwhile: other threads wait for `filled`. */
 static bool get_fresh(void)
 {
     pool.growing = true;
@@ -234,9 +237,10 @@ static bool get_fresh(void)
     return chunk != NULL;
 }
 
-/* --- chunks are taken --- */
+/* --- taking chunks --- */
 
-/* Under the lock: fresh segments are needed, or MORE of them. */
+/* Raises the number of fresh segments to keep: from 0 to the start value, or, if MORE, to twice the number. The caller
+ * holds the lock. */
 static void want_fresh(bool more)
 {
     if (more && pool.fresh_wanted < POOL_FRESH_LIMIT)
@@ -269,7 +273,8 @@ static struct spool_chunk *get_ready(enum spool_chunk_type type, uint64_t least,
     return chunk;
 }
 
-/* Makes the file grow, unless another thread is at it: then this one waits. */
+/* Makes the file grow, or waits while another thread does, and returns a chunk. Returns NULL if the file cannot grow.
+ */
 static struct spool_chunk *get_grown(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     struct spool_chunk *chunk;
@@ -326,7 +331,7 @@ static void *fill_pool(void *unused)
 {
     (void)unused;
     thread_become_ours("gputrace-spool", spool_file_header());
-    bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
+    bool own = false; /* descriptors of its own, taken when needed: few programs make that system call */
     for (;;) {
         lock_pool();
         while (!pool.ending && !pool.closed &&

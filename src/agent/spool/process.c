@@ -1,7 +1,7 @@
 /*
- * Facts of this process for the spool's header, threads of the library's own, which block all signals, and a guard
- * that holds back signals and cancellation while a record is written. Whether a seccomp filter would kill the process
- * for rt_sigprocmask() is tried in a child process.
+ * Facts of this process for the spool's header, threads of the library's own, which block all signals, and a guard that
+ * blocks signals and cancellation while a record is written. A child process tests whether a seccomp filter would kill
+ * the process for rt_sigprocmask().
  */
 #include "agent/spool/process.h"
 
@@ -26,10 +26,10 @@
 #include "common/clock.h"
 #include "common/settings.h"
 
-/* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
+/* Signals that a thread causes itself are not blocked: they come all the same, and would end the program if blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
-static __thread bool is_ours; /* all signals are blocked in a thread of ours */
+static __thread bool is_ours; /* this is a thread of ours, with all signals blocked */
 
 void signal_guard_begin(struct signal_guard *before)
 {
@@ -51,11 +51,11 @@ void signal_guard_end(const struct signal_guard *before)
     errno = before->error;
 }
 
-static uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of threads of ours, as they come to run */
+static uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of threads of ours, added as they start to run */
 
 /* --- facts for the header --- */
 
-/* A smaller step cannot be distinguished from the time between two looks at the clocks. */
+/* A smaller step cannot be distinguished from the time between reading the two clocks. */
 #define STEP_MIN_NS ((int64_t)NS_PER_MS)
 
 size_t process_read_file(const char *path, char *out, size_t size)
@@ -82,7 +82,8 @@ static void read_line_of(const char *path, char *out, size_t size)
 
 enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
 
-/* A number of /proc/self/stat, whose second field is a name in brackets that may hold anything. */
+/* Returns the number in the field WANTED of /proc/self/stat, or 0. The second field is a name in brackets that may
+ * contain anything, so counting starts at the last bracket. */
 static uint64_t read_stat(int wanted)
 {
     char line[1024];
@@ -96,7 +97,7 @@ static uint64_t read_stat(int wanted)
 static void read_clocks(uint64_t *monotonic, int64_t *offset)
 {
     uint64_t shortest = UINT64_MAX;
-    for (int i = 0; i < 3; i++) { /* a thread may lose the processor between two looks */
+    for (int i = 0; i < 3; i++) { /* a thread may lose the processor between reading the clocks */
         uint64_t before = clock_monotonic(), now = clock_now(), after = clock_monotonic();
         if (after - before >= shortest)
             continue;
@@ -155,8 +156,8 @@ void process_facts_watch_clock(struct spool_header *header)
 
 #define STACK_BYTES ((size_t)256 << 10)
 
-static unsigned ours; /* threads that were started: none ends before the program's have */
-static bool outlived; /* the program's first thread, by others of the program */
+static unsigned ours; /* number of our threads that were started; none ends before the program's threads */
+static bool outlived; /* other threads of the program outlived its first thread */
 
 int thread_start(void *(*run)(void *), void *argument)
 {
@@ -166,7 +167,7 @@ int thread_start(void *(*run)(void *), void *argument)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigset_t all, before;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* which has a handler of ours, for pages of the spool that are gone */
+    sigdelset(&all, SIGBUS); /* SIGBUS has a handler of ours, for pages of the spool that are lost */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     int failure = pthread_create(&thread, &attributes, run, argument);
@@ -178,7 +179,7 @@ int thread_start(void *(*run)(void *), void *argument)
     return failure ? -1 : 0;
 }
 
-/* THREADS: a list of SPOOL_OWN_THREADS that other threads may add to. */
+/* Adds THREAD to THREADS, a list of SPOOL_OWN_THREADS ids to which other threads may be adding as well. */
 static void list_thread(uint32_t *threads, uint32_t thread)
 {
     for (size_t i = 0; i < SPOOL_OWN_THREADS; i++) {
@@ -196,14 +197,14 @@ void thread_become_ours(const char *name, struct spool_header *header)
     prctl(PR_SET_NAME, name, 0, 0, 0);
     list_thread(own_threads, thread);
     list_thread(header->own_threads, thread);
-    epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
-                           is none */
+    epoch_reader(); /* allocates our thread-local memory: the first access ends the process if there is none */
 }
 
-/* The kernel counts the first thread until the process ends. */
+/* Whether only our threads and the first one are left; the kernel counts the first thread until the process ends. */
 bool thread_alone(void)
 {
-    /* The kernel does not try for a lock that a dead thread holds. No sandbox keeps threads from this call. */
+    /* Whether the first thread is alive: FUTEX_TRYLOCK_PI fails with ESRCH if the lock's owner is dead. No sandbox
+     * forbids this call. */
     uint32_t lock = (uint32_t)getpid();
     if (syscall(SYS_futex, &lock, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL, NULL, 0) == 0 || errno != ESRCH)
         return false;
@@ -213,12 +214,12 @@ bool thread_alone(void)
 }
 
 /* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
- * end it with another status: that of the process, unless other threads of the program came to their end later. Strict
- * seccomp kills one thread by SIGKILL, and a filter may kill one by SIGSYS. */
+ * end the first thread with another status, which is the status of the process unless other threads of the program
+ * ended later. Strict seccomp kills a single thread by SIGKILL, and a filter may kill one by SIGSYS. */
 void thread_end(void)
 {
     int status = outlived ? 0 : (int)read_stat(STAT_EXIT_CODE);
-    if (WIFSIGNALED(status)) { /* the signal is blocked in a thread of ours, and may have a handler */
+    if (WIFSIGNALED(status)) { /* the signal is blocked in our threads, and may have a handler */
         int number = WTERMSIG(status);
         sigset_t only;
         sigemptyset(&only);
@@ -244,15 +245,15 @@ void thread_atfork_child(void)
     outlived = false;
 }
 
-/* --- whether signals may be held back --- */
+/* --- whether signals may be blocked --- */
 
 #define SIGNAL_SET_BYTES 8
-#define TRIES 3 /* another signal may end the child */
+#define TRIES 3 /* another signal may end the child, so there are several tries */
 
 static bool forbidden;
 
-/* The memory is a copy, for a process that ends with a core dump takes along all those that share its memory (Linux
- * before 5.16). It leaves no core, and a handler of the program for SIGSYS does not run in it. */
+/* Tries the call, in a child with a copy of the memory: a process that dumps core takes along all processes that share
+ * its memory (Linux before 5.16). The child dumps no core, and does not run the program's handler of SIGSYS. */
 static _Noreturn void try_call(void)
 {
     static const struct {
@@ -260,7 +261,7 @@ static _Noreturn void try_call(void)
         unsigned long flags;
         void (*restorer)(void);
         uint64_t mask;
-    } standard; /* as the kernel has it */
+    } standard; /* the kernel's struct sigaction, with the default action */
     uint64_t mask;
     syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
     syscall(SYS_rt_sigaction, SIGSYS, &standard, NULL, SIGNAL_SET_BYTES);
@@ -269,8 +270,8 @@ static _Noreturn void try_call(void)
         syscall(SYS_exit, 0);
 }
 
-/* The status of a child that tried the call; -1: there is none. The program does not see the child: SIGCHLD is not
- * sent, and only a wait for __WCLONE or __WALL finds it. */
+/* Returns the wait status of a child that tried the call, or -1 if there is none. The program does not see the child:
+ * SIGCHLD is not sent, and only a wait for __WCLONE or __WALL finds it. */
 static int child_status(void)
 {
     int status;

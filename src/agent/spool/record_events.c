@@ -1,8 +1,8 @@
 /*
  * Subscribers that write records of the program's events; each function turns one kind of event into one record. CUDA:
- * memory, contexts, streams, phases of compilation, waits, CUDA events, names of kernels and nodes of graphs. NVTX:
- * ranges and marks (a small record where all fits), names, and the parts of its extensions. A CUDA event that gets a
- * name is followed from then on.
+ * memory, contexts, streams, phases of compilation, waits, CUDA events, names of kernels, and graph nodes. NVTX: ranges
+ * and marks (in a small record if possible), names, and the records of its extensions. Once a CUDA event gets a name,
+ * its recordings are recorded, too.
  */
 #include "agent/spool/record_events.h"
 
@@ -18,7 +18,7 @@
 #include "common/map.h"
 #include "common/settings.h"
 
-/* The spool has the public numbers. */
+/* The spool uses the numbers of the public headers. */
 #define SAME(name, text) \
     static_assert((int)SPOOL_MEMORY_##name == (int)GPUTRACE_MEMORY_##name, "kinds of memory: " #name);
 SPOOL_MEMORY_KINDS(SAME)
@@ -28,7 +28,7 @@ SPOOL_TRIGGERS(SAME)
 #undef SAME
 static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRACE_NO_STREAM, "none is the same none");
 
-/* Defines record_KIND(), which does what follows when it hears of a KIND, `event`. */
+/* Defines record_KIND(), a callback that runs the statements below with the event as `event`. */
 #define HEAR(kind, ...)                                                        \
     static void record_##kind(void *data, const struct gputrace_##kind *event) \
     {                                                                          \
@@ -36,13 +36,14 @@ static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRA
         __VA_ARGS__;                                                           \
     }
 
-/* What all records of memory have, of EVENT, an event with the members `call` and `kind`. */
+/* The members that all memory records have in common. EVENT has the members `call` and `kind`. */
 #define MEMORY(event, what)                                                                                        \
     .operation = SPOOL_MEMORY_##what, .kind = (uint16_t)(event)->kind, .stream = (event)->stream_id,               \
     .device = (event)->call.device, .context = (event)->call.context_id, .correlation = (event)->call.correlation, \
     .thread = (event)->call.thread, .result = (event)->call.result
 
-/* Of an allocation, that failed or not. The stack comes before the record is begun: a new one is a record of its own. */
+/* Records an allocation that succeeded or failed. The stack is recorded before this record begins, because a new stack
+ * is a record of its own. */
 #define ALLOCATION(kind, at)                                                                                \
     HEAR(kind, uint32_t stack = call_stack_record(STACKS_ALLOC);                                            \
          record_write(SPOOL_RECORD_MEMORY, memory, event->call.end, MEMORY(event, ALLOCATE), .address = at, \
@@ -86,7 +87,7 @@ HEAR(plugin_window, record_write(SPOOL_RECORD_PLUGIN_WINDOW, plugin_window, even
  * rare and slow, so the recorder writes a record in their callbacks. Nothing is written while recording is off.
  */
 
-/* Errors of GPU work, which a wait returns. After any other error nothing was waited for. */
+/* Errors of GPU work, which a wait returns. After any other error the thread did not wait. */
 enum { FIRST_ERROR_OF_WORK = 700, LAST_ERROR_OF_WORK = 799 };
 
 static void write_wait(const struct gputrace_call *call, enum spool_sync_kind kind, const struct CUevent_st *event,
@@ -102,7 +103,7 @@ static void write_wait(const struct gputrace_call *call, enum spool_sync_kind ki
 HEAR(event_synchronization, write_wait(&event->call, SPOOL_SYNC_EVENT, event->event, GPUTRACE_NO_STREAM))
 HEAR(stream_synchronization, write_wait(&event->call, SPOOL_SYNC_STREAM, NULL, event->stream_id))
 HEAR(device_synchronization, write_wait(&event->call, SPOOL_SYNC_CONTEXT, NULL, GPUTRACE_NO_STREAM))
-/* The thread goes on at once, so an error is none of waiting. */
+/* The call does not block, so an error of it is not an error of a wait. */
 HEAR(event_wait, if (event->call.result == 0 && !event->captured)
                      write_wait(&event->call, SPOOL_SYNC_STREAM_WAIT_EVENT, event->event, event->stream_id))
 HEAR(event_record, if (event->call.result == 0 && !event->captured && recorder_is_on())
@@ -144,7 +145,8 @@ int record_cuda_subscribe(uint64_t trace_bits)
         failed |= SUBSCRIBE(stream_creation) | SUBSCRIBE(stream_deletion);
     if (trace_bits & TRACE_COMPILE)
         failed |= SUBSCRIBE(compilation_phase_start) | SUBSCRIBE(compilation_phase_end);
-    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records waits: activity_kinds.c */
+    if ((trace_bits & TRACE_SYNC) &&
+        !(trace_bits & TRACE_EVENT_TIMES)) /* with TRACE_EVENT_TIMES, CUPTI records waits: activity_kinds.c */
         failed |= SUBSCRIBE(event_synchronization) | SUBSCRIBE(event_wait) | SUBSCRIBE(stream_synchronization) |
                   SUBSCRIBE(device_synchronization) | SUBSCRIBE(event_record);
     if (trace_bits & TRACE_KERNEL)
@@ -154,7 +156,7 @@ int record_cuda_subscribe(uint64_t trace_bits)
 
 /* --- NVTX --- */
 
-/* Writes the smaller record, which most events fit. */
+/* Writes the smaller record, which most events fit into. */
 static inline void record_plain(enum spool_nvtx_what what, uint64_t time, uint32_t domain, uint32_t string,
                                 struct gputrace_text message)
 {
@@ -215,12 +217,12 @@ static void record_sync(void *data, const struct gputrace_nvtx_sync *sync)
                           .head.flags = (uint16_t)sync->what, .range = sync->object);
 }
 
-/* --- CUDA events that have a name --- */
+/* --- recordings of CUDA events that have a name --- */
 
 static struct {
     pthread_mutex_t lock;
     struct map handles;
-    bool subscribed; /* to events that are recorded and deleted */
+    bool subscribed; /* subscribed to recording and deletion of events */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void recorded(void *data, const struct gputrace_event_record *event)
@@ -264,8 +266,8 @@ void record_nvtx_atfork_child(void)
 
 /* --- names --- */
 
-/* When the first CUDA event gets a name, the recorder subscribes to event records: the trace then shows which of
- * CUPTI's records belong to that event. */
+/* Records a name. When the first CUDA event gets a name, also subscribes to the recording of events: the trace then
+ * shows which of CUPTI's records belong to that event. */
 static void record_name(void *data, const struct gputrace_nvtx_name *name)
 {
     (void)data;
@@ -306,7 +308,7 @@ static void record_name(void *data, const struct gputrace_nvtx_name *name)
 
 static_assert(SPOOL_NVTX_TEXT_MAX == WRITER_TEXT_MAX, "collectors know where a text is cut");
 
-/* What each record of an extension ends with. */
+/* The last members of each record of an extension. */
 struct tail {
     uint32_t length;
     char text[4];

@@ -1,6 +1,6 @@
 /*
- * Writes records that belong to no single API: texts, notes for the user, switches of recording, records of plugins,
- * and the calls that each thread is in, which a crash needs.
+ * Writes records that belong to no single API: notes for the user, switches of recording, records of plugins, and the
+ * calls that each thread is in, which a crash needs.
  */
 #include "agent/spool/recorder.h"
 
@@ -21,8 +21,8 @@ bool recorder_on;
 
 static struct {
     bool (*wake)(void);
-    uint32_t generation; /* of the process that was asked for last … */
-    bool recorded;       /* … where it is recorded */
+    uint32_t generation; /* generation of the process for which `recorded` was determined; 0: none */
+    bool recorded;       /* the process is recorded */
 } process;
 
 void recorder_init(bool (*wake)(void))
@@ -102,14 +102,14 @@ void plugin_record_event(const struct plugin_event *event)
 }
 
 static struct {
-    struct spool_chunk *chunk; /* NULL: none */
+    struct spool_chunk *chunk; /* NULL if there is none */
     uint64_t used;
-    struct spool_open_call *calls; /* CRASH_CHUNK_CALLS of them, at its begin */
+    struct spool_open_call *calls; /* array of CRASH_CHUNK_CALLS at the beginning of the chunk */
 } last;
 
-/* The place of this thread's last call in the table, which is free again as a rule. */
+/* The table entry of this thread's last call; usually the entry is still free for the next call. */
 struct last_call {
-    struct spool_open_call *call; /* NULL: none is open that stands in the table */
+    struct spool_open_call *call; /* NULL if this thread has no open call in the table */
     uint32_t correlation;
     uint32_t index;
 };
@@ -156,8 +156,8 @@ static inline void close_call(struct last_call *mine)
     mine->call = NULL;
 }
 
-/* Notes an open call; of nested calls the outermost is kept. A call whose end was not seen ends when the next begins.
- */
+/* Puts an open call into the table. Nested calls do not replace the outermost. A call whose end was not seen ends when
+ * the next begins. */
 static inline void call_begins(struct last_call *mine, const struct gputrace_open_call *what)
 {
     struct spool_open_call *calls = __atomic_load_n(&last.calls, __ATOMIC_ACQUIRE);
@@ -167,7 +167,7 @@ static inline void call_begins(struct last_call *mine, const struct gputrace_ope
     if (!calls)
         return;
     if (mine->index == 0)
-        mine->index = what->thread; /* threads begin to look in different places */
+        mine->index = what->thread; /* threads start their search at different entries */
     struct spool_open_call *call = claim_call(mine, calls);
     if (!call)
         return;
@@ -186,7 +186,7 @@ static void call_changed(void *data, const struct gputrace_open_call *what)
 {
     (void)data;
     struct last_call *mine = &this_call;
-    __asm__("" : "+r"(mine)); /* found once: to find a thread's own takes a call */
+    __asm__("" : "+r"(mine)); /* finds the thread's variable only once: compilers would repeat the call for it */
     if (!what->returned)
         call_begins(mine, what);
     else if (mine->call && mine->correlation == what->correlation && mine->call->cbid == what->cbid)

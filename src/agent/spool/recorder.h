@@ -1,10 +1,10 @@
 /*
- * The recorder: subscribers that write events into the spool. record_events.c writes those of CUDA and NVTX; here are
- * recording on and off, notes to the user, the records of plugins, and the chunk for a crash.
+ * The recorder: subscribers that write events into the spool. record_events.c has the subscribers for CUDA and NVTX;
+ * here are switching of recording, notes to the user, the records of plugins, and the chunk for a crash.
  *
- * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them; NVTX
- * events and synchronisation only while recording is on. For CUDA events alone (TRACE_EVENT without TRACE_SYNC) nothing
- * is written: CUPTI records their calls.
+ * Names, contexts, streams, memory and phases are always written, because the trace cannot be read without them. NVTX
+ * events and synchronisation are written only while recording is on. With TRACE_EVENT but without TRACE_SYNC no record
+ * of CUDA events is written: CUPTI records their calls.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_RECORDER_H
 #define GPUTRACE_AGENT_SPOOL_RECORDER_H
@@ -22,10 +22,11 @@
 #include "common/spool_records.h"
 #include "common/text.h"
 
-/* Recording goes on or off, as of TIME (CLOCK_REALTIME, ns); REASON is written beside it. */
+/* Turns recording on or off, as of TIME (CLOCK_REALTIME, ns), and writes REASON to the spool. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
 
-/* Notes what the process did while recording waits for something else: WHAT is SPOOL_SEEN_RANGE … */
+/* Records what the process did before the requested range came: WHAT is SPOOL_SEEN_RANGE or another SPOOL_SEEN value.
+ */
 void recorder_note_unrecorded(uint16_t what, struct gputrace_text text);
 
 extern bool recorder_on;
@@ -35,29 +36,31 @@ static inline bool recorder_is_on(void)
     return __atomic_load_n(&recorder_on, __ATOMIC_RELAXED);
 }
 
-/* Whether this process is recorded: the first call in a forked child starts the library there, by WAKE. errno stays. */
+/* recorder_has_process() returns whether this process is recorded. In a forked child the first call starts the library
+ * there by calling WAKE. Preserves errno. */
 void recorder_init(bool (*wake)(void));
 bool recorder_has_process(void);
 
-/* Records a message to the user. The tool puts it into the trace, and prints a warning when it makes the trace. */
+/* Records a message to the user. The tool puts the message into the trace, and prints a warning when it makes the
+ * trace. */
 void recorder_note(uint16_t flags, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Records a message that the user may want to read while the program runs, and prints it now if that is possible. */
+/* Records a warning that the user may want to read while the program runs, and prints it now if possible. */
 void recorder_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * What plugins, and the program through its host, add to the spool. The number of a client is the registry's: 1 is the
+ * Records of plugins, and of the program through its host. CLIENT is the registry's number of a client: 1 is the
  * program, plugins follow from 2. Texts that are too long are cut, and the loss is counted.
  */
 
-/* Once for each client and spool, before any other record of it. */
+/* Records the name of a client. Called once for each client and spool, before any other record of the client. */
 void plugin_record_client(uint32_t client, const char *name);
 
-/* A slice, an instant, a counter's value: WHAT is SPOOL_PLUGIN_SLICE …. Texts may be NULL. */
+/* A slice, an instant or a counter's value; WHAT is a SPOOL_PLUGIN value. Texts may be NULL. */
 struct plugin_event {
     uint16_t what;
     uint32_t client;
-    uint64_t start, end; /* ns; END of a slice alone */
-    double value;        /* of a counter */
+    uint64_t start, end; /* ns; only slices have an end */
+    double value;        /* value of a counter */
     const char *name, *detail;
 };
 void plugin_record_event(const struct plugin_event *event);
@@ -69,21 +72,21 @@ void plugin_record_event(const struct plugin_event *event);
  * the crashing thread follow.
  */
 
-#define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
+#define CRASH_CHUNK_CALLS 256u /* maximum of open calls in the table; more are left out */
 #define CRASH_CHUNK_BYTES (2 * RECORDS_CHUNK_BYTES)
 
-/* Takes the chunk, once for a spool; where the spool is full the rest does nothing. Returns 0 or -1. */
+/* Gets the chunk, once for a spool. Returns 0, or -1 if the spool is full; then the other functions do nothing. */
 int crash_chunk_open(void);
 
-/* Subscribes to open calls, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
+/* Subscribes to open calls if TRACE_BITS ask for them. Returns 0, or -1 if there is no memory. */
 int crash_chunk_subscribe(uint64_t trace_bits);
 
-/* Space for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
- * none. crash_chunk_commit() makes it visible. Async-signal-safe, for one thread at a time. */
+/* Returns space for the chunk's next record, of TYPE and BYTES, with its head filled in and the rest zero, or NULL if
+ * there is no space. crash_chunk_commit() makes the record visible. Async-signal-safe, for one thread at a time. */
 void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
 void crash_chunk_commit(const struct spool_record *record);
 
-/* In a forked child: the chunk is the parent's. */
+/* In a forked child: forgets the chunk, which is the parent's. */
 void crash_chunk_atfork_child(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The mapped segments of the spool, each with a count of holders: a segment is unmapped when the last chunk in it is
- * done, reused when the launcher has drained it, and written to the file at the end if its pages were lost.
+ * The mapped segments of the spool, each with a count of holders. A segment is reused when the launcher has drained it,
+ * unmapped when its last chunk is done and enough others are mapped, and written to the file at the end if its pages
+ * were lost.
  */
 #include "agent/spool/segments.h"
 
@@ -11,7 +12,7 @@
 
 #include "common/memory.h"
 
-/* A slot for each segment that is mapped; a chunk knows the number of its slot. */
+/* A slot for each mapped segment. Each chunk has the number of its segment's slot. */
 #define SEGMENTS_MAX 4096u
 
 #define UNMAPPED UINT32_MAX
@@ -20,15 +21,15 @@ static struct segments {
     struct segment {
         char *base;       /* NULL: the slot is free */
         uint64_t offset;  /* in the file */
-        uint32_t holders; /* chunks of it that are in use or ready; UNMAPPED: it goes, or is gone */
+        uint32_t holders; /* chunks of the segment that are in use or ready; UNMAPPED while unmapping and afterwards */
         uint16_t purpose; /* enum spool_chunk_type */
-        bool orphaned;    /* from the file */
-        unsigned kept;    /* chunks of it in the pool */
+        bool orphaned;    /* the memory no longer belongs to the file */
+        unsigned kept;    /* number of the segment's chunks in the pool */
     } slots[SEGMENTS_MAX];
-    void (*save)(const char *base, uint64_t offset); /* once one is orphaned */
-    unsigned used;                                   /* slots, that were ever */
-    unsigned mapped;                                 /* segments */
-    bool removed;                                    /* the file is, and what goes is given back to the disk */
+    void (*save)(const char *base, uint64_t offset); /* set when the first segment is orphaned */
+    unsigned used;                                   /* number of slots that were ever used */
+    unsigned mapped;                                 /* number of mapped segments */
+    bool removed;                                    /* the file was removed: unmapped segments free disk space */
 } segments;
 
 static struct segment *segment_of(const struct spool_chunk *chunk)
@@ -57,7 +58,8 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
     segment->offset = offset;
     segment->kept = 0;
     __atomic_store_n(&segment->purpose, SPOOL_FREE, __ATOMIC_RELAXED);
-    /* The handler of SIGBUS finds the segment before anything is written into it, and nobody else does before the end. */
+    /* The slot is complete before anything is written into the segment, so that the SIGBUS handler finds it. Until the
+     * end of this function other threads see UNMAPPED and leave the slot alone. */
     __atomic_store_n(&segment->holders, UNMAPPED, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
     if (number >= __atomic_load_n(&segments.used, __ATOMIC_RELAXED))
@@ -80,7 +82,7 @@ void segment_set_purpose(const struct spool_chunk *chunk, enum spool_chunk_type 
     __atomic_store_n(&segment_of(chunk)->purpose, (uint16_t)type, __ATOMIC_RELAXED);
 }
 
-/* The new header stands before the old one is shortened. */
+/* Writes the new header before the old one is shortened, so that readers find a complete chain. */
 struct spool_chunk *segment_cut(struct spool_chunk *chunk, uint64_t bytes)
 {
     struct spool_chunk *rest = (struct spool_chunk *)(void *)((char *)chunk + bytes);
@@ -95,14 +97,14 @@ unsigned *segment_kept(const struct spool_chunk *chunk)
     return &segment_of(chunk)->kept;
 }
 
-/* Saves an orphaned segment, which is no longer orphaned then. */
+/* Saves an orphaned segment, once. */
 static void save_orphaned(struct segment *segment)
 {
     if (__atomic_exchange_n(&segment->orphaned, false, __ATOMIC_ACQ_REL))
         __atomic_load_n(&segments.save, __ATOMIC_RELAXED)(segment->base, segment->offset);
 }
 
-/* The last holder has dropped it. */
+/* Unmaps a segment whose last holder has dropped it. */
 static void unmap(struct segment *segment)
 {
     char *base = segment->base;
@@ -113,7 +115,7 @@ static void unmap(struct segment *segment)
         __atomic_store_n(&chunk->segment, SPOOL_NO_SEGMENT, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&segments.removed, __ATOMIC_RELAXED))
-        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* an orphaned one is not the file's, and refuses */
+        madvise(base, SPOOL_SEGMENT_BYTES, MADV_REMOVE); /* fails for an orphaned segment, which is not the file's */
     munmap(base, SPOOL_SEGMENT_BYTES);
     __atomic_sub_fetch(&segments.mapped, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, NULL, __ATOMIC_RELEASE);
@@ -136,9 +138,9 @@ void segment_drop(const struct spool_chunk *chunk)
     drop(segment_of(chunk));
 }
 
-/* --- what was drained --- */
+/* --- reuse of drained segments --- */
 
-/* Holds a segment that may go meanwhile. */
+/* Adds a holder to a segment, which another thread may be unmapping. Returns false if it is unmapped. */
 static bool try_hold(struct segment *segment)
 {
     if (!__atomic_load_n(&segment->base, __ATOMIC_ACQUIRE))
@@ -151,8 +153,9 @@ static bool try_hold(struct segment *segment)
     return false;
 }
 
-/* Whether the launcher has all that was ever written there; by its holder. Chunks may be cut, and become one,
- * meanwhile: then it is not sure, and said to be false or asked again. */
+/* Whether the launcher has drained everything that was ever written to the segment at BASE. The caller is a holder.
+ * Chunks may be cut and joined meanwhile, so a true result must be checked again once no other thread can hold the
+ * segment. */
 static bool is_drained(const char *base)
 {
     bool any = false;
@@ -181,13 +184,13 @@ static bool claim(struct segment *segment, const struct segment_keeper *keeper)
     return claimed;
 }
 
-/* Makes the segment one blank chunk, as when it was new. Readers find a whole chain at any moment: first the chunk
- * becomes long, then the headers within it are cleared. */
+/* Turns the segment into one blank chunk. Readers find a complete chain at any moment: first the chunk becomes long,
+ * then the headers within it are cleared. */
 static struct spool_chunk *make_one(struct segment *segment)
 {
     struct spool_chunk *chunk = (struct spool_chunk *)(void *)segment->base;
     __atomic_store_n(&chunk->state, SPOOL_READY, __ATOMIC_RELEASE);
-    __atomic_exchange_n(&chunk->bytes, SPOOL_SEGMENT_BYTES, __ATOMIC_SEQ_CST); /* nothing below comes before it */
+    __atomic_exchange_n(&chunk->bytes, SPOOL_SEGMENT_BYTES, __ATOMIC_SEQ_CST); /* no store below comes before it */
     memset(chunk + 1, 0, SPOOL_SEGMENT_BYTES - sizeof(*chunk));
     chunk->type = SPOOL_FREE;
     chunk->used = 0;
@@ -215,7 +218,7 @@ void segments_release(void)
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < used; i++)
         if (try_hold(&segments.slots[i]))
-            drop(&segments.slots[i]); /* unmapped unless it has another holder */
+            drop(&segments.slots[i]); /* unmaps the segment unless it has another holder */
 }
 
 bool segments_any_at(uint64_t offset)
@@ -240,7 +243,7 @@ char *segments_find(const void *address)
 void segment_set_orphaned(const char *base, void (*save)(const char *base, uint64_t offset))
 {
     unsigned used = __atomic_load_n(&segments.used, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may come here at once */
+    __atomic_store_n(&segments.save, save, __ATOMIC_RELAXED); /* several threads may be here at once */
     for (unsigned i = 0; i < used; i++)
         if (__atomic_load_n(&segments.slots[i].base, __ATOMIC_ACQUIRE) == base)
             __atomic_store_n(&segments.slots[i].orphaned, true, __ATOMIC_RELEASE);
@@ -283,7 +286,7 @@ int orphaned_segment_write(int fd, const char *base, uint64_t offset)
     return 0;
 }
 
-/* The size of the record at DATA, of which SPACE bytes are left; 0: there is none. */
+/* Returns the size of the record at DATA, of which SPACE bytes are left, or 0 if there is no record. */
 static uint64_t record_size(const struct spool_chunk *chunk, const char *data, uint64_t space,
                             const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
@@ -297,7 +300,8 @@ static uint64_t record_size(const struct spool_chunk *chunk, const char *data, u
     return size <= space ? size : 0;
 }
 
-/* The end of its data, from its header; for a CUPTI chunk in use, from its records alone. */
+/* Returns the end of the chunk's data as its header says, or, for a CUPTI chunk in use, the end of the chunk: then only
+ * its records say where data ends. */
 static uint64_t end_of(const struct spool_chunk *chunk)
 {
     bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE;
@@ -305,7 +309,8 @@ static uint64_t end_of(const struct spool_chunk *chunk)
     return end < chunk->bytes ? end : chunk->bytes;
 }
 
-/* THERE is what the file has in place of CHUNK, from its header on. */
+/* Returns how many records of CHUNK the file does not have. THERE is what the file has in the place of CHUNK, beginning
+ * with a header. */
 static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
@@ -325,12 +330,12 @@ int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
                                  const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
     int64_t missing = 0;
-    /* No malloc(): this may be within a call of the program in a signal handler. */
+    /* Without malloc(): the program may have interrupted malloc() with a signal handler that led here. */
     char *there = mmap(NULL, SPOOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (there == MAP_FAILED)
         return -1;
     ssize_t got = fd >= 0 ? pread(fd, there, SPOOL_SEGMENT_BYTES, (off_t)offset) : 0;
-    (void)got; /* what was not read is zeros */
+    (void)got; /* parts that were not read are zeros */
     for (uint64_t at = 0; at < SPOOL_SEGMENT_BYTES;) {
         const struct spool_chunk *chunk = (const struct spool_chunk *)(const void *)(base + at);
         if (chunk->bytes < sizeof(*chunk) || chunk->bytes > SPOOL_SEGMENT_BYTES - at)

@@ -1,7 +1,7 @@
 /*
- * The spool file: it is opened and locked, its header mapped, and it grows by segments whose space on disk is
- * allocated first, so that a store into the mapping cannot fail. Pages that are lost all the same are replaced with
- * memory (spool_file_rescue()).
+ * The spool file: opens and locks it, maps its header, and makes it grow by segments whose disk space is allocated
+ * first, so that a store into the mapping cannot fail. Pages that are lost all the same are replaced with memory
+ * (spool_file_rescue()).
  */
 #include "agent/spool/spool_file.h"
 
@@ -27,19 +27,19 @@
 
 static struct spool_file {
     struct descriptor descriptor;
-    struct descriptor own; /* of the thread that has its own */
+    struct descriptor own; /* descriptor for the thread with its own descriptors */
     bool open;
-    bool removed; /* as a thread that was to make it grow has seen */
+    bool removed; /* a thread that wanted the file to grow found it removed */
     uint64_t size;
     struct spool_header *header;
-    struct spool_chunk *first_rest; /* of the first segment, without space on the disk yet; NULL: it has */
-    bool header_orphaned;           /* it is memory of ours, and no part of the file */
-    struct spool_header fallback;   /* stands in for the header before the file is open */
+    struct spool_chunk *first_rest; /* rest of the first segment while it has no disk space; NULL: it has */
+    bool header_orphaned;           /* the header is ordinary memory, not part of the file */
+    struct spool_header fallback;   /* takes the place of the header while no file is open */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whether the program would have let a file of this process grow so far, and the disk has more than that. A file that
- * grows beyond the limit brings its process SIGXFSZ. Returns 0, or what hinders it. */
+/* Whether the file may grow to END: beyond the program's limit of file sizes the process would get SIGXFSZ, and the
+ * disk must have space for BYTES. Returns 0, or an errno. */
 static int may_grow(int fd, uint64_t end, uint64_t bytes)
 {
     struct rlimit limit;
@@ -48,7 +48,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_has_space(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Writes zeros, which allocates space on the disk and pages in memory. Returns 0, or errno. */
+/* Writes zeros, which allocates disk space and pages in memory. Returns 0, or an errno. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
@@ -62,7 +62,7 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Space on the disk; where a sandbox knows nothing of that, by writing it. Returns 0, or errno. */
+/* Allocates disk space, by writing zeros where a sandbox does not allow posix_fallocate(). Returns 0, or an errno. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
@@ -85,7 +85,7 @@ int spool_file_own_descriptors(void)
     return descriptor_use(&file.own) < 0 ? -1 : 0;
 }
 
-/* The descriptor as it is for this thread; -1 with errno set. */
+/* Returns the file's descriptor for this thread, or -1 with errno set. */
 static int use_file(void)
 {
     if (has_own_descriptors)
@@ -99,30 +99,31 @@ static bool is_file(void)
     return descriptor_is_ours(has_own_descriptors ? &file.own : &file.descriptor);
 }
 
-/* Pages that a write finds ready; it may need space for what the file system writes of it besides. Returns 0, or errno.
- */
+/* Makes pages of the mapping writable without a fault. The file system may need space for metadata, so this can fail.
+ * Returns 0, or an errno. */
 static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
-    if (errno == EFAULT || errno == ENOMEM) { /* a write would have brought SIGBUS; system calls say why */
+    if (errno == EFAULT || errno == ENOMEM) { /* a store would have raised SIGBUS; a system call returns why */
         for (uint64_t at = 0; at < bytes; at += page_bytes())
             if (pwrite(fd, "", 1, (off_t)(offset + at)) < 0)
                 return errno;
         return madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? 0 : ENOSPC;
     }
-    for (uint64_t at = 0; at < bytes; at += page_bytes()) /* Linux before 5.14, and sandboxes, do not know it */
+    for (uint64_t at = 0; at < bytes;
+         at += page_bytes()) /* Linux before 5.14, and sandboxes, do not have MADV_POPULATE_WRITE */
         *(volatile char *)(base + at) = 0;
     return 0;
 }
 
-/* BYTES at OFFSET, mapped, and the first READY of them touched; NULL with errno set. */
+/* Maps BYTES at OFFSET and touches the first READY of them. Returns the mapping, or NULL with errno set. */
 static void *map_touched(int fd, uint64_t offset, uint64_t bytes, uint64_t ready)
 {
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (base == MAP_FAILED)
         return NULL;
-    /* Closed meanwhile: it may be another file's pages. */
+    /* If the program closed the descriptor meanwhile, the pages may be another file's. */
     int failure = is_file() ? touch(fd, base, offset, ready) : EBADF;
     if (!failure)
         return base;
@@ -131,32 +132,32 @@ static void *map_touched(int fd, uint64_t offset, uint64_t bytes, uint64_t ready
     return NULL;
 }
 
-/* The file of this thread, which may become END long, BYTES of it new; -1 with errno set. */
+/* Returns the file's descriptor for this thread if the file may grow to END, BYTES of it new, or -1 with errno set. */
 static int file_to_grow(uint64_t end, uint64_t bytes)
 {
     int fd = use_file();
     int failure = fd < 0 ? errno : may_grow(fd, end, bytes);
-    if (!failure && !is_file()) /* while the disk was looked at: it may be another file that would grow */
+    if (!failure && !is_file()) /* if the program closed the descriptor meanwhile, another file would grow */
         failure = EBADF;
     errno = failure ? failure : errno;
     return failure ? -1 : fd;
 }
 
-/* BYTES of the file at OFFSET, its end, mapped, and the first READY of them allocated and touched. NULL with errno set:
- * the file is as it was. */
+/* Makes the file grow by BYTES at OFFSET, its end, maps them, and allocates and touches the first READY of them.
+ * Returns the mapping, or NULL with errno set and the file as before. */
 static void *map_more(uint64_t offset, uint64_t bytes, uint64_t ready)
 {
     int fd = file_to_grow(offset + bytes, bytes);
-    bool small = ready < bytes; /* then pages that were written are quicker than those that the kernel reads ahead */
+    bool small = ready < bytes; /* writing a few pages is quicker than the kernel's readahead */
     int failure = fd < 0 ? errno : small ? write_zeros(fd, offset, ready) : allocate(fd, offset, ready);
-    if (!failure && small && ftruncate(fd, (off_t)(offset + bytes)) != 0) /* some sandboxes know nothing of it */
+    if (!failure && small && ftruncate(fd, (off_t)(offset + bytes)) != 0) /* some sandboxes do not offer ftruncate() */
         failure = write_zeros(fd, offset + bytes - 1, 1);
     char *base = failure ? NULL : map_touched(fd, offset, bytes, ready);
     if (base)
         return base;
     failure = failure ? failure : errno;
     if (fd >= 0 && is_file() && ftruncate(fd, (off_t)offset) != 0)
-        failure = errno; /* what was allocated of it stays: no harm but to the disk */
+        failure = errno; /* the allocated space stays, which costs only disk space */
     errno = failure;
     return NULL;
 }
@@ -165,14 +166,15 @@ static struct spool_header *map_header(const char *directory)
 {
     if (spool_place_make(directory, &file.descriptor) != 0)
         return NULL;
-    /* The file is locked by an open file that only the header's mapping will keep: a forked child has copies of the
-     * other one, which must do where the path leads nowhere from here. */
+    /* The lock belongs to an open file description of its own, which only the header's mapping will keep: a forked
+     * child would share the other description. If the path cannot be opened from here, the other description must do.
+     */
     int lock = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (spool_lock_take(lock >= 0 ? lock : file.descriptor.fd) != 0)
         verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());
     struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
     int failure = errno;
-    /* By the open file that is locked, so that the lock stays as long as the header does. */
+    /* Maps the header by the locked open file description, so that the lock stays as long as the mapping. */
     void *again = MAP_FAILED;
     if (header && lock >= 0)
         again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, lock, 0);
@@ -197,7 +199,7 @@ struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits)
     }
     file.size = SPOOL_HEADER_BYTES;
     file.header = header;
-    file.open = true; /* before anything is written there: the handler of SIGBUS asks for it */
+    file.open = true; /* set before anything is written to the mapping: the SIGBUS handler reads this */
     process_facts_fill(header, trace_bits);
     __atomic_store_n(&header->formatted, SPOOL_HEADER_BYTES, __ATOMIC_RELEASE);
     return header;
@@ -225,7 +227,7 @@ bool spool_file_is_removed(void)
     return __atomic_load_n(&file.removed, __ATOMIC_RELAXED);
 }
 
-/* Adds a segment, of which the first READY bytes are made ready. */
+/* Adds a segment, and prepares the first READY bytes of it. */
 static struct spool_chunk *add_segment(uint64_t ready)
 {
     errno = ENOMEM;
@@ -238,7 +240,7 @@ static struct spool_chunk *add_segment(uint64_t ready)
     return chunk;
 }
 
-/* The page of its header was made ready with what is before it. */
+/* Prepares the rest of the first segment. The page of its header was prepared with the bytes before it. */
 static struct spool_chunk *ready_first_rest(void)
 {
     struct spool_chunk *rest = file.first_rest;
@@ -277,7 +279,7 @@ struct spool_chunk *spool_file_grow(void)
 
 void spool_file_release(void)
 {
-    pthread_mutex_lock(&file.growing); /* so that no segment is added */
+    pthread_mutex_lock(&file.growing); /* keeps other threads from adding a segment */
     int fd = file.open ? use_file() : -1;
     for (uint64_t at = SPOOL_HEADER_BYTES; fd >= 0 && at < file.size; at += SPOOL_SEGMENT_BYTES)
         if (!segments_any_at(at))
@@ -290,8 +292,9 @@ bool spool_file_was_closed(void)
     return file.open && !descriptor_is_ours(&file.descriptor);
 }
 
-/* Puts a copy in ordinary memory in the place of the mapping at BASE. WHOLE: all of the file is there. Else what can be
- * read of it is copied by a system call: a page whose part of the file is gone raises SIGBUS in a read, but not there. */
+/* Replaces the mapping at BASE by a copy in ordinary memory. If WHOLE, all of the mapping can be read. Otherwise a
+ * system call copies what can be read: a page whose part of the file is gone raises SIGBUS on a load, but not there.
+ * Returns 0 or -1. */
 static int copy_private(char *base, uint64_t bytes, bool whole)
 {
     pid_t process = getpid();
@@ -311,18 +314,19 @@ static int copy_private(char *base, uint64_t bytes, bool whole)
     return -1;
 }
 
-/* What came into a segment since it was rescued, for which one record was counted. */
+/* Writes a replaced segment to the file, or counts its missing records instead of the one that spool_file_rescue()
+ * counted. */
 static void save_orphaned(const char *base, uint64_t offset)
 {
     uint64_t *no_space = &file.header->losses.no_space;
     if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
-        return; /* the file was made shorter: what was there is gone */
+        return; /* the file was truncated: the segment's contents are gone */
     int fd = use_file();
     bool may = fd >= 0 && may_grow(fd, offset + SPOOL_SEGMENT_BYTES, 0) == 0;
     bool is_there = may && orphaned_segment_write(fd, base, offset) == 0;
     int64_t missing = is_there ? 0 : orphaned_segment_missing(fd, base, offset, file.header->record_bytes);
     if (missing < 0)
-        return; /* that one stands for them */
+        return; /* the one counted record stands for all */
     if (__atomic_add_fetch(no_space, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
         __atomic_sub_fetch(no_space, 1, __ATOMIC_RELAXED);
 }
@@ -355,14 +359,15 @@ void spool_file_save_header(void)
         return;
     int fd = use_file();
     struct timespec limit = {.tv_sec = (time_t)(clock_now() / NS_PER_S) + 1};
-    /* A signal's handler that ends the program may have come while this thread made the file grow. */
+    /* The mutex may never be free: a signal handler that ends the program may have interrupted this thread while the
+     * file grew. */
     if (fd < 0 || may_grow(fd, SPOOL_HEADER_BYTES, 0) != 0 || pthread_mutex_timedlock(&file.growing, &limit) != 0)
         return;
-    /* It may have grown while the header was copied. */
+    /* The file may have grown while the header was copied. */
     __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
-    /* What the launcher writes there stays. */
+    /* Leaves the members from `drained` on alone, which the launcher writes. */
     ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
-    (void)written; /* without space there it is as it was */
+    (void)written; /* if this fails, the file's header stays as it was */
     pthread_mutex_unlock(&file.growing);
 }
 

@@ -1,8 +1,8 @@
 /*
- * The spool file of this process, growing by mapped segments (segments.h): space is allocated on disk and pages are
+ * The spool file of this process, which grows by mapped segments (segments.h): disk space is allocated and pages are
  * touched here, so that later writes into a segment neither fault nor raise SIGBUS.
  *
- * A segment starts its life as one chunk (common/spool.h).
+ * A new segment is one chunk (common/spool.h).
  */
 #ifndef GPUTRACE_AGENT_SPOOL_SPOOL_FILE_H
 #define GPUTRACE_AGENT_SPOOL_SPOOL_FILE_H
@@ -16,60 +16,59 @@
 #include "common/spool_records.h"
 
 /*
- * Makes DIRECTORY/PID-N.spool (0600, new) with its header filled in but for what only collectors know. Returns the
- * mapped header, or NULL with errno set.
+ * Creates DIRECTORY/PID-N.spool (0600) and fills in its header except what only collectors know. Returns the mapped
+ * header, or NULL with errno set.
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
-/* Removes the file, which has no segments because space for the first was missing: errno says why. A note takes its
- * place.
+/* Removes the file and leaves a note instead. Called when there is no space for the first segment; errno must say why.
  */
 void spool_file_abandon(const char *directory);
 
-/* The header of the open file, or a private one when there is none, so that counters can always be written. */
+/* Returns the header of the open file, or a private one if no file is open, so that counters can always be written. */
 struct spool_header *spool_file_header(void);
 
-/* Adds the first segment, for records of our own. Returns a chunk of it, held once. Only that chunk has disk space and
- * pages: a process with few records needs no more. NULL with errno set: there is no space. */
+/* Adds the first segment, for records of our own. Returns a chunk of it, held once, or NULL with errno set if there is
+ * no space. Only that chunk gets disk space and pages, which is enough for a process with few records. */
 #define SPOOL_FILE_FIRST_BYTES ((uint64_t)64 << 10)
 struct spool_chunk *spool_file_begin(void);
 
-/* Adds a segment, or makes the rest of the first one ready. Returns its one chunk, held once, or NULL with errno set
+/* Adds a segment, or prepares the rest of the first one. Returns its only chunk, held once, or NULL with errno set
  * (ENOSPC: no space on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
- * grow it; ESTALE: the file was removed). May take a millisecond; one thread at a time. */
+ * grow it; ESTALE: the file was removed). May take a millisecond. Threads take turns. */
 struct spool_chunk *spool_file_grow(void);
 
-/* Gives the calling thread, which is ours, descriptors of its own: the program cannot close them, and opening the file
- * again takes no number that the program's next file would have. 0, or -1: the kernel does not offer it. */
+/* Gives the calling thread, which must be ours, its own descriptor table: the program cannot close descriptors in it,
+ * and opening the file again takes no number from the program. Returns 0, or -1 if the kernel does not offer this. */
 int spool_file_own_descriptors(void);
 
-/* Whether the program has closed the file's descriptor, and so most likely all that were not its own. */
+/* Whether the program has closed the file's descriptor, and so probably all descriptors that it does not know. */
 bool spool_file_was_closed(void);
 
-/* Whether the file was removed: the launcher has made the trace, or it was cleaned up. It will not be read, and it
- * grows no more (ESTALE). */
+/* Whether the file was removed, by the launcher after making the trace or by somebody's cleanup. Nobody will read the
+ * file then, and it cannot grow (ESTALE). */
 bool spool_file_is_removed(void);
 
-/* For a removed file: gives back the disk space of all that is not mapped. Segments that are unmapped later follow by
- * themselves. */
+/* Gives back the disk space of a removed file, except of mapped segments. Their space follows when they are unmapped.
+ */
 void spool_file_release(void);
 
 /*
- * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
- * memory with what can be read of it, and the writer continues; what comes into it from now on is lost,
- * and counts as one record that had no space, until spool_file_save(). So it is where the file was made shorter, or
- * where its file system finds no space for a page that it has given once (those that never write in place, under a
- * quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
+ * For a SIGBUS handler: replaces the segment or header that contains ADDRESS by ordinary memory with what can be read
+ * of it, and the writer continues. What is written there from then on counts as one lost record until
+ * spool_file_save(). Such a fault comes when the file was truncated, or when its file system has no space to rewrite a
+ * page (file systems that never write in place, under a quota). Returns 0, or -1 if ADDRESS is not in the spool.
+ * Async-signal-safe.
  */
 int spool_file_rescue(const void *address);
 
-/* At the end: what came into such segments is brought into the file, or each of its records is counted; and, when it is
- * complete, the header. */
+/* At the end of the process: copies replaced segments into the file, or counts each record that the file does not have.
+ * spool_file_save_header() does so for a replaced header, once the header is complete. */
 void spool_file_save(void);
 void spool_file_save_header(void);
 
-/* In a forked child: what is mapped becomes a private copy of this process, so that nothing it does reaches the
- * parent's file, and the file is forgotten. Async-signal-safe. */
+/* In a forked child: turns mapped segments and the header into private copies of this process, so that nothing the
+ * child does reaches the parent's file, and forgets the file. Async-signal-safe. */
 void spool_file_atfork_child(void);
 
 #endif

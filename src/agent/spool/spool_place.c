@@ -1,7 +1,7 @@
 /*
- * Where the spool file comes from: the run's directory, or the launcher, asked through a socket where a sandbox hides
- * the directory. Its descriptor is kept at a high number and checked before use, because programs close descriptors
- * that they do not know.
+ * Creates the spool file in the run's directory, or asks the launcher for it through a socket where a sandbox hides the
+ * directory. Its descriptor has a high number and is checked before use, because programs close descriptors that they
+ * do not know.
  */
 #include "agent/spool/spool_place.h"
 
@@ -26,17 +26,18 @@
 #include "common/threads.h"
 
 #define HIGH 512
-/* In a process with threads: before a table that threads share gets more than 64 descriptors the kernel waits for all
- * processors, ten milliseconds. */
+/* The number in a process with threads: before the kernel enlarges a table shared by threads beyond 64 descriptors, it
+ * waits ten milliseconds for all processors. */
 #define HIGH_WITH_THREADS 48
 
-/* How far a table is looked through where the kernel does not empty it by itself. */
+/* Descriptors below this are closed one by one if the kernel has no close_range(). */
 #define TABLE_MAX 65536
 
-/* Descriptors of devices are looked for below: they are opened early. */
+/* Descriptors of devices are only looked for below this number: they are opened early. */
 #define DEVICES_BELOW 1024
 
-/* Moves FD to a number so high that the program will not get it for a file of its own. */
+/* Moves FD to a number so high that the program will not get it for a file of its own. Returns the number, FD itself if
+ * it cannot be moved. */
 static int moved_high(int fd)
 {
     struct rlimit limit;
@@ -50,8 +51,8 @@ static int moved_high(int fd)
     return high;
 }
 
-/* Takes FD, a file that another process has made under PATH, which may lead nowhere from here. Returns 0, or -1 with
- * errno set and FD closed. */
+/* Takes over FD, a file created under PATH, perhaps by another process where PATH has another meaning. Returns 0, or -1
+ * with errno set and FD closed. */
 static int descriptor_adopt(struct descriptor *descriptor, int fd, const char *path)
 {
     struct stat status;
@@ -79,7 +80,7 @@ int descriptor_create(struct descriptor *descriptor, const char *path)
     return fd < 0 ? -1 : descriptor_adopt(descriptor, fd, path);
 }
 
-/* Whether FD is a descriptor of the file, whose status is read. */
+/* Whether FD is a descriptor of the file. Fills in *STATUS. */
 static bool reads_status(const struct descriptor *descriptor, int fd, struct stat *status)
 {
     return fd >= 0 && fstat(fd, status) == 0 && status->st_dev == descriptor->device &&
@@ -122,8 +123,8 @@ void descriptor_close(struct descriptor *descriptor)
     descriptor->fd = -1;
 }
 
-/* Linux before 5.9, and sandboxes older than that, have no close_range(); a copy is then emptied one by one. Locks that
- * the program has on its files are its table's, and stay. */
+/* Linux before 5.9, and older sandboxes, have no close_range(): there the thread gets a copy of the table and closes
+ * everything in it. The program's file locks belong to its table, and stay. */
 int descriptor_own_table(void)
 {
     if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0)
@@ -152,12 +153,12 @@ bool descriptor_any_device(const char *prefix)
 
 /* --- the launcher --- */
 
-/* How long the program may be held up by a launcher that does not answer. */
+/* How long the program may wait for a launcher that does not answer. */
 #define LIMIT_S 1
 
 static struct {
-    const char *server; /* NULL: there is none */
-    uint32_t image;     /* of the file that the launcher made; SPOOL_NO_IMAGE: it made none */
+    const char *server; /* NULL if there is no launcher to ask */
+    uint32_t image;     /* image number of the file that the launcher created; SPOOL_NO_IMAGE: none */
 } place = {.image = SPOOL_NO_IMAGE};
 
 void spool_place_set_server(const char *server)
@@ -167,7 +168,7 @@ void spool_place_set_server(const char *server)
 
 /* --- asking the launcher --- */
 
-/* The socket, connected, and the token of REQUEST filled in; -1 with errno set. */
+/* Connects to the launcher and fills in the token of REQUEST. Returns the socket, or -1 with errno set. */
 static int connect_server(struct spool_request *request)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -194,8 +195,7 @@ static int connect_server(struct spool_request *request)
     return -1;
 }
 
-/* Sends REQUEST and takes the reply. Returns 0 and the descriptor in FD, -1 there when none came; or -1 with errno set.
- */
+/* Sends REQUEST and receives the reply. Returns 0, with the received descriptor or -1 in *FD, or -1 with errno set. */
 static int ask(struct spool_request *request, struct spool_reply *reply, int *fd)
 {
     union {
@@ -241,7 +241,7 @@ static int make_by_launcher(const char *directory, struct descriptor *descriptor
 
 /* --- the file --- */
 
-/* A pid runs several images, and is used again: the first free name. */
+/* Creates the file under the first free name: a pid runs several images, and pids are reused. */
 static int make_in(const char *directory, struct descriptor *descriptor)
 {
     for (unsigned image = 0; image < 10000; image++) {
@@ -264,7 +264,7 @@ int spool_place_make(const char *directory, struct descriptor *descriptor)
     place.image = SPOOL_NO_IMAGE;
     if (make_in(directory, descriptor) == 0)
         return 0;
-    /* A directory that cannot be reached, or not be written to, is one where the launcher may help. */
+    /* The launcher may help if the directory cannot be reached or written to. */
     static const int helpful[] = {EACCES, EPERM, EROFS, ENOENT, ENOTDIR, ELOOP};
     for (size_t i = 0; i < sizeof(helpful) / sizeof(*helpful); i++)
         if (errno == helpful[i])
@@ -275,7 +275,7 @@ int spool_place_make(const char *directory, struct descriptor *descriptor)
 void spool_place_remove(struct descriptor *descriptor)
 {
     int saved = errno;
-    /* A file that the launcher made is removed by it, when the process is reported as not recorded. */
+    /* The launcher itself removes a file that it created, when the process is reported as not recorded. */
     unlink(descriptor->path);
     descriptor_close(descriptor);
     errno = saved;

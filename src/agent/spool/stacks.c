@@ -1,6 +1,6 @@
 /*
  * Makes one call stack of the native frames and the Python frames of the calling thread, without frames of gputrace,
- * CUPTI and the interpreter, and gives each different stack a number. A stack that was seen before costs a lookup.
+ * CUPTI and the interpreter, and numbers each different stack. A known stack costs a lookup.
  */
 #include "agent/spool/stacks.h"
 
@@ -24,15 +24,15 @@
 #include "common/map.h"
 #include "common/memory.h"
 
-#define PYTHON_NAME_MAX 1024u /* bytes of a function's name */
+#define PYTHON_NAME_MAX 1024u /* maximum bytes of a function's name */
 
 static_assert(STACK_WORDS_MAX >= PYTHON_FRAMES_MAX, "all functions of Python fit");
 static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is space for the frames of the tracing too");
 
-/* Python: the interpreter and its program; libc: what begins a program or a thread. */
+/* OWNER_PYTHON: the interpreter and its executable; OWNER_LIBC: the library that starts programs and threads. */
 enum owner { OWNER_PROGRAM, OWNER_GPUTRACE, OWNER_CUPTI, OWNER_PYTHON, OWNER_LIBC };
 
-/* What a line of /proc/self/maps says of code: where it lies, and whose it is. */
+/* A mapping of code in /proc/self/maps: its addresses and its owner. */
 struct code {
     uint64_t start, end;
     enum owner owner;
@@ -40,21 +40,21 @@ struct code {
 
 static struct {
     pthread_mutex_t lock;
-    uint32_t last;           /* number of a stack */
+    uint32_t last;           /* number of the last stack */
     struct map known;        /* hash of a stack's addresses -> number */
-    struct map seen;         /* hash of all that unwinding gave -> number; while nothing is loaded and unloaded */
-    struct map written;      /* hash of a line of maps that was written -> 1 */
-    ARRAY(struct code) code; /* of the process when it was last read, by address */
-    uint64_t changes;        /* of what is loaded, when it was last read */
-    struct map nowhere;      /* addresses that were in none of it -> 0 */
-    uint32_t generation;     /* counts the forks: numbers of another one are not ours */
+    struct map seen;         /* hash of a whole unwound stack -> number; valid until a library is loaded or unloaded */
+    struct map written;      /* hash of a line of maps that is in the spool -> 1 */
+    ARRAY(struct code) code; /* the process's code mappings when they were last read, by address */
+    uint64_t changes;        /* counter of loaded and unloaded libraries at that time */
+    struct map nowhere;      /* addresses that were in no mapping -> 0 */
+    uint32_t generation;     /* number of forks before this process; invalidates numbers remembered from a parent */
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- records; false: there was no space --- */
+/* --- records; false if there was no space --- */
 
 static bool record_python_frame(const struct python_frame *frame)
 {
-    /* The NUL that ends the name of the function comes between it and the file. */
+    /* The record's text is the function's name, a NUL, and the file. */
     char function[PYTHON_NAME_MAX + 1];
     uint32_t length = frame->function.length < PYTHON_NAME_MAX ? frame->function.length : PYTHON_NAME_MAX;
     memcpy(function, frame->function.bytes, length);
@@ -65,7 +65,7 @@ static bool record_python_frame(const struct python_frame *frame)
                               frame->file);
 }
 
-/* --- what lies where; under the lock --- */
+/* --- code mappings; under the lock --- */
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -78,7 +78,7 @@ static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : "";
     if (here >= start && here < end)
         return OWNER_GPUTRACE;
-    /* "python", "python3.12": the program, where the interpreter is in a library. */
+    /* "python" or "python3.12" is the executable, if the interpreter is in a library. */
     bool is_python = starts_with(name, "python") && name[6 + strspn(name + 6, "0123456789.")] == '\0';
     if (python_has_image(start, end) || is_python)
         return OWNER_PYTHON;
@@ -121,7 +121,7 @@ static void read_code(void)
     fclose(maps);
 }
 
-/* The code that a return address comes back to: the call lies before it. NULL: not known. */
+/* Returns the mapping that contains the call before the return address ADDRESS, or NULL if there is none. */
 static const struct code *code_of(uint64_t address)
 {
     size_t from = 0, to = stacks.code.count;
@@ -136,7 +136,8 @@ static const struct code *code_of(uint64_t address)
     return code && code->start < address ? code : NULL;
 }
 
-/* Reads what is where when libraries came or went, and for an address that is in none: code that was made since. */
+/* Reads the code mappings again if libraries were loaded or unloaded, or if an unknown address is in no mapping,
+ * because code was created since. */
 static void know_code(const struct unwound *frames, uint64_t changes)
 {
     bool known = changes == stacks.changes;
@@ -155,9 +156,9 @@ static void know_code(const struct unwound *frames, uint64_t changes)
             map_put(&stacks.nowhere, frames->at[i], NULL);
 }
 
-/* --- which frames; under the lock --- */
+/* --- choice of frames; under the lock --- */
 
-/* The first frame from FROM on that is, or is not, OWNER's. */
+/* Returns the index of the first frame from FROM on that is OWNER's (IS true) or not OWNER's (IS false). */
 static unsigned find(const struct unwound *frames, unsigned from, enum owner owner, bool is)
 {
     for (; from < frames->count; from++) {
@@ -169,23 +170,23 @@ static unsigned find(const struct unwound *frames, unsigned from, enum owner own
 }
 
 /*
- * The first frame of the program. Seen from here, inwards out, in a callback:
- *     gputrace (we), the callback's own, gputrace (the registry), CUPTI when it was CUDA, the program
+ * Returns the index of the program's first frame. In a callback the frames are, from the innermost:
+ *      gputrace (we), the callback's own, gputrace (the registry), CUPTI if the event was CUDA's, the program
  * and otherwise: gputrace (we), the program.
  */
 static unsigned first_of_program(const struct unwound *frames, bool in_client)
 {
-    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* a replacement of backtrace() may come before us */
+    unsigned ours = find(frames, 0, OWNER_GPUTRACE, true); /* a replacement of backtrace() may come before our frames */
     unsigned first = find(frames, ours, OWNER_GPUTRACE, false);
     unsigned registry = in_client ? find(frames, first, OWNER_GPUTRACE, true) : frames->count;
-    if (registry < frames->count) /* else the callback jumped to us, and so both of gputrace's parts are one */
+    if (registry < frames->count) /* otherwise the callback jumped here, and both parts of gputrace are one */
         first = find(frames, registry, OWNER_GPUTRACE, false);
     return find(frames, first, OWNER_CUPTI, false);
 }
 
 static uint32_t number_of(const uint64_t *addresses, uint32_t count)
 {
-    /* 64 bits of a good hash: two stacks of a million share one with a chance of 1 to 30 million. */
+    /* The hash has 64 bits: among a million stacks, two have the same hash with a chance of 1 to 30 million. */
     uint64_t hash = hash_bytes(addresses, count * sizeof(*addresses));
     bool is_new = false;
     uint64_t *number = map_put(&stacks.known, hash, &is_new);
@@ -201,15 +202,15 @@ static uint32_t number_of(const uint64_t *addresses, uint32_t count)
     return 0;
 }
 
-/* The state of putting native frames and those of Python together. */
+/* The state of merging native frames and Python frames. */
 struct merging {
     const struct unwound *frames;
     const struct python_stack *python;
     uint64_t *words;
     unsigned count, most;
-    unsigned next;  /* of PYTHON */
-    unsigned kept;  /* of WORDS, to the outermost function of Python */
-    bool is_called; /* by a function other than those that start programs and threads */
+    unsigned next;  /* next index into the Python stack */
+    unsigned kept;  /* number of words up to the outermost Python function */
+    bool is_called; /* more than the start of a program or thread calls the outermost Python function */
 };
 
 static void put_word(struct merging *merging, uint64_t word)
@@ -218,7 +219,7 @@ static void put_word(struct merging *merging, uint64_t word)
         merging->words[merging->count++] = word;
 }
 
-/* Puts the frames of Python that the native frame I runs. */
+/* Puts the Python frames that native frame I runs. */
 static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
 {
     const struct python_stack *python = merging->python;
@@ -234,8 +235,8 @@ static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
     }
 }
 
-/* Native frames from FIRST on, with those of Python in place of the evaluation loop's, and without the interpreter's
- * own. What only starts the interpreter is left out too. Returns the number of words. */
+/* Merges native frames from FIRST on with Python frames, which replace those of the evaluation loop. Leaves out the
+ * interpreter's own frames and what only starts the interpreter. Returns the number of words. */
 static unsigned merge(const struct unwound *frames, unsigned first, const struct python_stack *python, uint64_t *words,
                       unsigned most)
 {
@@ -243,7 +244,8 @@ static unsigned merge(const struct unwound *frames, unsigned first, const struct
     unsigned loops = 0;
     for (unsigned i = first; i < frames->count; i++)
         loops += python_is_loop(frames->at[i]);
-    /* Of use where places say nothing: each native frame of the evaluation loop is that of one function. */
+    /* Used if Python frames have no places on the stack: then each native frame of the evaluation loop runs one
+     * function. */
     bool one_to_one = loops == python->count || frames->count == UNWIND_FRAMES_MAX;
     for (unsigned i = first; i < frames->count; i++) {
         unsigned before = merging.next;
@@ -277,7 +279,7 @@ static uint32_t keep(const struct unwound *frames, const struct python_stack *py
     else
         memcpy(words, frames->at + first, count * sizeof(*words));
     if ((words[0] & PYTHON_WORD) != PYTHON_WORD)
-        words[0]--; /* the first becomes the address of a call */
+        words[0]--; /* turns the innermost return address into the address of its call */
     return number_of(words, count);
 }
 
@@ -286,7 +288,7 @@ static uint64_t hash_of_python(const struct python_stack *python)
     return python->count > 0 ? hash_bytes(python->words, python->count * sizeof(*python->words)) : 0;
 }
 
-/* What was unwound before needs no look at its frames: that is the way of most. */
+/* Returns the number of a stack. Most stacks were unwound before, and need no look at their frames. */
 static uint32_t number_for(const struct unwound *frames, const struct python_stack *python, uint64_t changes,
                            uint32_t skip, bool in_client)
 {
@@ -304,7 +306,7 @@ static uint32_t number_for(const struct unwound *frames, const struct python_sta
     return number;
 }
 
-/* --- */
+/* --- recording a stack --- */
 
 static void note_refused(const char *version)
 {
@@ -349,8 +351,8 @@ static void record_here(void *context)
     const struct epoch_reader *reader = epoch_reader();
     bool in_client = reader && reader->in_client;
     stacks_prepare();
-    /* This, looking for Python and unwinding take the loader's lock, so they come before ours: a program may be inside
-     * the loader when it calls CUDA. */
+    /* Preparing, looking for Python and unwinding take the loader's lock, so they come before our lock: a program may
+     * be inside the loader when it calls CUDA. */
     uint64_t changes = library_changes();
     if (python_find(changes))
         python_frames(&python);
@@ -400,7 +402,7 @@ uint32_t stacks_record_python(void)
 
 void stacks_atfork_child(void)
 {
-    /* The fork may have come in the midst of a change: what there was is left, not freed. */
+    /* The fork may have interrupted a change, so old memory is left and not freed. */
     uint32_t generation = stacks.generation + 1;
     memset(&stacks, 0, sizeof(stacks));
     stacks.generation = generation;

@@ -1,13 +1,13 @@
 /*
- * Call stacks of the program, kept once each.
+ * Call stacks of the program, each kept once.
  *
- * A stack is written into the spool as addresses when it first comes, with the lines of /proc/self/maps that say what
- * lies there; gputrace finds functions, files and lines after the program's end. What belongs to the tracing is left
- * out: gputrace, CUPTI and, in a callback, the caller.
+ * A stack is written to the spool as addresses when it first comes, with the lines of /proc/self/maps that describe the
+ * code there; gputrace finds functions, files and lines after the program's end. Frames of the tracing are left out:
+ * gputrace, CUPTI and, in a callback, its caller.
  *
- * In a process with Python, its functions stand where the interpreter runs them, and the interpreter's own frames are
- * left out: innermost the C code that a function called, then that function and its callers, then the C code that
- * called those. A function is a word of agent/python/frames.h, whose names are a record of their own.
+ * In a process with Python, the stack has Python functions in the place of the interpreter's own frames: innermost the
+ * C code that a function called, then that function and its callers, then the C code that called those. A function is a
+ * word of agent/python/frames.h, whose names are in a record of their own.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_STACKS_H
 #define GPUTRACE_AGENT_SPOOL_STACKS_H
@@ -15,25 +15,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STACK_FRAMES_MAX 64  /* outer frames than these are left out */
-#define STACK_WORDS_MAX 128u /* the same of a stack with functions of Python */
+#define STACK_FRAMES_MAX 64  /* further frames, the outer ones, are left out */
+#define STACK_WORDS_MAX 128u /* maximum for a stack with Python functions */
 
-/* Before the first stack: loads what unwinding needs, so that this does not happen in the midst of a call. Takes the
+/* Loads what unwinding needs before the first stack, so that this does not happen in the middle of a call. Takes the
  * loader's lock. */
 void stacks_prepare(void);
 
-/* The number of this thread's stack without SKIP more of the innermost frames; 0: none could be had or written. From
- * any thread; takes a microsecond or several, a new stack more. */
+/* Records this thread's stack without SKIP more of the innermost frames. Returns its number, or 0 if it could not be
+ * read or written. Callable from any thread; takes a microsecond or several, more for a new stack. */
 uint32_t stacks_record(uint32_t skip);
 
-/* Whether this process runs Python whose functions can be read. Takes the loader's lock. */
+/* Whether this process runs a Python whose functions can be read. Takes the loader's lock. */
 bool stacks_find_python(void);
 
-/* The number of this thread's stack of Python's functions alone; 0: it runs none. From any thread; takes a fraction of
- * a microsecond where they were seen before. */
+/* Records this thread's stack of Python functions alone. Returns its number, or 0 if the thread runs none. Callable
+ * from any thread; takes a fraction of a microsecond if the functions are known. */
 uint32_t stacks_record_python(void);
 
-/* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
+/* In a forked child: forgets the stacks, which are in the parent's spool. Numbers begin at 1 again. */
 void stacks_atfork_child(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Unwinds the calling thread with the compiler's unwinder, on a stack of ours if little is left of the thread's own.
- * Unwound stacks are remembered with the words that they were found by, so that the same stack is not unwound again.
+ * Unwound stacks are remembered, so that an unchanged stack is not unwound again.
  */
 #include "agent/spool/unwind.h"
 
@@ -15,17 +15,17 @@
 
 #include "common/threads.h"
 
-/* The table of remembered stacks: a set is chosen by the address of the innermost frame and by the key. The key tells
- * stacks of Python apart whose C frames are the same. */
+/* The size of the table of remembered stacks. The innermost frame's address and the key choose a set. The key
+ * distinguishes Python stacks with equal C frames. */
 #define SETS 64
 #define WAYS 4
 
 struct remembered {
-    const void *frame; /* NULL: nothing */
+    const void *frame; /* NULL: the entry is empty */
     uint64_t key;
     uint32_t number, count;
     struct {
-        uint64_t offset; /* from the frame */
+        uint64_t offset; /* place of the return address, relative to `frame` */
         uint64_t at;
     } returns[];
 };
@@ -34,24 +34,24 @@ struct remembered {
 struct memory {
     struct {
         struct remembered *ways[WAYS];
-        unsigned next; /* to be forgotten */
+        unsigned next; /* index of the entry to replace next */
     } sets[SETS];
 };
 
 static __thread struct memory *mine;
 
-/* The stacks of one thread: its own one, and the other. */
+/* The two stacks of a thread: its own, and another for unwinding. */
 static __thread struct {
-    uintptr_t low, high; /* of its own, without SPACE_BYTES; 0: not known yet */
+    uintptr_t low, high; /* bounds of its own stack, without the lowest SPACE_BYTES; 0: not determined yet */
     char *other;
-    bool in_use; /* the other: a signal's handler may have interrupted what runs there */
+    bool in_use; /* the other stack is in use: a signal handler may have interrupted the code that runs there */
 } stacks_of_thread;
 
-#define SPACE_BYTES ((size_t)64 << 10)  /* much more than unwinding takes */
-#define OTHER_BYTES ((size_t)256 << 10) /* handlers of signals run there, too */
+#define SPACE_BYTES ((size_t)64 << 10)  /* much more than unwinding needs */
+#define OTHER_BYTES ((size_t)256 << 10) /* signal handlers run there, too */
 
-/* The unwinder is the compiler's. It is loaded as glibc's backtrace() does, and not linked, so that programs that have
- * no need of it can be traced where it is missing. */
+/* The compiler's unwinder, loaded as glibc's backtrace() does and not linked, so that programs that do not need it can
+ * be traced where it is missing. */
 static struct {
     pthread_once_t once;
     _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
@@ -96,10 +96,11 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *dat
 {
     struct unwound *unwound = data;
     uint64_t address = unwinder.address(context);
-    if (address == 0 || unwound->count == UNWIND_FRAMES_MAX) /* below main() and a thread's beginning may lie nothing */
+    if (address == 0 ||
+        unwound->count == UNWIND_FRAMES_MAX) /* below main() and a thread's start function there may be nothing */
         return _URC_END_OF_STACK;
     unwound->at[unwound->count] = address;
-    unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* on x86-64 */
+    unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* x86-64: right below the CFA */
     unwound->count++;
     return _URC_NO_REASON;
 }
@@ -112,7 +113,7 @@ void unwind(struct unwound *unwound)
         unwinder.backtrace(note_frame, unwound);
 }
 
-/* --- stacks that are small --- */
+/* --- small stacks --- */
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
@@ -140,7 +141,7 @@ static void find_own_stack(void)
     stacks_of_thread.low = size > SPACE_BYTES ? (uintptr_t)low + SPACE_BYTES : stacks_of_thread.high;
 }
 
-/* The end of the other stack. NULL: there is much space here, or the other cannot be had. */
+/* Returns the end of the other stack, or NULL if there is enough space here or no other stack can be allocated. */
 static char *top_of_other(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -183,9 +184,9 @@ void unwind_with_space(void (*run)(void *context), void *context)
 
 #endif
 
-/* --- what was unwound before --- */
+/* --- remembered stacks --- */
 
-/* Reads what lies on the stack, of frames that are not its own: sanitizers think little of that. */
+/* Whether the stack has VALUE at PLACE. Sanitizers would report this read of other functions' frames. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static bool holds(uint64_t place, uint64_t value)
 {
     return *(const volatile uint64_t *)(uintptr_t)place == value;
@@ -220,10 +221,10 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
 
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
 {
-    unsigned first = 0; /* whose return address lies where that of the function with FRAME does */
+    unsigned first = 0; /* index of the frame whose return address is at the place of the FRAME function's */
     while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
         first++;
-    unsigned plain = first; /* frames lie further and further out on one stack, where they are said to be */
+    unsigned plain = first; /* end of the frames that lie further and further out, with the expected return addresses */
     while (plain < unwound->count && (plain == first || unwound->place[plain] > unwound->place[plain - 1]) &&
            holds(unwound->place[plain], unwound->at[plain]))
         plain++;

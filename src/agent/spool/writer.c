@@ -1,6 +1,6 @@
 /*
- * A writer for each thread: it fills a chunk with records, takes the next one when that is full, and writes the
- * thread's name first. No lock is taken while a chunk has space. What cannot be written is counted.
+ * A writer for each thread: fills a chunk with records, takes another chunk when it is full, and writes the thread's
+ * name first. No lock is taken while the chunk has space. Records that cannot be written are counted.
  */
 #include "agent/spool/writer.h"
 
@@ -30,7 +30,7 @@
 
 static struct {
     bool open;
-    bool warned; /* that there is no space */
+    bool warned; /* the user was warned that there is no space */
     bool over;   /* the file was removed */
     uint64_t sequence;
 } chunks;
@@ -131,9 +131,10 @@ void chunks_atfork_child(void)
 
 /* --- a thread's writer --- */
 
-/* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
+/* Size of a thread's first chunk; each later chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES.
+ */
 #define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)
-#define COMM_BYTES sizeof(this_writer.comm) /* a thread's name, with its end */
+#define COMM_BYTES sizeof(this_writer.comm) /* a thread's name with its NUL */
 
 __thread struct writer this_writer;
 
@@ -145,7 +146,8 @@ static void forget_chunk(struct writer *mine)
     mine->next = mine->end = NULL;
 }
 
-/* The first record of a thread is its name; another one follows in a new chunk, or at its end, if that has changed. */
+/* Whether the thread's name differs from the last recorded one. The name is a thread's first record, and is recorded
+ * again at the start of a chunk, or at the thread's end, if it has changed. */
 static bool has_new_name(struct writer *mine)
 {
     char comm[COMM_BYTES] = "";
@@ -186,7 +188,7 @@ static void thread_ended(void *unused)
 
 #define COUNT_LOSS(counter) __atomic_add_fetch(&spool_file_header()->losses.counter, 1, __ATOMIC_RELAXED)
 
-/* Takes a chunk with space for BYTES. In a forked child, it leaves the parent's chunk first. */
+/* Gets a chunk with space for BYTES. In a forked child, leaves the parent's chunk first. */
 static bool get_chunk(struct writer *mine, uint32_t bytes)
 {
     uint32_t generation = fork_generation();
@@ -200,7 +202,7 @@ static bool get_chunk(struct writer *mine, uint32_t bytes)
     if (mine->chunk)
         chunk_done(mine->chunk, writer_used(mine));
     forget_chunk(mine);
-    /* A thread with few records takes little space: its chunks are small at first. */
+    /* Chunks are small at first, because a thread with few records should take little space. */
     uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
     uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
     while (most < least)
@@ -217,7 +219,7 @@ static bool get_chunk(struct writer *mine, uint32_t bytes)
 
 bool writer_renew(struct writer *mine, uint32_t bytes)
 {
-    struct signal_guard before; /* a handler that leaves by siglongjmp() would leave it half done */
+    struct signal_guard before; /* a signal handler that leaves by siglongjmp() would leave the writer half changed */
     if (fork_turned_away())
         return false;
     signal_guard_begin(&before);
@@ -232,8 +234,8 @@ bool writer_renew(struct writer *mine, uint32_t bytes)
     return renewed;
 }
 
-/* The kernel puts at least so much on the stack before a handler runs: a function that is less deep than that was not
- * called by one that interrupted the other. */
+/* The kernel puts at least this many bytes on the stack before a handler runs: a function less deep than that did not
+ * interrupt the function that began the record. */
 #define SIGNAL_FRAME_LEAST 1024u
 
 #define ASLEEP UINTPTR_MAX
@@ -259,15 +261,15 @@ bool writer_abandon(struct writer *mine)
     if (!gone && ++mine->turned_away < WRITER_BUDGET)
         return false;
     if (!gone)
-        forget_chunk(mine); /* it stays in use: the other may go on writing there */
+        forget_chunk(mine); /* the chunk stays in use, because the interrupted function may go on writing there */
     mine->turned_away = 0;
     return true;
 }
 
-/* Records the name of another thread, if that is still there. */
+/* Records the name of another thread, if the thread still exists. */
 static void name_other(uint32_t thread)
 {
-    char path[64], comm[COMM_BYTES + 1] = ""; /* with a newline */
+    char path[64], comm[COMM_BYTES + 1] = ""; /* one more byte for the newline */
     snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread);
     size_t got = process_read_file(path, comm, sizeof(comm));
     if (got <= 1)

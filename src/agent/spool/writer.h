@@ -1,16 +1,16 @@
 /*
- * Chunks of the spool, and each thread's own records in them: the way from an event to bytes that survive the process.
+ * Chunks of the spool, and each thread's writer of records, which survive the process.
  *
- *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
- *     if (record) { ...fill...; writer_commit(&record->head); }
+ *      struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
+ *      if (record) { ...fill...; writer_commit(&record->head); }
  *
  * A thread writes into its own chunk without a lock; a record becomes visible as a whole. A signal handler that comes
- * between begin and commit of its own thread is turned away, and the loss is counted.
+ * between begin and commit of its own thread cannot record anything, and the loss is counted.
  *
- * A handler may also leave by siglongjmp(), and then the begun record is never committed. It is abandoned, and counted,
- * by the next record of the thread whose stack pointer shows that the begun one's function is gone. Where the thread is
- * deeper in its stack from then on, it cannot be distinguished from a handler: after WRITER_BUDGET records that were
- * turned away the thread takes another chunk, so that both can go on.
+ * A handler may also leave by siglongjmp(), and then the begun record is never committed. The thread's next record
+ * abandons and counts it if the stack pointer shows that its function is gone. If the thread stays deeper in its stack,
+ * it cannot be distinguished from a handler: after WRITER_BUDGET lost records the thread takes another chunk, so that
+ * both can go on.
  */
 #ifndef GPUTRACE_AGENT_SPOOL_WRITER_H
 #define GPUTRACE_AGENT_SPOOL_WRITER_H
@@ -26,23 +26,23 @@
 #include "common/text.h"
 
 /*
- * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
- * chunk_pool.c keeps the chunks that are ready. Asking takes a lock that is only ever held for a few instructions.
+ * Chunks of the spool. The rest of a chunk that is returned half empty is cut off and handed out again: chunk_pool.c
+ * keeps the ready chunks. Getting a chunk takes a lock that is only held for a few instructions.
  *
- * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
+ * A thread that has recorded little gets small chunks, because a program may have thousands of such threads.
  */
 
-/* Opens the spool of this process in DIRECTORY, with a little space in the pool. Returns 0, or -1 with errno set. */
+/* Opens the spool of this process in DIRECTORY, with the first chunk in the pool. Returns 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
 /* Returns a chunk for this thread, in use and empty, of LEAST to MOST bytes with its header. Returns NULL if the spool
  * is full, or the child was not announced (registry.h). */
 struct spool_chunk *chunk_get(enum spool_chunk_type type, uint64_t least, uint64_t most);
 
-/* The chunk holds USED bytes of data and is finished with; the rest of its space is handed out again. */
+/* Finishes a chunk with USED bytes of data; the rest of its space is handed out again. */
 void chunk_done(struct spool_chunk *chunk, uint64_t used);
 
-/* Bytes of data that the chunk has space for. */
+/* Returns how many bytes of data fit into the chunk. */
 static inline uint64_t chunk_space(const struct spool_chunk *chunk)
 {
     return chunk->bytes - sizeof(*chunk);
@@ -58,45 +58,45 @@ static inline struct spool_chunk *chunk_of_data(void *data)
     return (struct spool_chunk *)data - 1;
 }
 
-/* When the spool's file was removed: no chunk is handed out any more, and the space of unused chunks is given
- * back. True: it was removed since the last call. */
+/* If the spool's file was removed, stops handing out chunks and gives the space of unused ones back. Returns true the
+ * first time. */
 bool chunks_end_if_removed(void);
 
-/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
- */
+/* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() opens a spool for
+ * this process. */
 void chunks_atfork_child(void);
 
-/* Texts longer than this are cut: 16 KiB name anything. */
+/* Longer texts are cut: 16 KiB suffice for any name. */
 #define WRITER_TEXT_MAX ((uint32_t)TEXT_MAX)
 
-/* Records turned away in a row before the one that was begun is abandoned. */
+/* Records lost in a row before the thread gives up the record that was begun. */
 #define WRITER_BUDGET 16u
 
-/* This thread's. What every record passes is inline below; the rest is in writer.c. */
+/* A thread's writer. The path of every record is inline below; the rest is in writer.c. */
 struct writer {
     struct spool_chunk *chunk;
-    char *next;          /* where the next record comes … */
-    char *end;           /* … before this; both NULL without a chunk */
-    uint32_t generation; /* of the chunk: a forked child leaves it */
-    uint32_t next_bytes; /* of the next chunk, 0: it is the first */
+    char *next;          /* place for the next record; NULL without a chunk */
+    char *end;           /* end of the chunk; NULL without a chunk */
+    uint32_t generation; /* fork generation of the chunk, by which a forked child notices the parent's chunk */
+    uint32_t next_bytes; /* size of the next chunk; 0 before the first one */
     uint32_t thread;
-    uint32_t turned_away; /* records, since one was last begun */
-    uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
-    char comm[16];        /* the thread's name, as it was recorded last; empty: not yet */
+    uint32_t turned_away; /* records lost in a row because one was begun */
+    uintptr_t begun;      /* stack pointer at the begin of a record that is not committed; 0: none */
+    char comm[16];        /* the thread's name as last recorded; empty: not yet */
 };
 extern __thread struct writer this_writer;
 
-/* Bytes of data in its chunk. */
+/* Returns the bytes of data in the writer's chunk. */
 static inline uint64_t writer_used(const struct writer *mine)
 {
     return (uint64_t)(mine->next - chunk_data(mine->chunk));
 }
 
-/* A fresh chunk for this thread, with space for a record of BYTES; the one before is full, or the parent's. False:
- * there spool is full, or the child was not announced (registry.h), and it is counted. */
+/* Gets a new chunk for this thread, with space for a record of BYTES, because the old one is full or the parent's.
+ * Returns false, and counts a loss, if the spool is full or the child was not announced (registry.h). */
 bool writer_renew(struct writer *mine, uint32_t bytes) __attribute__((cold));
-/* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
- * before was abandoned; else the caller's is turned away. */
+/* Decides between the record that was begun before and the one that the caller wants to begin: one is lost, and
+ * counted. Returns true if the older record is abandoned, false if the caller must not record. */
 bool writer_abandon(struct writer *mine) __attribute__((cold));
 
 static inline void writer_note_begun(struct writer *mine)
@@ -108,7 +108,7 @@ static inline void writer_note_begun(struct writer *mine)
 #endif
 }
 
-/* Finding a thread-local variable takes a call, and compilers repeat the call rather than keep its result. */
+/* Finds the thread's writer once: finding a thread-local variable takes a call, which compilers would repeat. */
 static inline struct writer *writer_mine(void)
 {
     struct writer *mine = &this_writer;
@@ -116,8 +116,8 @@ static inline struct writer *writer_mine(void)
     return mine;
 }
 
-/* Space for a record of BYTES, in which anything may stand: space that was used before is not blank. NULL: not
- * recorded, and counted. */
+/* Returns space for a record of BYTES, with arbitrary contents because space is reused, or NULL if nothing can be
+ * recorded; then the loss is counted. */
 static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
 {
     if (mine->begun && !writer_abandon(mine))
@@ -133,7 +133,8 @@ static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
 }
 
 /* Begins a record of BYTES at TIME (CLOCK_REALTIME, ns): writes its head, and zeros the rest of the first SIZE bytes
- * and the last word, in which a text may end. The caller writes what is between. */
+ * and the last word, in which a text may end. The caller writes the bytes in between. Returns NULL if nothing can be
+ * recorded. */
 static inline void *writer_begin_in(struct writer *mine, enum spool_record_type type, uint32_t size, uint32_t bytes,
                                     uint64_t time)
 {
@@ -168,8 +169,8 @@ static inline void writer_commit(const struct spool_record *record)
     writer_commit_in(writer_mine(), record);
 }
 
-/* Writes a struct spool_NAME without a text, with this thread's struct writer. What follows initialises its other
- * members, and is evaluated before the record is begun. */
+/* Writes a struct spool_NAME without a text, with a given writer of this thread. The last arguments initialise its
+ * other members, and are evaluated before the record is begun. */
 #define record_write_in(by_writer, kind, name, at_time, ...)                                                 \
     do {                                                                                                     \
         const struct spool_##name written = {                                                                \
@@ -184,25 +185,25 @@ static inline void writer_commit(const struct spool_record *record)
 
 #define record_write(kind, name, at_time, ...) record_write_in(writer_mine(), kind, name, at_time, __VA_ARGS__)
 
-/* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
+/* Stops recording on this thread: further records are counted as lost, without a system call. Async-signal-safe. */
 void writer_sleep(void);
 
-/* At the end of the process: records the names that its threads have now, which they may have got after their first
- * record. Not in a sandbox (seccomp), which may end the process for it. */
+/* At the end of the process: records the present names of its threads, which may have changed after their first record.
+ * Does nothing in a sandbox (seccomp), which may end the process for the system calls. */
 void writer_name_threads(void);
 
-/* This thread's gettid(), without a system call but for the first time. */
+/* Returns this thread's gettid(). Makes no system call once the thread has a chunk. */
 uint32_t writer_thread(void);
 
 /* --- records that end with a text --- */
 
-/* How many bytes are kept of a text of LENGTH. */
+/* Returns how many bytes of a text of LENGTH are kept. */
 static inline uint32_t record_text_kept(uint32_t length)
 {
     return length < WRITER_TEXT_MAX ? length : WRITER_TEXT_MAX;
 }
 
-/* Returns that, too, and counts a text that is cut. */
+/* Returns how many bytes of a text of LENGTH are kept, and counts a text that is cut. */
 static inline uint32_t record_text_cut(uint32_t length)
 {
     if (length > WRITER_TEXT_MAX)
@@ -210,10 +211,10 @@ static inline uint32_t record_text_cut(uint32_t length)
     return record_text_kept(length);
 }
 
-/* Writes the first KEPT bytes of TEXT, which is longer, to AT, with the hash of the whole. */
+/* Writes TEXT to AT, cut to KEPT bytes, with the hash of the whole text at the end. */
 void record_put_cut(char *at, struct gputrace_text text, uint32_t kept) __attribute__((cold));
 
-/* Writes the KEPT bytes of TEXT to AT, likewise where that is less than the whole. */
+/* Writes TEXT to AT, cut to KEPT bytes if it is longer. */
 static inline void record_put_text(char *at, struct gputrace_text text, uint32_t kept)
 {
     if (text.length > kept)
@@ -222,13 +223,13 @@ static inline void record_put_text(char *at, struct gputrace_text text, uint32_t
         memcpy(at, text.bytes, kept);
 }
 
-/* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT and then MORE, each cut where it
- * is too long: symbols at SPOOL_SYMBOL_MAX, which is not counted. The rest is complete but for its head, in which only
- * the flags are set; FLAGS are added. False: it is not recorded. */
+/* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT followed by MORE, each cut if too
+ * long. Symbols are cut at SPOOL_SYMBOL_MAX without counting. RECORD has the other members, but only the flags of the
+ * head; FLAGS are added. Returns false if nothing could be recorded. */
 bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
                         uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
 
-/* Writes a struct spool_NAME with a text; what follows initialises its other members. */
+/* Writes a struct spool_NAME with a text. The last arguments initialise its other members. */
 #define record_write_text(type, name, time, with_text, ...)                                                      \
     record_write_texts((type), 0, (time), &(struct spool_##name){__VA_ARGS__}.head, sizeof(struct spool_##name), \
                        offsetof(struct spool_##name, text), (with_text), (struct gputrace_text){0})
