@@ -13,8 +13,8 @@
 #include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/nvtx/nvtx_syncs.h"
 
-#define FITS_TRACKS 64u                /* of a thread are looked at for each slice */
-#define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
+#define FITS_TRACKS 64u                /* tracks of a thread that are checked for each slice */
+#define EVICT_RANGES ((size_t)1 << 18) /* pages are evicted after so many ranges */
 
 #define FILE_VECTORS(X)     \
     X(ranges)               \
@@ -115,7 +115,7 @@ void nvtx_release(struct nvtx *nvtx)
     MAPS(RELEASE_MAP)
 }
 
-/* Made when it is new. NULL after error(). */
+/* Returns the track of THREAD and DOMAIN, creating it if it is new. Returns NULL after error(). */
 static struct nvtx_track *track_of(struct nvtx *nvtx, uint32_t thread, uint32_t domain)
 {
     uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)thread << 32 | domain, NULL);
@@ -178,7 +178,7 @@ static uint64_t not_before(uint64_t time, uint64_t start)
     return time < start ? start : time;
 }
 
-/* The record of an end that has payloads. */
+/* Returns the record of an end if it has payloads, else NULL. */
 static const void *end_record(const struct event *event)
 {
     return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
@@ -200,7 +200,7 @@ static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_interv
     return 0;
 }
 
-/* An end may be read before its start: threads write in chunks of their own. */
+/* The end may have been read before: each thread writes in chunks of its own. */
 static int start(struct nvtx *nvtx, const struct event *event)
 {
     struct nvtx_range *range = file_vector_push(&nvtx->started);
@@ -359,8 +359,8 @@ static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
     return place;
 }
 
-/* Index + 1 of the innermost range that has not ended by TIME, of those that start up to it. Those that had ended when
- * the last search came by are not looked at again: many may have ended since the last one started. */
+/* Returns index + 1 of the innermost range that is open at TIME. Starts at the range where the last search in PLACE
+ * stopped: many ranges may have ended since the last one started, and these are skipped. */
 static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
                           uint64_t time)
 {
@@ -408,9 +408,9 @@ bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thr
     return !track;
 }
 
-/* The ranges of one thread, of all domains, that are open where the walk is. */
+/* The ranges of one thread, of all domains, that are open at one point of the walk. */
 struct nesting {
-    uint64_t last; /* start of the last one */
+    uint64_t last; /* start of the last range */
     ARRAY(uint64_t) ends;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Clocks that the program times events and counters by, how their times become the trace's, and NVTX's deferred events,
- * which are at times of such clocks, on the rows of the scopes they come from.
+ * Clocks by which the program times events and counters, and how their times become the trace's; and NVTX's deferred
+ * events, which have times of such clocks and are on the rows of the scopes they come from.
  */
 #include "trace/meaning/nvtx/nvtx_clocks.h"
 
@@ -17,10 +17,10 @@
 #include "trace/meaning/nvtx/nvtx_names.h"
 #include "trace/meaning/nvtx/payload_view.h"
 
-#define CHAIN_MAX 4                   /* clocks that lead from one to the trace's */
-#define STEPS_MAX 1024                /* that are tried */
-#define PAIRS_MAX 512                 /* of clocks that were read together; a program has a few */
-#define EVICT_SYNCS ((size_t)1 << 17) /* are walked over before pages are given back */
+#define CHAIN_MAX 4                   /* pairs that lead from a clock to the trace's */
+#define STEPS_MAX 1024                /* conversions that are tried for one time */
+#define PAIRS_MAX 512                 /* pairs of clocks; a program has a few */
+#define EVICT_SYNCS ((size_t)1 << 17) /* pages are evicted after so many syncs */
 
 /* NVTX_TIMESTAMP_TYPE_… */
 enum {
@@ -35,7 +35,7 @@ enum {
 };
 enum { START_UNIX_EPOCH = 3 };
 
-/* Clocks of the system are the same in all domains. */
+/* Whether two ids mean one clock: ids of the system's clocks mean the same in all domains. */
 static bool same_clock(uint64_t a, uint32_t domain_a, uint64_t b, uint32_t domain_b)
 {
     return a == b && (a < PAYLOAD_FIRST_SCHEMA || domain_a == domain_b);
@@ -98,7 +98,7 @@ static const struct spool_nvtx_time_domain *time_domain(const struct nvtx_clocks
     return NULL;
 }
 
-/* Ticks of a clock in a second; 0: not known. */
+/* Returns how many ticks a clock makes in a second, or 0 if that is unknown. */
 static double rate(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock)
 {
     const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
@@ -125,7 +125,7 @@ static bool step(const struct nvtx_clocks *clocks, const struct nvtx_clock_pair 
     size_t count = pair->points.count;
     const struct nvtx_sync_point *last = &points[count - 1];
     if (count > 1 && points[0].from != last->from) {
-        /* Within, between two neighbours; without, as it went over all. */
+        /* Between two points, the slope between them; outside of all, the slope over all points. */
         bool within = ticks >= points[0].from && ticks <= last->from;
         size_t before = COUNT_BEFORE(count, i, points[i].from <= ticks), low = before > 0 ? before - 1 : 0;
         if (low + 2 > count)
@@ -145,7 +145,7 @@ static bool step(const struct nvtx_clocks *clocks, const struct nvtx_clock_pair 
 
 /* --- chains --- */
 
-/* Times of clocks that count from the epoch need no other clock. */
+/* Sets *TIME to a time in ns since 1970 if the clock counts from then. Returns false if not. */
 static bool from_epoch(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock, int64_t ticks, int64_t *time)
 {
     const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
@@ -170,7 +170,7 @@ static bool from_epoch(const struct nvtx_clocks *clocks, uint32_t domain, uint64
 struct chain {
     const struct nvtx_clocks *clocks;
     uint32_t domain;
-    unsigned steps; /* that may still be tried */
+    unsigned steps; /* how many conversions may still be tried */
 };
 
 static bool follow(struct chain *chain, uint64_t clock, int64_t ticks, unsigned left, int64_t *time)
@@ -203,7 +203,7 @@ bool nvtx_clocks_convert(const struct nvtx_clocks *clocks, uint32_t domain, uint
 {
     int64_t found;
     const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
-    uint64_t type = said ? said->type : clock; /* what the program says that its clock is */
+    uint64_t type = said ? said->type : clock; /* the type that the program declared for its clock */
     bool known = convert(clocks, domain, clock, ticks, &found) || from_epoch(clocks, domain, clock, ticks, &found) ||
                  (type != clock && convert(clocks, domain, type, ticks, &found));
     if (known && found > 0)
@@ -230,7 +230,7 @@ static bool time_of(const struct process *process, uint32_t domain, const struct
            process_knows_time(process, *time);
 }
 
-/* False: its time is not known. */
+/* Sets kind and times of a deferred event. Returns false if a time cannot be converted. */
 static bool place_event(struct nvtx_deferred_event *event, const struct process *process,
                         const struct payload_facts *facts)
 {
@@ -248,7 +248,7 @@ static bool place_event(struct nvtx_deferred_event *event, const struct process 
            time_of(process, domain, facts, &facts->end, &event->end) && event->end >= event->start;
 }
 
-/* Index + 1 of the row of a scope, made when it is new; 0 after error(). */
+/* Returns index + 1 of the row of a scope, creating it if it is new, or 0 after error(). */
 static uint32_t row_number(struct nvtx_deferred *deferred, uint32_t domain, uint64_t scope)
 {
     struct nvtx_deferred_row *row = PUT_ITEM(&deferred->rows, &deferred->row_of, payload_key(domain, scope));
@@ -272,7 +272,7 @@ static int add_event(struct process *process, struct nvtx_deferred_event made, c
         return 0;
     uint64_t scope =
         facts->scope_rank <= PAYLOAD_SCOPE_BY_BATCH && made.record->scope ? made.record->scope : facts->scope;
-    /* Events of the thread that runs are on its row; all others have rows of their own. */
+    /* Events of the submitting thread are on its row; all others have rows by scope. */
     if (scope == NVTX_SCOPES_THREAD || scope == NVTX_SCOPES_INNERMOST)
         track = process_thread(process, TRACK_THREAD, made.thread);
     else if ((made.row = row_number(deferred, made.record->domain, scope)) != 0)
@@ -328,7 +328,7 @@ char *deferred_row_name(const struct process *process, uint32_t number)
         buffer_release(&name);
         return NULL;
     }
-    return name.data; /* the caller's */
+    return name.data; /* the caller frees it */
 }
 
 static void write_event(struct piece_writer *out, struct process *process, const struct nvtx_deferred_event *event,

@@ -1,5 +1,5 @@
 /*
- * NVTX's counters: an event for each sample, in the order of their times, and in the metadata what the counters are.
+ * NVTX's counters: an event for each sample, in the order of their times, and descriptions for the metadata.
  */
 #include "trace/meaning/nvtx/nvtx_counters.h"
 
@@ -55,7 +55,7 @@ static struct nvtx_counter *find_counter(const struct nvtx_counters *counters, u
 
 /* --- resolve pass: times of samples --- */
 
-/* The time that is in a sample itself; false: there is none. */
+/* Converts the time that a sample itself contains. Returns false if it has none. */
 static bool time_inside(const struct process *process, const struct nvtx_counter *counter, const uint8_t *bytes,
                         uint64_t size, uint64_t clock, uint64_t *time)
 {
@@ -93,7 +93,7 @@ static int add_sample(struct process *process, const struct spool_nvtx_sample *r
     return ADD(file_vector_push, &counters->samples, sample) ? 0 : error_no_memory("counters");
 }
 
-/* The time of sample INDEX of a batch. */
+/* Sets *TIME to the time of sample INDEX of a batch. Returns false if it cannot be converted. */
 static bool batch_time(const struct process *process, const struct nvtx_counter *counter,
                        const struct spool_nvtx_sample *record, uint32_t index, uint64_t *time)
 {
@@ -174,7 +174,7 @@ static void read_zeros(struct payload_series *series, const struct nvtx *nvtx, c
                         size < sizeof(zeros) ? size : sizeof(zeros));
 }
 
-/* What is known of a value: by its entry, else by its counter. */
+/* Returns the semantics of a value: its entry's, or else its counter's, or NULL. */
 static const struct spool_nvtx_semantics *semantics_of(const struct nvtx_counter *counter,
                                                        const struct payload_series_value *value)
 {
@@ -182,7 +182,7 @@ static const struct spool_nvtx_semantics *semantics_of(const struct nvtx_counter
     return value->semantics ? value->semantics : all && all->meanings & SPOOL_NVTX_COUNTER_MEANT ? all : NULL;
 }
 
-/* A fixed-point number of its type as a part of the most that the type holds. */
+/* Divides a fixed-point number by the largest value of its type. */
 static double normalized(const struct payload_series_value *value, double number)
 {
     uint32_t bits = payload_bytes_of(value->type) * 8;
@@ -249,7 +249,7 @@ static bool is_none(const struct spool_nvtx_sample *record, uint64_t reason)
     return record->head.flags == SPOOL_NVTX_SAMPLE_NONE && record->bits == reason;
 }
 
-/* "domain: name (scope)": those of different domains and scopes are different. To be released. */
+/* Writes "domain: name (scope)", because counters of different domains and scopes differ. The caller releases NAME. */
 static void counter_name(struct buffer *name, const struct process *process, const struct nvtx_counter *counter)
 {
     struct nvtx_text domain = nvtx_domain_name(process->nvtx, counter->record->domain);
@@ -274,7 +274,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
     struct payload_series series;
     struct buffer name;
     struct counter written = {.pid = process->pid, .time = sample->time, .values = values};
-    /* The values that hold from now on; none when they are not known. */
+    /* KNOWN: the sample has values. UNCHANGED: the last values still hold. If neither, there are no values. */
     bool unchanged = is_none(sample->record, NO_VALUE_UNCHANGED);
     bool known = sample->record->head.flags != SPOOL_NVTX_SAMPLE_NONE || is_none(sample->record, NO_VALUE_ZERO);
     series.count = 0;
@@ -284,7 +284,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
     }
     if (known || (unchanged && counter->last))
         read_sample(&series, process->nvtx, counter->record, counter->last, counter->last_index);
-    for (size_t i = 0; unchanged && i < series.count; i++) { /* a difference of nothing */
+    for (size_t i = 0; unchanged && i < series.count; i++) { /* unchanged: the difference is 0 */
         const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[i]);
         if (semantics && (semantics->flags & SERIES_VALUE_TYPE) == SERIES_DELTA)
             series.values[i].number = (struct payload_number){.kind = PAYLOAD_NUMBER_REAL, .real = 0};

@@ -1,6 +1,6 @@
 /*
- * What is kept of NVTX of one process: ranges, marks, names, and what its extensions add. Each part has a .c file of
- * its own.
+ * What the passes keep of the NVTX of one process: ranges, marks, names, and what NVTX's extensions add. Each topic has
+ * a .c file of its own.
  */
 #ifndef GPUTRACE_TRACE_MEANING_NVTX_NVTX_DATA_H
 #define GPUTRACE_TRACE_MEANING_NVTX_NVTX_DATA_H
@@ -16,10 +16,10 @@
 
 /* --- resources --- */
 
-/* What the program gave a name beside threads and CUDA's objects, among it synchronisation objects. */
+/* What the program named other than threads and CUDA's objects; synchronisation objects are resources, too. */
 struct nvtx_resource {
     uint64_t identifier;
-    uint64_t created, destroyed; /* ns; 0: it was not */
+    uint64_t created, destroyed; /* ns; 0: no record says when */
     uint32_t type, domain;
     struct nvtx_text name;
 };
@@ -31,7 +31,7 @@ struct nvtx_resources {
 
 /* --- scopes --- */
 
-/* Where events and counters come from, by paths. These predefined ones have a meaning here. */
+/* Scopes say where events and counters come from, as paths. These predefined ones have a meaning here. */
 enum {
     NVTX_SCOPES_NONE = 0,
     NVTX_SCOPES_ROOT = 1,
@@ -53,45 +53,45 @@ struct nvtx_sync_step {
     uint16_t what; /* SPOOL_NVTX_ACQUIRE … SPOOL_NVTX_RELEASE */
 };
 
-/* A wait or a hold. */
+/* A thread waited for an object, or held it. */
 struct nvtx_sync_span {
     uint64_t object, start, end;
     uint32_t thread, end_thread;
-    uint32_t next; /* of a hold: index + 1 of the one that was taken before and is still held */
+    uint32_t next; /* of a hold: index + 1 of the hold before it that is still open */
     bool failed, open_at_end;
 };
 
 struct nvtx_syncs {
     FILE_VECTOR(struct nvtx_sync_step) steps;
-    FILE_VECTOR(struct nvtx_sync_span) waits; /* after nvtx_syncs_match() */
+    FILE_VECTOR(struct nvtx_sync_span) waits; /* nvtx_syncs_match() fills waits and holds */
     FILE_VECTOR(struct nvtx_sync_span) holds;
-    struct map waiting; /* thread, object -> index + 1 */
-    struct map held;    /* object -> index + 1 of the last that was taken and is held */
-    uint64_t unmatched; /* steps without the step before them */
+    struct map waiting; /* thread and object -> index + 1 in waits */
+    struct map held;    /* object -> index + 1 in holds of the last one that is open */
+    uint64_t unmatched; /* steps without the step that must precede them */
 };
 
 /* --- clocks --- */
 
-#define NVTX_CLOCKS_OURS 1  /* the clock of nvtxTimestampGet(): the trace's */
-#define NVTX_CLOCKS_MAX 512 /* time domains; further ones are not kept */
+#define NVTX_CLOCKS_OURS 1  /* the clock of nvtxTimestampGet(), which is the trace's */
+#define NVTX_CLOCKS_MAX 512 /* time domains; further ones are ignored */
 
-/* Times at which two clocks were read, by the time of the first. */
+/* Times at which two clocks were read together, sorted by the time of the first. */
 struct nvtx_clock_pair {
     uint64_t from, to; /* ids */
     uint32_t domain;
     FILE_VECTOR(struct nvtx_sync_point {
         int64_t from;
         int64_t to;
-        double slope; /* ticks of `to` in one of `from`; 0: not known */
+        double slope; /* ticks of `to` for one of `from`; 0: unknown */
     })
     points;
 };
 
 struct nvtx_clocks {
     ARRAY(const struct spool_nvtx_time_domain *) domains;
-    FILE_VECTOR(const struct spool_nvtx_sync *) syncs; /* until they are closed */
-    ARRAY(struct nvtx_clock_pair) pairs;               /* once closed; each both ways round */
-    const char *directory;                             /* for what memory cannot hold; NULL: none */
+    FILE_VECTOR(const struct spool_nvtx_sync *) syncs; /* nvtx_clocks_close() turns them into pairs */
+    ARRAY(struct nvtx_clock_pair) pairs;               /* each pair of clocks in both directions */
+    const char *directory;                             /* for files of what memory cannot hold; NULL: none */
 };
 
 /* --- counters --- */
@@ -100,24 +100,24 @@ struct nvtx_counter {
     const struct spool_nvtx_counter *record;
     struct nvtx_text name, description;
     const struct spool_nvtx_semantics *semantics; /* of all its values; NULL: none */
-    /* While its samples are written: */
-    double total[PAYLOAD_SERIES_MAX];     /* of values that are differences */
-    const struct spool_nvtx_sample *last; /* the sample before; NULL: there was none */
-    uint32_t last_index;
+    /* For the write pass: */
+    double total[PAYLOAD_SERIES_MAX];     /* sums of values that are differences */
+    const struct spool_nvtx_sample *last; /* the last sample with values; NULL before the first */
+    uint32_t last_index;                  /* its index, if `last` is a batch */
 };
 
 struct nvtx_counters {
-    ARRAY(struct nvtx_counter) items; /* once closed: by number */
+    ARRAY(struct nvtx_counter) items; /* nvtx_counters_close() sorts by number */
     ARRAY(const struct spool_nvtx_semantics *) semantics;
-    FILE_VECTOR(const struct spool_nvtx_sample *) samplings; /* records, as they were read */
+    FILE_VECTOR(const struct spool_nvtx_sample *) samplings; /* in the order of reading */
     FILE_VECTOR(struct nvtx_sample {
         const struct spool_nvtx_sample *record;
         uint64_t time;
-        uint32_t index; /* of a batch */
-        uint32_t order; /* of samples of one time: as they were read */
+        uint32_t index; /* within a batch */
+        uint32_t order; /* of reading, for samples of one time */
     })
     samples;          /* by time, after resolve_counters() */
-    struct map by_id; /* domain and id -> index + 1 of the latest */
+    struct map by_id; /* domain and id -> index + 1 of the latest counter */
 };
 
 /* --- deferred events --- */
@@ -126,7 +126,7 @@ struct nvtx_deferred_event {
     const struct spool_nvtx_deferred *record;
     uint64_t start, end; /* ns */
     uint32_t index;      /* in the record */
-    uint32_t row;        /* index + 1 in rows; 0: that of the thread */
+    uint32_t row;        /* index + 1 in rows; 0: the row of the thread */
     uint32_t thread;
     enum { NVTX_DEFERRED_MARK, NVTX_DEFERRED_NESTED, NVTX_DEFERRED_STARTED } kind;
 };
@@ -134,31 +134,31 @@ struct nvtx_deferred_event {
 struct nvtx_deferred {
     FILE_VECTOR(struct nvtx_submission {
         const struct spool_nvtx_deferred *record;
-        uint32_t thread; /* that handed them over */
+        uint32_t thread; /* which submitted the events */
     })
     submissions;
-    FILE_VECTOR(struct nvtx_deferred_event) events; /* after resolve_deferred(), what encloses first */
+    FILE_VECTOR(struct nvtx_deferred_event) events; /* filled by resolve_deferred(), enclosing ones first */
     ARRAY(struct nvtx_deferred_row {
         uint64_t scope;
         uint32_t domain;
     })
     rows;
     struct map row_of; /* domain and scope -> index + 1 */
-    uint64_t started;  /* events that are started ranges */
+    uint64_t started;  /* how many events are started ranges */
 };
 
 /* --- memory that the program annotates --- */
 
-/* After so many more than lived last regions that are gone are forgotten: a program that never gives the same handle
- * again has no end of them. */
+/* Regions that are gone are forgotten when so many more came than were live last time: a program that never uses a
+ * handle twice has no end of them. */
 #define NVTX_HEAPS_GONE ((size_t)1 << 18)
 
 struct nvtx_heap {
-    uint64_t handle; /* 0: all of the process */
+    uint64_t handle; /* 0: the heap is the process */
     uint32_t domain;
     struct nvtx_text name;
-    uint64_t size, regions;  /* bytes */
-    ARRAY(uint32_t) members; /* regions that came into it since it was empty, of which some may have gone */
+    uint64_t size, regions;  /* bytes of the heap, and of its live regions */
+    ARRAY(uint32_t) members; /* regions that entered it since it was empty; some may be gone */
 };
 
 struct nvtx_region {
@@ -178,12 +178,12 @@ struct nvtx_heaps {
     steps;
     ARRAY(struct nvtx_heap) items;
     ARRAY(struct nvtx_region) regions;
-    size_t lived;        /* of them, when some were forgotten … */
-    size_t registered;   /* … and how many came since */
-    uint32_t changed[2]; /* heaps that the last step changed: what moves leaves one and enters another */
+    size_t lived;        /* how many regions were live when gone ones were last forgotten */
+    size_t registered;   /* how many were registered since then */
+    uint32_t changed[2]; /* heaps that the last step changed: a region that moves leaves one and enters another */
     unsigned changed_count;
     struct map heap_of;   /* domain and handle -> index + 1 */
-    struct map region_of; /* likewise */
+    struct map region_of; /* domain and handle -> index + 1 */
 };
 
 /* --- ranges on the GPU --- */
@@ -194,11 +194,11 @@ struct projection {
     uint64_t start, end; /* ns */
 };
 
-/* Calls of a thread between which no range begins or ends are in the same ranges: they are one piece, known by the time
- * at which it begins. So memory does not grow with the launches, nor with the ranges that are open meanwhile. */
+/* Calls of a thread between which no range begins or ends are in the same ranges: they form one piece, identified by
+ * its start. So memory does not grow with the launches, nor with the number of ranges that are open meanwhile. */
 struct projections {
     FILE_VECTOR(struct projection) items;
-    FILE_VECTOR(struct projection) of_two; /* of ranges that two threads have: one of each */
+    FILE_VECTOR(struct projection) of_two; /* ranges that one thread started and another ended: one for each thread */
     struct extents extents;
     struct map threads; /* -> index + 1 in pieces */
     ARRAY(struct projection_pieces {
@@ -207,8 +207,8 @@ struct projections {
     pieces;
 };
 
-/* Started ranges of each thread, while it is asked which are open: by thread and start, and a tree over their ends,
- * from 1 on: those below node n are 2n and 2n + 1, and each has the latest end below it. */
+/* Started ranges by thread and start, for open_ranges_at(), with a tree over their ends: node 1 is the root, node n has
+ * the children 2n and 2n + 1 and holds the latest end below it. */
 struct nvtx_started_spans {
     FILE_VECTOR(struct nvtx_started_span {
         uint64_t start;
@@ -223,45 +223,45 @@ struct nvtx_started_spans {
 
 /* --- ranges --- */
 
-/* PyTorch's operators and annotations are ranges like those of NVTX (operators.h): of a domain each. */
+/* PyTorch's operators and annotations (operators.h) are ranges as well, each kind in a domain of its own. */
 enum nvtx_range_kind { NVTX_RANGE, NVTX_OPERATOR, NVTX_ANNOTATION };
-#define NVTX_DOMAIN_OF_KIND(kind) (UINT32_MAX - (uint32_t)(kind)) /* NVTX's own are counted from 0 */
+#define NVTX_DOMAIN_OF_KIND(kind) (UINT32_MAX - (uint32_t)(kind)) /* NVTX numbers its own from 0 */
 
 struct nvtx_range {
     const void *record;     /* of the push or start */
-    const void *end_record; /* of a pop or end that has payloads; NULL; of PyTorch's, of the inputs */
-    uint64_t start, end;    /* ns; end is 0 while it is open */
+    const void *end_record; /* of a pop or end with payloads, else NULL; of PyTorch's ranges, of the inputs */
+    uint64_t start, end;    /* ns; end is 0 while the range is open */
     uint32_t thread, end_thread;
-    uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
+    uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; unused in `started` */
     bool open_at_end;
     uint8_t kind;         /* enum nvtx_range_kind */
-    uint16_t to_backward; /* of an operator: the next one of its thread is so many ranges later, and of the backward
-                             pass; 0: it is not */
+    uint16_t to_backward; /* of an operator of the backward pass: the next one of its thread is so many ranges later; 0:
+                             not of the backward pass */
 };
 
 /* The ranges of one thread and domain. */
 struct nvtx_track {
     uint32_t thread;
     uint32_t domain;
-    uint32_t innermost;           /* index + 1 of the open range */
-    uint32_t next;                /* index + 1 of the next track of this thread */
-    FILE_VECTOR(uint32_t) ranges; /* in order of their start */
+    uint32_t innermost;           /* index + 1 of the innermost open range */
+    uint32_t next;                /* index + 1 of another track of this thread */
+    FILE_VECTOR(uint32_t) ranges; /* indexes of its ranges, in order of their start */
 };
 
 struct nvtx {
-    const char *directory;                  /* for what memory cannot hold; NULL: none */
-    FILE_VECTOR(struct nvtx_range) ranges;  /* push and pop */
-    FILE_VECTOR(struct nvtx_range) started; /* start and end */
-    struct map open_started;                /* id -> index + 1 */
-    struct map early_ends;                  /* id -> index + 1 in ends, whose start was not read yet */
+    const char *directory;                  /* for files of what memory cannot hold; NULL: none */
+    FILE_VECTOR(struct nvtx_range) ranges;  /* of push and pop */
+    FILE_VECTOR(struct nvtx_range) started; /* of start and end */
+    struct map open_started;                /* id -> index + 1 in started */
+    struct map early_ends;                  /* id -> index + 1 in ends, of ends that were read before their start */
     ARRAY(struct nvtx_end {
         uint64_t time;
         uint32_t thread;
-        uint32_t next;      /* of those that were used up: index + 1 of another one */
-        const void *record; /* as in nvtx_range */
+        uint32_t next;      /* of an unused item: index + 1 of another one */
+        const void *record; /* as nvtx_range.end_record */
     })
     ends;
-    uint32_t free_ends;          /* index + 1 of the first that was used up */
+    uint32_t free_ends;          /* index + 1 of an unused item of ends */
     struct map tracks_by_key;    /* thread, domain -> index + 1 */
     struct map tracks_by_thread; /* -> index + 1 of the first */
     ARRAY(struct nvtx_track) tracks;
@@ -271,11 +271,11 @@ struct nvtx {
     ARRAY(struct nvtx_text) texts;
     struct map event_names; /* CUevent -> index + 1 in texts */
     FILE_VECTOR(struct nvtx_recorded {
-        uint64_t event;       /* CUevent, which has a name … */
-        uint32_t correlation; /* … and was recorded by the call of this id */
-        uint32_t order;       /* in which it was read */
+        uint64_t event;       /* a CUevent with a name */
+        uint32_t correlation; /* the call that recorded it */
+        uint32_t order;       /* of reading */
     })
-    recorded_events;    /* once closed: by correlation and order */
+    recorded_events;    /* nvtx_close_names() sorts by correlation and order */
     uint64_t unmatched; /* pops and ends without a start */
     uint64_t marks;
     struct nvtx_resources resources;
@@ -291,7 +291,7 @@ struct nvtx {
     struct nvtx_started_spans started_spans;
 };
 
-/* All ranges by one number: those of push and pop, then the started ones. */
+/* Ranges have one numbering: those of push and pop, then the started ones. */
 static inline size_t nvtx_range_count(const struct nvtx *nvtx)
 {
     return nvtx->ranges.count + nvtx->started.count;

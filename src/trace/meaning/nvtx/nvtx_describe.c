@@ -1,6 +1,6 @@
 /*
- * Names and arguments of NVTX's events, with what its topics have in common where they are written, and payloads as JSON:
- * by their schemas, with names for what has names.
+ * Names and arguments of NVTX's events, and payloads as JSON by their schemas, with names instead of numbers where the
+ * program gave names.
  */
 #include "trace/meaning/nvtx/nvtx_describe.h"
 
@@ -44,7 +44,7 @@ struct row nvtx_thread_row(struct process *process, uint32_t thread)
     return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
 }
 
-/* Payloads are put together from their copies when they are written. */
+/* Writes a payload, which is assembled from its copies only now, when its event is written. */
 static void put_payload(struct buffer *buffer, const struct arg_json *arg)
 {
     struct payload_view view;
@@ -98,7 +98,7 @@ void describe_nvtx_event(struct args *args, const struct nvtx *nvtx, const struc
     describe_payload(args, nvtx, ARG_PAYLOAD, event);
 }
 
-/* EVENT becomes the push or start of a range, with what END, the pop or end that has payloads, replaces in it. */
+/* Sets EVENT to the push or start of a range, as replaced by END, its pop or end, which is read if it has payloads. */
 static void read_range(struct event *event, struct event *end, const struct nvtx_range *range)
 {
     *event = agent_read(range->record, range->thread);
@@ -138,9 +138,9 @@ struct name describe_nvtx_range(struct args *args, const struct nvtx *nvtx, cons
     return nvtx_message_name(nvtx_message(nvtx, &event));
 }
 
-#define BYTES_SHOWN 256u   /* of a long row of bytes */
-#define ENUM_TEXT_MAX 512u /* of the names of all bits */
-#define DEPTH_MAX 24       /* below what json_out can nest */
+#define BYTES_SHOWN 256u   /* of an array of bytes; the rest is left out */
+#define ENUM_TEXT_MAX 512u /* bytes for the names of all bits of a value */
+#define DEPTH_MAX 24       /* nesting of values; json_out can nest deeper */
 
 /* --- numbers and texts --- */
 
@@ -156,7 +156,7 @@ void payload_put_number(struct json_out *json, const struct payload_number *numb
         json_string(json, isnan(number->real) ? "NaN" : number->real > 0 ? "Infinity" : "-Infinity");
 }
 
-/* COUNT characters of a string or character type, as UTF-8, up to the first zero. */
+/* Writes COUNT characters of a string or character type, as UTF-8, up to the first zero. */
 static void put_characters(struct json_out *json, uint64_t type, const uint8_t *bytes, uint64_t count)
 {
     uint64_t width = payload_bytes_of(type);
@@ -217,7 +217,7 @@ static const struct nvtx_text *name_of_value(const struct payload_described *sch
     return NULL;
 }
 
-/* "READ | WRITE | 0x40": names of bits, and what has no name. */
+/* Writes the names of bits, and bits without a name as a number: "READ | WRITE | 0x40". */
 static void put_bits(struct json_out *json, const struct payload_described *schema, uint64_t value)
 {
     char text[ENUM_TEXT_MAX];
@@ -246,7 +246,7 @@ static void put_enum(struct json_out *json, const struct payload_described *sche
 {
     uint64_t value = payload_load(bytes, size);
     unsigned unused = size > 0 && size < 8 ? 64 - 8 * (unsigned)size : 0;
-    /* What the program gave as a value of its type may have been widened with its sign. */
+    /* The program may have registered a negative value of the type, widened to 64 bits. */
     uint64_t widened = (uint64_t)((int64_t)(value << unused) >> unused);
     const struct nvtx_text *name = name_of_value(schema, value);
     name = name ? name : name_of_value(schema, widened);
@@ -316,9 +316,9 @@ static void put_predefined(const struct payload_view *view, struct json_out *jso
     }
 }
 
-/* --- what holds others --- */
+/* --- arrays and nested values --- */
 
-/* A field that is written. Its first element is at BYTES, SIZE of which are there. */
+/* A field that is written. Its first element is at BYTES, where SIZE bytes are readable. */
 struct value {
     struct payload_view *view;
     struct json_out *json;
@@ -326,7 +326,7 @@ struct value {
     const struct payload_field *field;
     const uint8_t *bytes;
     uint64_t size;
-    uint64_t next; /* element of an array */
+    uint64_t next; /* index of the next element of an array */
 };
 
 static void put_field(struct payload_view *view, struct json_out *json, const struct payload_cursor *cursor,
@@ -340,7 +340,7 @@ static void put_members(struct payload_view *view, struct json_out *json, struct
     while (payload_next(cursor, &field) && view->values_left > 0) {
         if (field.entry->flags & PAYLOAD_FLAG_HIDE)
             continue;
-        /* A name that no entry before has, or the number of the entry. */
+        /* The key is the entry's name, or "#" and the entry's number if an earlier entry has that name. */
         uint32_t index = field.index;
         const struct nvtx_text *name = &schema->words[index].name;
         char text[32];
@@ -358,7 +358,7 @@ static void put_members(struct payload_view *view, struct json_out *json, struct
     json_end(json);
 }
 
-/* Element N of a field that a schema describes. */
+/* Writes element N of a field that a schema describes. */
 static void put_nested(const struct value *value, uint64_t n)
 {
     struct payload_cursor inner, from = *value->cursor;
@@ -368,7 +368,7 @@ static void put_nested(const struct value *value, uint64_t n)
                  field.unit);
         return;
     }
-    if (field.pointer) { /* the walk begins anew where the pointer leads to */
+    if (field.pointer) { /* the walk starts over at what the pointer leads to */
         from.bytes = value->bytes;
         from.size = value->size;
         field.at = 0;
@@ -442,7 +442,7 @@ static void put_field(struct payload_view *view, struct json_out *json, const st
         json_string(json, NULL);
 }
 
-/* One that is of a type of NVTX's: as many values as fit in it. */
+/* Writes a payload whose schema is a type of NVTX's: as many values as fit in it. */
 static void put_plain(struct payload_view *view, struct json_out *json, const struct payload_blob *blob)
 {
     uint64_t unit = payload_bytes_of(blob->schema);

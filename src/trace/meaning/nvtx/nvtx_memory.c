@@ -51,7 +51,8 @@ static void drop(struct nvtx_heaps *heaps, struct nvtx_region *region)
     region->live = false;
 }
 
-/* The heap, made when it is new: one that was registered before recording began has no record. NULL after error(). */
+/* Returns the heap, creating it if it is new: a heap registered before recording began has no record. Returns NULL
+ * after error(). */
 static struct nvtx_heap *heap_of(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
 {
     struct nvtx_heap *heap = PUT_ITEM(&heaps->items, &heaps->heap_of, payload_key(record->domain, record->heap));
@@ -87,7 +88,7 @@ static int register_region(struct nvtx_heaps *heaps, const struct spool_nvtx_mem
     return 0;
 }
 
-/* NULL after error(). */
+/* Applies a step of a heap: all its regions are gone after it. Returns the heap, or NULL after error(). */
 static struct nvtx_heap *change_heap(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record)
 {
     struct nvtx_heap *heap = heap_of(heaps, record);
@@ -98,7 +99,7 @@ static struct nvtx_heap *change_heap(struct nvtx_heaps *heaps, const struct spoo
         if (region->heap == (uint32_t)(heap - heaps->items.items))
             drop(heaps, region);
     }
-    heap->members.count = 0; /* also for a heap that takes the address of another */
+    heap->members.count = 0; /* the address may have been another heap's before */
     if (record->head.flags == SPOOL_NVTX_MEMORY_HEAP_REGISTER) {
         heap->name = nvtx_text_of(record->text, record->length);
         heap->size = record->size;
@@ -126,7 +127,7 @@ static int change_region(struct nvtx_heaps *heaps, const struct spool_nvtx_memor
     return 0;
 }
 
-/* The live ones move together, and into their heaps again. */
+/* Moves the live regions together, and enters them into their heaps anew. */
 static int forget_gone(struct nvtx_heaps *heaps)
 {
     size_t kept = 0;
@@ -175,7 +176,7 @@ int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *r
 
 /* --- counters --- */
 
-/* Named "NVTX heap pool", or by its handle. */
+/* Writes the counter "NVTX heap NAME", or with the heap's handle if it has no name. */
 static void write_heap(struct piece_writer *out, const struct process *process, const struct nvtx_heap *heap,
                        uint64_t time)
 {
@@ -197,14 +198,14 @@ static void write_heap(struct piece_writer *out, const struct process *process, 
                               .pid = process->pid,
                               .time = time,
                               .values = values,
-                              .value_count = heap->handle == 0 ? 1 : 2}; /* a process's is as large as it is */
+                              .value_count = heap->handle == 0 ? 1 : 2}; /* the process as a heap has no size */
     out->sink.format->counter(&out->sink, &counter);
     buffer_release(&name);
 }
 
 /* --- instants --- */
 
-/* "read | write": names of the bits of a number, which the argument's context lists. */
+/* Writes the names of the bits that are set: "read | write". arg->context lists the names, NULL last. */
 static void put_bits(struct buffer *buffer, const struct arg_json *arg)
 {
     const char *const *names = arg->context;
@@ -232,7 +233,7 @@ static void args_json(struct args *args, enum arg_key key, void (*put)(struct bu
     args_add(args, key, ARG_TYPE_JSON)->json = (struct arg_json){.put = put, .number = number, .context = context};
 }
 
-/* A number's name, which NAMES has at its place. */
+/* Adds the name that NAMES has for NUMBER, or the number itself if it has none. */
 static void args_named(struct args *args, enum arg_key key, uint32_t number, const char *const *names, size_t count)
 {
     if (number < count && names[number])
@@ -305,7 +306,7 @@ static void write_call(struct piece_writer *out, struct process *process, const 
         args_json(&args, ARG_OFFSET, put_extent, 0, record->offset);
         args_json(&args, ARG_EXTENT, put_extent, 0, record->extent);
     }
-    /* By its number, as GPU operations have it; else by its handle. */
+    /* The stream by its number, as GPU operations show it, or else by its handle. */
     uint64_t handle = record->stream;
     const uint64_t *stream = map_get(&process->stream_of_handle, handle);
     if (stream && *stream)

@@ -11,7 +11,7 @@ struct process;
 struct spool_nvtx_memory;
 
 int nvtx_heaps_index(struct nvtx_heaps *heaps, const struct event *event);
-/* Applies a step. *REGION and *HEAP are what it is about, NULL where it is about none; valid until the next step.
+/* Applies a step. Sets *HEAP and *REGION to those that the step is about, or NULL; both are valid until the next step.
  * Returns 0, or -1 after error(). */
 int nvtx_heaps_apply(struct nvtx_heaps *heaps, const struct spool_nvtx_memory *record, const struct nvtx_heap **heap,
                      const struct nvtx_region **region);

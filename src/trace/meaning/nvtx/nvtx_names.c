@@ -30,7 +30,7 @@ static int index_recorded(struct nvtx *nvtx, const struct event *event)
     return ADD(file_vector_push, &nvtx->recorded_events, recorded) ? 0 : error_no_memory("NVTX names");
 }
 
-/* Its end may be read before it. */
+/* The record of a resource's destruction may be read first. */
 static int index_resource(struct nvtx_resources *resources, const struct event *event)
 {
     struct nvtx_resource *resource = PUT_ITEM(&resources->items, &resources->by_number, event->nvtx_resource.number);
@@ -110,9 +110,8 @@ struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, ui
 
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
 {
-    size_t count =
-        COUNT_BEFORE(nvtx->recorded_events.count, i,
-                     nvtx->recorded_events.items[i].correlation <= correlation); /* the last of them counts */
+    size_t count = COUNT_BEFORE(nvtx->recorded_events.count, i,
+                                nvtx->recorded_events.items[i].correlation <= correlation); /* the last record counts */
     const struct nvtx_recorded *recorded = count > 0 ? &nvtx->recorded_events.items[count - 1] : NULL;
     return recorded && recorded->correlation == correlation ? text_at(nvtx, &nvtx->event_names, recorded->event)
                                                             : (struct nvtx_text){NULL, 0};
@@ -125,7 +124,7 @@ const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources
     return FIND_ITEM(&resources->items, &resources->by_number, number);
 }
 
-/*      class, index, name; as NVTX_RESOURCE_MAKE_TYPE puts them together */
+/* Class, index and name of a type; NVTX_RESOURCE_MAKE_TYPE combines class and index. */
 #define TYPES(X)                 \
     X(1, 1, "pointer")           \
     X(1, 2, "handle")            \
@@ -171,7 +170,7 @@ static const char *type_name(uint32_t type)
     }
 }
 
-/* A time in microseconds, as events have it. */
+/* Writes a time in microseconds since BASE, as events have it; nothing if TIME is 0. */
 static void put_time(struct json_out *json, const char *key, uint64_t time, uint64_t base)
 {
     if (time == 0)
@@ -232,7 +231,7 @@ void write_nvtx_resources(const struct conversion *conversion, struct json_out *
 
 /* --- scopes --- */
 
-#define PARENTS_MAX 16 /* a scope that is its own parent ends here */
+#define PARENTS_MAX 16 /* bounds the path of a scope that is its own ancestor */
 
 int nvtx_index_scope(struct nvtx_scopes *scopes, const struct spool_nvtx_scope *record)
 {
@@ -249,7 +248,7 @@ static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scope
     return found && (*found)->id == id && (*found)->domain == domain ? *found : NULL;
 }
 
-/* The root, and none, are above all paths and not part of them. */
+/* The root, and NVTX_SCOPES_NONE, are no part of a path. */
 void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
 {
     const struct spool_nvtx_scope *path[PARENTS_MAX];

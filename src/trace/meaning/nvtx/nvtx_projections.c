@@ -1,12 +1,13 @@
 /*
- * NVTX ranges on the GPU.
+ * NVTX ranges on the GPU. Collects the times at which ranges begin and end on each thread; between two of these, all
+ * calls are in the same ranges. Then joins the extents of GPU operations by these pieces, and from the pieces by range.
  */
 #include "trace/meaning/nvtx/nvtx_projections.h"
 
 #include "common/log.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
-#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+#define EVICT_ITEMS ((size_t)1 << 16) /* pages are evicted after so many items */
 
 /* --- where ranges begin and end --- */
 
@@ -18,7 +19,7 @@ static struct projection_pieces *pieces_of(struct nvtx *nvtx, uint32_t thread)
     return pieces;
 }
 
-/* A piece begins at TIME. */
+/* Begins a piece at TIME. */
 static int cut(struct projection_pieces *pieces, uint64_t time)
 {
     return ADD(file_vector_push, &pieces->starts, time) ? 0 : -1;
@@ -46,11 +47,11 @@ static int add_all_started(struct nvtx *nvtx)
     return 0;
 }
 
-/* The pushed ranges of one track that are open where the walk over them is, outermost first. */
+/* The pushed ranges of one track that are open at one point of the walk, outermost first. */
 struct pushed {
     struct extents *extents;
     struct projection_pieces *pieces;
-    size_t passed; /* ranges so far, of all tracks */
+    size_t passed; /* ranges walked over so far, of all tracks */
     ARRAY(struct pushed_range {
         uint32_t range;
         size_t span; /* index in extents.spans */
@@ -59,7 +60,7 @@ struct pushed {
     open;
 };
 
-/* Ends the innermost, before NEXT, where the next range begins that is not in it. */
+/* Ends the innermost range, at the latest at NEXT, where a range begins that it does not enclose. */
 static int pop(struct pushed *pushed, uint64_t next)
 {
     struct pushed_range popped = pushed->open.items[--pushed->open.count];
@@ -136,7 +137,7 @@ int projections_find(struct projections_found *found, const struct projections *
     size_t *place = &found->places[thread % PROJECTIONS_RECENT];
     size_t started = *place = COUNT_BEFORE_NEAR(*place, pieces->starts.count, i, pieces->starts.items[i] <= called);
     if (started == 0 || started == pieces->starts.count)
-        return 0; /* before all ranges or after them */
+        return 0; /* the call is before or after all ranges */
     struct extents_point point = {.at = (int64_t)pieces->starts.items[started - 1],
                                   .line = thread,
                                   .track = track,
@@ -191,7 +192,8 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 
 ORDER_BY(by_range, struct projection, range, track)
 
-/* Adds those of ranges that two threads have to the others, joined. */
+/* Joins the two projections of each range that one thread started and another ended, and adds the result to the items.
+ * */
 static int join_two(struct projections *projections)
 {
     if (file_vector_sort(&projections->of_two, by_range) != 0)
@@ -218,7 +220,7 @@ int projections_finish(struct nvtx *nvtx)
 {
     struct projections *projections = &nvtx->projections;
     struct finish finish = {.nvtx = nvtx};
-    for (size_t i = 0; i < projections->pieces.count; i++) /* nothing is found any more */
+    for (size_t i = 0; i < projections->pieces.count; i++) /* projections_find() is not called any more */
         file_vector_release(&projections->pieces.items[i].starts);
     array_release(&projections->pieces);
     if (extents_each(&projections->extents, add_projection, &finish) != 0)

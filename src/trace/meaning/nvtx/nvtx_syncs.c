@@ -1,6 +1,6 @@
 /*
- * Synchronisation objects of NVTX: a slice for each time that a thread waited for one, a range for each time that it
- * was held.
+ * Synchronisation objects of NVTX: a slice for each time that a thread waited for an object, and a range for each time
+ * that an object was held.
  */
 #include "trace/meaning/nvtx/nvtx_syncs.h"
 
@@ -17,7 +17,7 @@
 #include "trace/meaning/nvtx/nvtx_describe.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 
-#define EVICT_STEPS ((size_t)1 << 17) /* are walked over before pages are given back */
+#define EVICT_STEPS ((size_t)1 << 17) /* pages are evicted after so many steps */
 
 static void evict(const struct nvtx_syncs *syncs)
 {
@@ -37,7 +37,7 @@ int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 
 ORDER_BY(by_time, struct nvtx_sync_step, time, thread, what)
 
-/* Objects are numbered from 1, threads have 22 bits. */
+/* Keys do not collide: objects are numbered from 1, threads have 22 bits. */
 static uint64_t waiting_key(const struct nvtx_sync_step *step)
 {
     return (uint64_t)step->thread << 42 ^ step->object;
@@ -77,8 +77,8 @@ static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *ste
     return 0;
 }
 
-/* Where the index + 1 stands of what a thread releases: its own last hold, else the oldest one. 0 stands there when
- * nothing is held. */
+/* Returns where the index + 1 of the hold is stored that THREAD releases: its own last hold, or else the oldest one.
+ * The index is 0 if nothing is held. FIRST is the last hold of the object. */
 static uint32_t *find_hold(struct nvtx_syncs *syncs, uint32_t *first, uint32_t thread)
 {
     uint32_t *oldest = first;
@@ -148,11 +148,12 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
     end_open(syncs->waits.items, syncs->waits.count, syncs, capture_intervals, time);
     end_open(syncs->holds.items, syncs->holds.count, syncs, capture_intervals, time);
     if (capture_intervals->limited)
-        syncs->unmatched = 0; /* the step before may have come while recording was off */
+        syncs->unmatched = 0; /* the step before an unmatched one may have come while recording was off */
     return 0;
 }
 
-/* Arguments of a span, and "holding NAME", to be freed; NULL after error(). */
+/* Sets the arguments of a span. Returns its name, such as "holding NAME", which the caller frees; NULL after error().
+ * */
 static char *describe(struct args *args, const struct process *process, const struct nvtx_sync_span *span,
                       const char *doing)
 {

@@ -1,5 +1,5 @@
 /*
- * Payload schemas, put together from their records, and copies of the program's memory.
+ * Payload schemas, assembled from their records, and copies of the program's memory.
  */
 #include "trace/meaning/nvtx/payload_schemas.h"
 
@@ -51,7 +51,7 @@ int payload_schemas_close(struct payload_schemas *schemas)
 {
     if (schemas->items.count > 1)
         qsort(schemas->items.items, schemas->items.count, sizeof(*schemas->items.items), by_number);
-    /* Memory for as many entries as there are records of, whatever the schema says of itself. */
+    /* Each schema gets as many entries as there are records for it, whatever count it claims. */
     for (size_t i = 0; i < schemas->entries.count; i++) {
         struct payload_described *schema = find_number(schemas, schemas->entries.items[i]->schema);
         if (schema && schema->layout.count < PAYLOAD_ENTRIES_MAX)
@@ -81,7 +81,7 @@ int payload_schemas_close(struct payload_schemas *schemas)
         if (schema && record->index < schema->layout.count)
             schema->words[record->index].semantics = record;
     }
-    /* In order of registration: what a schema nests was registered before it. */
+    /* In order of registration, because a schema can nest only those registered before it. */
     for (size_t i = 0; i < schemas->items.count; i++) {
         struct payload_described *schema = &schemas->items.items[i];
         struct in_domain in = {schemas, schema->record->domain};

@@ -1,5 +1,5 @@
 /*
- * The payloads of one event: numbers in them, by their names too, and what they say of the event.
+ * The payloads of one event: named numbers in them, and what they say about the event.
  */
 #include "trace/meaning/nvtx/payload_view.h"
 
@@ -10,9 +10,9 @@
 #include "common/text.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-#define VALUES_MAX 16384u /* of one event: pointers may lead to the same place again and again */
+#define VALUES_MAX 16384u /* values written for one event: pointers may lead to one place again and again */
 
-/* A binary number of EXPONENT and FRACTION bits below its sign. */
+/* Converts a binary number with a sign bit, EXPONENT_BITS and FRACTION_BITS. */
 static double real_of(uint64_t bits, unsigned exponent_bits, unsigned fraction_bits)
 {
     uint64_t fraction = bits & ((UINT64_C(1) << fraction_bits) - 1);
@@ -29,7 +29,7 @@ static double real_of(uint64_t bits, unsigned exponent_bits, unsigned fraction_b
     return negative ? -value : value;
 }
 
-/* 128 bits: the 64 highest of its fraction are more than a double has. */
+/* Converts a 128-bit number. The upper 64 bits of its fraction are more than a double holds. */
 static double quadruple(const uint8_t *bytes)
 {
     uint64_t low = payload_load(bytes, 8), high = payload_load(bytes + 8, 8);
@@ -50,15 +50,15 @@ static double real_at(uint64_t type, const uint8_t *bytes)
     case PAYLOAD_TYPE_LONGDOUBLE: return (double)LOAD(long double, bytes);
     case PAYLOAD_TYPE_DOUBLE:
     case PAYLOAD_TYPE_FLOAT64: return LOAD(double, bytes);
-    default: return (double)LOAD(float, bytes); /* TF32 is a float with less in it */
+    default: return (double)LOAD(float, bytes); /* TF32 is stored as a float */
     }
 }
 
 bool payload_number(struct payload_number *number, uint64_t type, const uint8_t *bytes)
 {
-    unsigned size = payload_bytes_of(type), unused = 64 - 8 * size; /* bits, where the number has 64 at most */
+    unsigned size = payload_bytes_of(type), unused = 64 - 8 * size; /* bits; valid if size is at most 8 */
     switch (payload_value_of(type)) {
-    case PAYLOAD_CHARACTER: /* `char` counts, too */
+    case PAYLOAD_CHARACTER: /* a `char` may hold a number */
     case PAYLOAD_SIGNED:
         if (size > 8)
             return false;
@@ -162,7 +162,7 @@ const uint8_t *payload_view_bytes(const struct payload_view *view, const struct 
     return bytes;
 }
 
-/* --- what payloads say of their event --- */
+/* --- what payloads say about their event --- */
 
 static void read_time(struct payload_facts *facts, const struct payload_entry *entry,
                       const struct spool_nvtx_semantics *semantics, int64_t ticks)
@@ -173,7 +173,7 @@ static void read_time(struct payload_facts *facts, const struct payload_entry *e
     case PAYLOAD_FLAG_RANGE_BEGIN: facts->begin = time; break;
     case PAYLOAD_FLAG_RANGE_END: facts->end = time; break;
     case PAYLOAD_FLAG_MARK: facts->mark = time; break;
-    default: *(facts->begin.known ? &facts->end : &facts->begin) = time; break; /* in their order */
+    default: *(facts->begin.known ? &facts->end : &facts->begin) = time; break; /* without a role: begin, then end */
     }
 }
 
@@ -261,7 +261,7 @@ static void read_schema(struct payload_facts *facts, struct payload_view *view, 
         read_field(facts, view, cursor, &field);
 }
 
-/* Event at START of a payload. */
+/* Reads the event that lies at START of a payload. */
 static void read_blob(struct payload_facts *facts, struct payload_view *view, const struct payload_blob *blob,
                       uint64_t start)
 {
@@ -290,9 +290,9 @@ bool payload_facts_read(struct payload_facts *facts, struct payload_view *view, 
     return n == 0 && view->reader.blob_count > 0;
 }
 
-/* --- numbers of a payload by their names --- */
+/* --- named numbers of a payload --- */
 
-#define ELEMENTS_MAX 16u /* of an array of numbers: each is a value of its own */
+#define ELEMENTS_MAX 16u /* elements of an array that become values; further ones are ignored */
 
 void payload_series_add(struct payload_series *series, const char *name, uint64_t type,
                         const struct spool_nvtx_semantics *semantics, struct payload_number number)
@@ -307,7 +307,7 @@ void payload_series_add(struct payload_series *series, const char *name, uint64_
     value->number = number;
 }
 
-/* "outer.name", or "outer.name[2]" */
+/* Writes "outer.name", or "outer.name[2]" for an element of an array. */
 static void join(char out[PAYLOAD_SERIES_NAME], const char *outer, const struct nvtx_text *name, uint32_t index,
                  uint64_t element, bool is_element)
 {
