@@ -1,9 +1,9 @@
 /*
- * Explains the difference of the whole by terms that add up to it exactly. The terms of a step are the rows of the
- * section `time`.
+ * Explains the difference of the whole run by terms that add up to exactly this difference. The terms of a step are the
+ * rows of the section `time`.
  *
- * The terms of a run: it lasts as long as its GPU is busy and idle. The busy time is that of its kernels, copies and
- * sets, less the time in which several ran at once. With several GPUs, all parts are means over those that were used.
+ * The terms of a run are busy and idle time of its GPU. Busy time is the time of kernels, copies and sets, minus the
+ * time in which several ran at once. With several GPUs, all terms are means over the GPUs that were used.
  */
 #include "analysis/diff/diff.h"
 
@@ -29,7 +29,7 @@ static int by_difference(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* Sets the causes: the terms of a step, which lie behind those of the run, or the terms of the run. */
+/* Sets the causes: the terms of a step, which are stored behind those of the run, or the terms of the run. */
 static void find_causes(struct diff *diff)
 {
     struct diff_term *causes = diff->terms + (diff->by_steps ? diff->term_count : 0);
@@ -47,7 +47,7 @@ static void find_causes(struct diff *diff)
     }
 }
 
-/* Makes diff.terms, the largest first. Returns 0, or -1: no memory. */
+/* Sets diff.terms, the largest first, and the causes. Returns 0, or -1: no memory. */
 static int explain(struct diff *diff)
 {
     struct diff_term overlap = {.kind = TERM_OVERLAP}, idle = {.kind = TERM_IDLE};

@@ -1,6 +1,6 @@
 /*
- * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of the whole and sections. In JUnit's XML each condition
- * is a case; without conditions, each section.
+ * Parses "NOUN:NAME>LIMIT", and looks the noun up among figures of whole traces and sections. In JUnit's XML each
+ * condition is a test case; without conditions, each section is a test case.
  */
 #include "analysis/diff/diff_conditions.h"
 
@@ -20,7 +20,7 @@
 /* The figures of whole traces that a condition may name, besides rows of sections. */
 static const struct {
     const char *noun;
-    size_t at; /* of the struct diff_test in struct diff */
+    size_t at; /* offset of the struct diff_test in struct diff */
 } wholes[] = {
     {"total", offsetof(struct diff, span)},
     {"gpu", offsetof(struct diff, busy)},
@@ -32,10 +32,10 @@ static const char *noun_at(size_t i)
 {
     if (i < WHOLES)
         return wholes[i].noun;
-    return section_list[i - WHOLES].section->comparable.noun; /* NULL: it is not compared */
+    return section_list[i - WHOLES].section->comparable.noun; /* NULL: the section is not compared */
 }
 
-/* Returns WHOLES if it is a section's. */
+/* Returns the index of NOUN in `wholes`, or WHOLES if it is no figure of whole traces. */
 static size_t find_whole(const char *noun)
 {
     size_t i = 0;
@@ -52,13 +52,13 @@ void diff_condition_words(char *text, size_t size)
             text_list_add(text, size, noun_at(i));
 }
 
-/* Checks that the noun is known, and that its quantity can have the unit of the limit. */
+/* Checks that the noun exists and that its quantity can have the unit of the limit. Returns 0, or -1 after error(). */
 static int check_noun(const struct diff_condition *condition)
 {
     char list[256];
     const char *noun = condition->noun, *text = condition->text;
     struct suggestion nearest = suggestion_for(noun, strlen(noun));
-    size_t number; /* of noun_at() */
+    size_t number; /* argument of noun_at() */
     for (number = 0; number < WHOLES + REPORT_SECTION_COUNT; number++) {
         if (!noun_at(number))
             continue;
@@ -81,7 +81,7 @@ static int check_noun(const struct diff_condition *condition)
     return error("--fail-on: '%s' is about '%s', which is not one of %s", text, noun, list);
 }
 
-/* A part of an id is enough, as of other names. */
+/* Checks that the name of a finding is a part of the id of a rule. Returns 0, or -1 after error(). */
 static int check_finding(const struct diff_condition *condition)
 {
     char words[1024];
@@ -102,7 +102,7 @@ int diff_conditions_add(struct diff_conditions *conditions, const char *text)
     *condition = (struct diff_condition){.text = text, .of_percent = true, .unit = '%', .noun = strdup(text)};
     if (!condition->noun)
         return error_no_memory("conditions");
-    /* names of kernels have '>' of their own, but nothing like a limit after the last */
+    /* names of kernels may contain '>', but never with a limit after the last one */
     char *noun = (char *)(uintptr_t)condition->noun, *limit = strrchr(noun, '>'), *name = strchr(noun, ':');
     if (limit && strspn(limit + 1, " 0123456789.") > 0) {
         condition->unit = quantity_read(text + (limit + 1 - noun), &condition->limit);
@@ -129,7 +129,7 @@ void diff_conditions_release(struct diff_conditions *conditions)
 
 struct growth {
     double percent, amount;
-    enum column_type type; /* of the amount */
+    enum column_type type; /* type of the amount */
 };
 
 static bool is_beyond(const struct diff_condition *condition, const struct growth *growth)
@@ -193,7 +193,7 @@ int diff_conditions_check(const struct diff *diff, const struct diff_condition *
             return error("--fail-on: '%s' cannot be checked: --trace left it out in '%s'", condition->text,
                          diff->unrecorded[i]);
     }
-    bool exactly = false; /* a name that no row has exactly is part of one */
+    bool exactly = false; /* a row has exactly the wanted name; otherwise the name is searched in the names of rows */
     for (size_t i = 0; i < diff->rows.count && !exactly; i++)
         exactly = is_meant(diff, &diff->rows.items[i], condition, true);
     for (size_t i = 0; i < diff->rows.count; i++) {
@@ -212,7 +212,7 @@ int diff_conditions_check(const struct diff *diff, const struct diff_condition *
         outcome->met |= met;
         outcome->grown |= beyond;
     }
-    /* A finding or error that no trace has is good news; the name of anything else is probably wrong. */
+    /* A finding or error that no trace has is good news. Any other name that no row has is probably wrong. */
     bool may_be_absent =
         !condition->name || strcmp(condition->noun, "finding") == 0 || strcmp(condition->noun, "error") == 0;
     if (!outcome->row && !may_be_absent)
@@ -239,8 +239,8 @@ void diff_outcome_write(struct buffer *out, const struct diff *diff, const struc
 
 /* --- JUnit --- */
 
-/* Writes TEXT for an attribute or between tags. XML has only two control characters, and no bytes that are not UTF-8.
- */
+/* Writes TEXT as an attribute's value or between tags. XML allows only two of the control characters, and only
+ * UTF-8. */
 static void write_escaped(struct buffer *out, const char *text)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {

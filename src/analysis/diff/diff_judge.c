@@ -1,6 +1,6 @@
 /*
- * Tests each figure of all rows, within modes where a row has two, then adjusts the chances of all tests of the GPU and
- * of the host for their numbers.
+ * Tests each figure of all rows, within its modes if a row has two. Then corrects the probabilities of all tests of the
+ * GPU, and of all tests of the host, for the number of tests.
  */
 #include "analysis/diff/diff_judge.h"
 
@@ -9,8 +9,8 @@
 
 #include "analysis/diff/diff_modes.h"
 
-/* The chance that we put on a row that one trace has and another has not: of the GPU's work, and of what the host did,
- * where it is also the least of any other difference; and where several traces of one side do not agree. */
+/* The probability that a row is in the traces of one side only by chance: for work of the GPU; for work of the host,
+ * where it is also the least probability of any other difference; and if the traces of one side do not agree. */
 #define CHANCE_GPU_ROW 1e-9
 #define CHANCE_HOST 0.01
 #define CHANCE_UNSTEADY 0.5
@@ -19,8 +19,8 @@
 
 #define MANY_DF 1e9
 
-/* Whether the runs of each side are so much closer to each other than to those of the other side that modes, as those
- * of where memory lies, are unlikely to be the reason. */
+/* Returns whether the runs of each side are so much closer to each other than to the other side that modes, such as
+ * those due to memory placement, are unlikely to be the reason. */
 static bool sides_agree(const struct diff_values sides[DIFF_SIDES], double difference)
 {
     double df = 0, squares = 0;
@@ -31,13 +31,13 @@ static bool sides_agree(const struct diff_values sides[DIFF_SIDES], double diffe
     return fabs(difference) >= FLOOR_AGREEMENT * sqrt(squares / df);
 }
 
-/* The comparison with other rows counts only where that of the row with itself is at most this likely to be chance. */
+/* The comparison with other rows counts only if the comparison of the row with itself has at most this probability. */
 #define GATE 0.05
 
 /*
- * Of several traces. A row is compared with itself, where the shift of each run counts as chance; and with the other
- * rows of the same runs, where it does not. The second question finds smaller changes, but it counts only where the
- * first one does not contradict: if most kernels become slower, the others have not become faster.
+ * Compares the sides if there are several traces. The row is compared with itself, where the shift of each run counts
+ * as chance; and with the other rows of its runs, where the shift does not. The second test finds smaller changes, but
+ * it counts only if the first does not contradict: if most kernels become slower, the others have not become faster.
  */
 static struct difference compare_several(const struct diff_values sides[DIFF_SIDES], struct floor floor,
                                          const struct diff_shifts *shifts)
@@ -60,7 +60,7 @@ static struct difference compare_several(const struct diff_values sides[DIFF_SID
     own[AFTER].mean -= shifts->difference;
     struct difference among = statistics_welch(&own[BEFORE], &own[AFTER], slack);
     bool agree = alone.value * among.value > 0 && alone.p <= GATE;
-    alone.p = fmin(1, 2 * (agree ? fmin(alone.p, among.p) : alone.p)); /* two questions were asked */
+    alone.p = fmin(1, 2 * (agree ? fmin(alone.p, among.p) : alone.p)); /* two tests were made */
     return alone;
 }
 
@@ -101,7 +101,7 @@ static struct diff_test test_figure(const struct diff *diff, const struct diff_r
     return diff_compare(sides, figure == FIGURE_COUNT ? floor_of_counts(floor) : floor_of(floor), shifts);
 }
 
-/* The chance that all values of one side are larger than all of the other, if their order is chance. */
+/* Returns the probability that all values of one side are larger than all of the other if their order is random. */
 static double chance_of_order(const struct diff *diff)
 {
     double chance = 2;
@@ -111,9 +111,9 @@ static double chance_of_order(const struct diff *diff)
 }
 
 /*
- * What the host does few times in a run has no known distribution: the first call pays for what CUDA does lazily, and
- * which call is the first may differ. Only the order of the runs says something about it. And of one run on each side
- * nothing that the host does is sure.
+ * Raises the probabilities of host rows. A call that is made few times in a run has no known distribution: the first
+ * call pays for what CUDA does lazily, and which call is first may differ. So only the order of the runs counts as
+ * evidence. With one run on each side, no difference of the host is sure.
  */
 static void doubt_host(const struct diff *diff, struct diff_row *row)
 {
@@ -127,7 +127,7 @@ static void doubt_host(const struct diff *diff, struct diff_row *row)
         row->figures[i].log.p = fmax(row->figures[i].log.p, CHANCE_HOST);
 }
 
-/* A row that has two modes is compared within them. RUNS has a place for each trace. */
+/* Compares a row within its modes if it has two. RUNS: scratch memory with room for each trace. */
 static void test_modes(const struct diff *diff, struct diff_row *row, struct diff_run *runs)
 {
     const struct comparable *comparable = diff_comparable(row->section);
@@ -194,8 +194,8 @@ static void consider(struct diff_row *row, const struct diff_test *test, enum di
     row->change = test->log.value > 0 ? grown : shrunk;
 }
 
-/* Small causes of idle time and small findings come and go from run to run: they are not counted as what a program does
- * is, but found in the times of a run. */
+/* Returns the probability that a row is on one side only by chance. Small causes of idle time and small findings come
+ * and go from run to run: they are derived from the times of a run and not counted. */
 static double chance_of_presence(const struct diff *diff, const struct diff_row *row, double span)
 {
     const struct comparable *comparable = diff_comparable(row->section);
@@ -209,17 +209,18 @@ static double chance_of_presence(const struct diff *diff, const struct diff_row 
 
 /* --- many comparisons --- */
 
-/* A difference below this, of 1, is none, as of counts that never differ: there is nothing that could be chance. */
+/* A difference of logarithms below this is none: counts that never differ are not tests, because nothing could be
+ * chance. */
 #define NOTHING 1e-9
 
 struct family {
     struct diff_test **tests;
     double *p;
     size_t *order;
-    size_t count, all; /* tests in it; and of all rows */
+    size_t count, all; /* number of tests that are corrected together; of all tests of the family */
 };
 
-/* Corrects the tests of all rows of the host, or of all others, for their number. */
+/* Corrects the tests of all rows of the host, or of all other rows, for their number. */
 static void adjust_family(struct diff *diff, struct family *family, bool host)
 {
     family->count = family->all = 0;
@@ -250,7 +251,8 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
 
 /* --- the whole --- */
 
-/* Means are arithmetic ones, so that the times in which GPUs are busy and idle add up to that of the run. */
+/* Tests a figure of whole traces. Means are arithmetic, so that busy and idle times of GPUs add up to the time of the
+ * run. */
 static struct diff_test test_whole(const struct diff *diff, size_t at, struct floor floor)
 {
     struct diff_values sides[DIFF_SIDES] = {diff_whole_values(diff, at, BEFORE), diff_whole_values(diff, at, AFTER)};

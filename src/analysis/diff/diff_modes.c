@@ -1,6 +1,6 @@
 /*
- * Cuts the sorted values at the largest gap, or where the deviation is least; then averages the differences of the
- * modes by how exactly each shows them.
+ * Cuts the sorted values at the largest gap, or where the least deviation is left. Then averages the differences within
+ * the modes, weighted by how exactly each mode shows the difference.
  */
 #include "analysis/diff/diff_modes.h"
 
@@ -9,13 +9,14 @@
 
 #include "common/array.h"
 
-/* The least gap between two modes, in deviations of the runs of each. */
+/* The least gap between two modes, in standard deviations of the runs of a mode. */
 #define MODES_GAP 3
-/* The least distance between two modes if a change fills the gap, in deviations of the runs of a mode and a side. */
+/* The least distance between two modes if a change fills the gap, in standard deviations of the runs of a mode and a
+ * side. */
 #define MODES_DISTANCE 6
-/* By how many standard deviations the shares of the modes may differ by chance. */
+/* How far the sides' shares of the modes may differ by chance, in standard deviations. */
 #define MODES_SHARES 3
-/* How far above the limit the expected t has to be, so that it is above it in 19 of 20 cases. */
+/* How far the expected t must be above the limit, so that t is above it in 19 of 20 cases. */
 #define MODES_POWER 1.65
 #define MODES_TRACES 1000
 
@@ -34,7 +35,7 @@ static struct diff_cell join(const struct diff_cell *one, const struct diff_cell
     };
 }
 
-/* The first LOW of the RUNS are of the low mode. */
+/* Returns the modes if the first LOW of the sorted RUNS are in the low mode. */
 static struct diff_modes cut_at(const struct diff_run *runs, size_t count, size_t low)
 {
     struct diff_modes modes = {0};
@@ -55,7 +56,7 @@ static struct diff_modes cut_at(const struct diff_run *runs, size_t count, size_
     return modes;
 }
 
-/* The cut that leaves the least deviation. */
+/* Returns the modes for the cut that leaves the least deviation within modes and sides. */
 static struct diff_modes cut_by_deviation(const struct diff_run *runs, size_t count)
 {
     struct diff_modes best = {.deviation = INFINITY};
@@ -79,7 +80,7 @@ struct diff_modes diff_modes_find(struct diff_run *runs, size_t count, double le
     if (count <= (size_t)DIFF_MODES * DIFF_SIDES)
         return (struct diff_modes){0};
     qsort(runs, count, sizeof(*runs), by_value);
-    /* The cut at the largest gap. */
+    /* Find the largest gap. */
     size_t low = 1;
     for (size_t i = 2; i < count; i++)
         if (runs[i].value - runs[i - 1].value > runs[low].value - runs[low - 1].value)
@@ -99,9 +100,9 @@ struct diff_modes diff_modes_find(struct diff_run *runs, size_t count, double le
 /* --- the comparison --- */
 
 /*
- * The chance that in both modes all runs of one side are larger than all of the other, if their order is chance, given
- * the numbers of runs before and after and of low ones. Nothing is less likely: a mode may itself have modes, about
- * which the deviation of few runs says too little.
+ * Returns the probability that in both modes all runs of one side are larger than all of the other if their order is
+ * random, given the numbers of runs before, of runs after and of runs in the low mode. No difference is taken to be
+ * less likely: a mode may itself have modes, and few runs say too little about their deviation.
  */
 static double chance_of_order(double before, double after, double low)
 {
@@ -119,11 +120,12 @@ static bool shares_agree(const struct diff_cell low[DIFF_SIDES], const struct di
     return fabs(apart) <= MODES_SHARES * sqrt(share * (1 - share) * (1 / before + 1 / after));
 }
 
-/* Sums for the difference between the sides, which is taken to be equal in each mode that both sides have. */
+/* Sums for the difference between the sides, which is assumed to be equal in each mode that both sides have. */
 struct strata {
-    double weights, before, after; /* sums; means are weighed by how exactly a mode shows the difference */
-    double differences;            /* the weighed sum of their squares */
-    double squares, df;            /* what the difference leaves unexplained */
+    double weights, before,
+        after;          /* weighted sums of the means; the weight is how exactly a mode shows the difference */
+    double differences; /* weighted sum of the squared differences */
+    double squares, df; /* squares that the difference does not explain */
 };
 
 static void add_stratum(struct strata *strata, const struct diff_cell cells[DIFF_SIDES])
@@ -150,7 +152,8 @@ bool diff_modes_compare(const struct diff_modes *modes, struct floor floor, doub
     if (strata.weights <= 0 || !shares_agree(low, high))
         return false;
     double value = (strata.after - strata.before) / strata.weights;
-    strata.squares += fmax(0, strata.differences - strata.weights * value * value); /* if the modes do not agree */
+    strata.squares +=
+        fmax(0, strata.differences - strata.weights * value * value); /* more than 0 if the modes disagree */
     double error = sqrt(strata.squares / strata.df / strata.weights);
     double least =
         chance_of_order((double)(low[BEFORE].count + high[BEFORE].count),

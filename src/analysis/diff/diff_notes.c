@@ -1,5 +1,5 @@
 /*
- * Each note is a function that looks at the comparison and passes on a sentence if it has something to note.
+ * Each note is a function that examines the comparison and passes on a sentence if there is something to note.
  */
 #include "analysis/diff/diff_notes.h"
 
@@ -35,14 +35,14 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
 
 /* --- modes --- */
 
-#define MODES_CHANGE 0.02 /* closer modes only hide changes that matter less */
+#define MODES_CHANGE 0.02 /* modes that are closer hide only changes that matter less */
 
-/* Names the row that takes the most time. */
+/* Notes how many traces would show a change of the longest row whose modes hide changes. */
 static void note_modes(struct notes *notes, size_t fewest)
 {
     const struct diff *diff = notes->diff;
     const struct diff_row *longest = NULL;
-    size_t others = 0, needed = 0, compared = 1; /* rows that are compared together, which limits the chance of each */
+    size_t others = 0, needed = 0, compared = 1; /* compared: rows that are corrected together */
     for (size_t i = 0; i < diff->rows.count; i++) {
         const struct diff_row *row = &diff->rows.items[i];
         compared += row->each.known && !row->tiny && diff_comparable(row->section)->floor < FLOOR_HOST;
@@ -74,9 +74,9 @@ static void note_modes(struct notes *notes, size_t fewest)
 
 /* --- ranks of jobs --- */
 
-#define RANKS_LISTED 16 /* ranks of a side in a note */
+#define RANKS_LISTED 16 /* ranks of a side that a note lists */
 
-/* The trace after with the rank of trace BEFORE, or NULL. */
+/* Returns the trace of the side AFTER with the rank of trace BEFORE, or NULL. */
 static const struct diff_whole *same_rank(const struct diff *diff, size_t before)
 {
     for (size_t i = diff->options->counts[BEFORE]; i < diff->traces; i++)
@@ -85,13 +85,14 @@ static const struct diff_whole *same_rank(const struct diff *diff, size_t before
     return NULL;
 }
 
-/* Notes that the traces are of ranks of two jobs, whose figures are means, and names the rank that changed most. */
+/* Notes that the traces are of ranks of two jobs and that figures are means over them; names the rank that changed
+ * most. */
 static void note_ranks(struct notes *notes)
 {
     const struct diff *diff = notes->diff;
     size_t pairs = 0, most = 0;
     double change = -1;
-    /* Every trace is of one rank, and no side has a rank twice. */
+    /* Return unless each trace is of one rank and no side has a rank twice. */
     for (size_t i = 0; i < diff->traces; i++) {
         if (diff->wholes[i].rank == FIELD_ABSENT)
             return;
@@ -136,7 +137,7 @@ static void note_ranks(struct notes *notes)
 /* --- a change that all kernels share --- */
 
 #define SHARED_ROWS 4      /* fewer rows are too few to judge the GPU */
-#define SHARED_LEAST 0.005 /* a smaller share is not worth a note */
+#define SHARED_LEAST 0.005 /* a smaller change is not worth a note */
 #define SHARED_NEAR 0.005  /* kernels this close to the median changed alike */
 #define SHARED_MOST 0.8    /* this share of the kernels' time must be close */
 

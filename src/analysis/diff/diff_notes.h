@@ -1,5 +1,5 @@
 /*
- * Notes on a comparison: what could not be compared, modes, ranks, different GPUs and clocks.
+ * Writes notes on a comparison: what could not be compared, modes, ranks, different GPUs and clocks.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_NOTES_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_NOTES_H

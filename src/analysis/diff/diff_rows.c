@@ -1,6 +1,6 @@
 /*
- * Each trace is read as for a report, and the tables of its sections are joined with those of the others. A table gets
- * columns that the report does not show: the trimmed mean of what an occurrence took, and how sure that is.
+ * Reads each trace as for a report, and joins the tables of its sections with those of the other traces. A table gets
+ * columns that the report does not show: the trimmed mean of an occurrence, its variance, and the degrees of freedom.
  */
 #include "analysis/diff/diff_rows.h"
 
@@ -75,7 +75,7 @@ static int columns_init(struct columns *columns, const struct section *section)
     for (size_t i = 0; i < EXTRA_COLUMNS; i++) {
         struct column *extra = &columns->list[columns->count++];
         *extra = section->columns[each];
-        extra->word = ""; /* nothing finds it */
+        extra->word = ""; /* no name finds this column */
         extra->fill = extra_fills[i];
     }
     columns->extra = (int)count;
@@ -107,7 +107,7 @@ static struct diff_row *find_row(struct diff *diff, unsigned section, const char
     return row->samples ? row : NULL;
 }
 
-/* Rows of one name are added up: what one occurrence took is then the mean by how often it occurred. */
+/* Adds a second row of one name. Its occurrence becomes the mean of both, weighted by their counts. */
 static void add_sample(struct diff_sample *sample, const struct diff_sample *more)
 {
     double weight = sample->count + more->count > 0 ? more->count / (sample->count + more->count) : 0.5;
@@ -178,7 +178,7 @@ static int add_whole(struct diff *diff, size_t number, const struct trace *trace
 {
     struct diff_whole *whole = &diff->wholes[number];
     *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .world = FIELD_ABSENT};
-    /* The rank of a process stands in its own entry and in that of the trace. */
+    /* The rank may be in the entries of its process and of the trace, so equal entries count as one. */
     whole->rank = trace->ranks.count > 0 ? trace->ranks.items[0].rank : FIELD_ABSENT;
     for (size_t i = 0; i < trace->ranks.count; i++) {
         const struct trace_rank *rank = &trace->ranks.items[i];
@@ -205,7 +205,8 @@ static int add_whole(struct diff *diff, size_t number, const struct trace *trace
     return 0;
 }
 
-/* Returns 0, 1 if the trace, one of several, has nothing of what is selected, or -1 after error(). */
+/* Returns 0, or -1 after error(). Returns 1 if there are several traces and this one has nothing of what is
+ * selected. */
 static int read_one(struct diff *diff, const struct report_options *options, size_t number, const char *path)
 {
     struct sections sections;
@@ -224,7 +225,7 @@ int diff_read(struct diff *diff, struct diff_options *options)
 {
     struct report_options report = options->report;
     report.usual = false;
-    report.names = report.names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : report.names; /* it makes them itself */
+    report.names = report.names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : report.names; /* diff makes pretty names */
     size_t traces = options->counts[BEFORE] + options->counts[AFTER];
     *diff = (struct diff){.options = options, .traces = traces, .wholes = calloc(traces, sizeof(*diff->wholes))};
     if (!diff->wholes)
@@ -252,7 +253,7 @@ int diff_read(struct diff *diff, struct diff_options *options)
     diff->traces = number;
     if (status != 0)
         return status;
-    /* The parts of a step are not compared with those of a run. */
+    /* The section `time` has parts of a step or of a run, which cannot be compared with each other. */
     size_t with = 0;
     for (size_t i = 0; i < diff->traces; i++)
         with += diff->wholes[i].steps > 0;

@@ -1,6 +1,6 @@
 /*
- * What a user may ask of `gputrace diff`; and the rows of all traces that it compares, joined by section and name, with
- * the times of each whole trace.
+ * The options of `gputrace diff`; and the rows of all traces that it compares, joined by section and name, with the
+ * times of each whole trace.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
@@ -19,11 +19,11 @@ enum diff_side { BEFORE, AFTER, DIFF_SIDES };
 
 /* A condition of --fail-on: "total>3%", "kernel:sgemm>2us", "finding:pageable-copies". */
 struct diff_condition {
-    const char *text; /* all of it */
-    const char *noun; /* "total", "gpu" or a section's; owned by the condition */
-    const char *name; /* of a row, or NULL: any row */
+    const char *text; /* the whole condition */
+    const char *noun; /* "total", "gpu" or a section's noun; owned by the condition */
+    const char *name; /* name of a row, or NULL for any row */
     bool of_percent;  /* the limit is in per cent, else in ns or bytes */
-    double limit;     /* of the growth; 0 unless the condition has one */
+    double limit;     /* limit of the growth; 0 if the condition has none */
     char unit;        /* of a limit that is not in per cent: 't' time, 'b' bytes */
 };
 
@@ -33,39 +33,39 @@ struct diff_conditions {
 };
 
 struct diff_options {
-    /* The options for reading the traces. Its sections, format and top are those of the tables of the diff. */
+    /* Options for reading the traces. `sections`, `format` and `top` are about the tables of the diff. */
     struct report_options report;
     const char **paths[DIFF_SIDES];
     size_t counts[DIFF_SIDES];
     enum diff_format format;
-    bool all; /* rows that did not change, too */
-    bool any; /* conditions are met by differences that are not sure, too */
+    bool all; /* show also rows that did not change */
+    bool any; /* differences that are not sure meet conditions, too */
     struct diff_conditions conditions;
 };
 
 /* A row of one trace. */
 struct diff_sample {
     bool present;
-    double each;         /* what one occurrence took, without outliers: ns or bytes; 0: not known */
-    double variance, df; /* of the logarithm of `each`, by how the occurrences vary; df 0: not known */
+    double each;         /* trimmed mean of an occurrence, ns or bytes; 0: unknown */
+    double variance, df; /* of the logarithm of `each`, due to the variation of occurrences; df 0: unknown */
     double total;        /* ns or bytes */
     double count;
 };
 
-/* How far AFTER is from BEFORE, by Welch's test. */
+/* The difference between two estimates, by Welch's test. */
 struct difference {
     double value;  /* after - before */
-    double margin; /* the true difference is within value +- margin with 95 % */
-    double p;      /* the chance of such a difference, or a larger one, when there is none */
+    double margin; /* half of the 95 % confidence interval */
+    double p;      /* probability of a difference at least as large if there is none */
 };
 
-/* How a figure of a row differs. */
+/* The comparison of one figure of a row. */
 struct diff_test {
     bool known;
     bool few;              /* too few occurrences in a trace to know how they vary */
-    double before, after;  /* geometric means of the traces that have it; of whole traces means */
-    struct difference log; /* of the logarithms */
-    double adjusted;       /* log.p, corrected for the number of comparisons; log.p itself for a test on its own */
+    double before, after;  /* geometric means over the traces that have the row; for whole traces arithmetic means */
+    struct difference log; /* difference of the logarithms */
+    double adjusted;       /* log.p, corrected for the number of tests; log.p itself for a single test */
 };
 
 /* The figures of a row that are compared. */
@@ -74,70 +74,70 @@ enum diff_figure { FIGURE_EACH, FIGURE_COUNT, FIGURE_TOTAL, DIFF_FIGURES };
 enum diff_change { UNCHANGED, SLOWER, FASTER, MORE, FEWER, LARGER, SMALLER, APPEARED, VANISHED };
 enum diff_sure { NOT_SURE, LIKELY, SURE };
 
-/* Of all differences that are called likely (or sure), at most this share is there by chance. */
+/* At most this share of all differences that are called likely (or sure) is chance. */
 #define DIFF_LIKELY 0.05
 #define DIFF_SURE 0.001
 
 struct diff_row {
     unsigned section;            /* enum report_section */
-    uint32_t name;               /* of diff.names */
-    struct diff_sample *samples; /* by the number of the trace */
-    size_t present[DIFF_SIDES];  /* traces that have it */
+    uint32_t name;               /* number of diff.names */
+    struct diff_sample *samples; /* by the number of the trace; owned */
+    size_t present[DIFF_SIDES];  /* number of traces that have the row */
     union {
         struct {
             struct diff_test each, count, total;
         };
         struct diff_test figures[DIFF_FIGURES];
     };
-    double apart, deviation; /* logarithms: how far two modes of `each` are apart, and how runs deviate within them; 0:
-                                it has no modes */
+    double apart, deviation; /* logarithms: distance of two modes of `each`, and deviation of runs within a mode; 0: no
+                                modes */
     double totals[DIFF_SIDES];   /* means over all traces of the side; a trace without the row counts as 0 */
     double counts[DIFF_SIDES];   /* means over all traces of the side */
-    bool tiny;                   /* too little of the time to be compared with the others */
+    bool tiny;                   /* takes too little time to be compared with the other rows */
     enum diff_change change;     /* the change that matters most */
     enum diff_sure sure;         /* how sure `change` is */
-    const struct diff_test *why; /* the test that says so; NULL: it appeared or vanished, or there is none */
+    const struct diff_test *why; /* the test that shows `change`; NULL: the row appeared, vanished, or is unchanged */
 };
 
-/* A term of the difference of the whole. All terms add up to it. */
+/* A term of the difference of the whole run. All terms add up to this difference. */
 struct diff_term {
     enum diff_term_kind { TERM_ROW, TERM_OVERLAP, TERM_IDLE } kind;
     const struct diff_row *row; /* TERM_ROW: the row */
     double before, after;       /* ns, means of the traces; negative for TERM_OVERLAP */
 };
 
-/* Times of a whole trace in ns; those of GPUs are means over the GPUs that were used. */
+/* Times of a whole trace in ns. Times of GPUs are means over the GPUs that were used. */
 struct diff_whole {
     double span, busy, idle;
-    size_t gpus;   /* that were used; 1 if none was */
-    double step;   /* of a usual one */
+    size_t gpus;   /* number of GPUs that were used; 1 if none was */
+    double step;   /* length of a usual step */
     int64_t steps; /* 0: the trace has no usual steps */
-    int64_t rank;  /* of a job; FIELD_ABSENT: it is of none, or of several */
-    int64_t world; /* ranks of the job; FIELD_ABSENT: not known */
-    uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
+    int64_t rank;  /* rank in the job; FIELD_ABSENT: of no rank, or of several ranks */
+    int64_t world; /* ranks of the job; FIELD_ABSENT: unknown */
+    uint32_t gpu;  /* name of the first GPU, in diff.names; EVENT_NO_TEXT: unknown */
 };
 
 struct diff {
     const struct diff_options *options;
-    size_t traces; /* of both sides: first those before */
+    size_t traces; /* number of traces of both sides; those before come first */
     struct diff_whole *wholes;
     struct diff_test span, busy, idle, step;
-    bool by_steps; /* all traces tell where a step goes, which explains the difference */
+    bool by_steps; /* all traces show where a step goes, which explains the difference */
     struct interner names;
-    struct pretty_names pretty; /* of kernels, as --names=pretty shows them */
+    struct pretty_names pretty; /* names of kernels for --names=pretty */
     struct dense_map keys;      /* struct diff_key -> rows */
     ARRAY(struct diff_row) rows;
     bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
-    const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */
-    struct diff_term *terms;                      /* of the difference of the whole, largest first: see diff.c */
+    const char *unrecorded[REPORT_SECTION_COUNT]; /* path of a trace recorded without the section; NULL: none */
+    struct diff_term *terms; /* terms of the difference of the whole run, largest first: see diff.c */
     size_t term_count;
-    const struct diff_term *causes; /* the terms of a step, else of the run, largest first */
+    const struct diff_term *causes; /* the terms of a step, otherwise of the run, largest first */
     size_t cause_count;
-    double explained[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of causes: a step, else the run; means of runs, ns */
+    double explained[DIFF_SIDES], spans[DIFF_SIDES]; /* sums of `causes`; mean lengths of runs, ns */
 };
 
-/* Reads all traces, one at a time. OPTIONS keep those that have something of what is selected. Returns 0, or -1 after
- * error(). */
+/* Reads all traces, one at a time, and drops from OPTIONS the traces that have nothing of what is selected. Returns 0,
+ * or -1 after error(). DIFF must be released in both cases. */
 int diff_read(struct diff *diff, struct diff_options *options);
 void diff_release(struct diff *diff);
 
@@ -156,14 +156,14 @@ static inline const struct comparable *diff_comparable(unsigned section)
     return &section_list[section].section->comparable;
 }
 
-/* The name that people read; the name as the traces have it is interned(). */
+/* Returns the row's name for people. The name in the traces is interned(&diff->names, row->name). */
 static inline const char *diff_name(const struct diff *diff, const struct diff_row *row)
 {
     bool pretty = diff->options->report.names == REPORT_NAMES_PRETTY && row->section == REPORT_KERNELS;
     return interned(&diff->names, pretty ? pretty_names_shown(&diff->pretty, row->name) : row->name);
 }
 
-/* Whether the totals and each occurrence of a section are TYPE_NS or TYPE_BYTES; TYPE_COUNT: it has neither. */
+/* Returns the type of totals and occurrences of a section: TYPE_NS or TYPE_BYTES, or TYPE_COUNT if it has neither. */
 enum column_type diff_type(unsigned section);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Statistics; then takes logarithms, estimates the shift of each run by the median of its rows, and the variance that is left.
+ * Statistical functions; then the values of rows as logarithms, the shift of each run as the median of its rows, and
+ * the variance that the shifts leave.
  */
 #include "analysis/diff/diff_values.h"
 
@@ -18,7 +19,7 @@ static double away_from_zero(double value)
     return fabs(value) < NEARLY_ZERO ? NEARLY_ZERO : value;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz's method. */
+/* Returns the continued fraction of the incomplete beta function, by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), result = d;
@@ -37,7 +38,7 @@ static double beta_fraction(double a, double b, double x)
     return result;
 }
 
-/* The regularised incomplete beta function I_x(a, b). */
+/* Returns the regularised incomplete beta function I_x(a, b). */
 static double beta_share(double a, double b, double x)
 {
     if (x <= 0 || x >= 1)
@@ -75,7 +76,7 @@ struct estimate statistics_moderate(double mean, double variance, size_t count, 
     return (struct estimate){.mean = mean, .variance = moderate / (double)count, .df = df};
 }
 
-/* The degrees of freedom of a sum of variances, by Satterthwaite. */
+/* Returns the degrees of freedom of a sum of two variances, by Satterthwaite's formula. */
 static double df_of_sum(double one, double one_df, double other, double other_df)
 {
     return (one + other) * (one + other) / (one * one / one_df + other * other / other_df);
@@ -140,23 +141,24 @@ void statistics_adjust(double *p, size_t *order, size_t count)
 
 /* --- runs --- */
 
-/* How much launches of one kernel, and calls of one function, vary usually, of 1: as much as two values say. */
+/* The usual relative deviation of launches of one kernel, and of calls of one function, with the weight of USUAL_DF
+ * degrees of freedom. */
 #define USUAL_GPU 0.2
 #define USUAL_HOST 0.5
 #define USUAL_DF 2
 
-/* Estimated variances between runs are at least this share of the floor's. Calls of the host have modes that two or
- * three runs may not show. */
+/* The least share of the floor's variance that an estimated variance between runs has. Calls of the host have modes
+ * that two or three runs may not show. */
 #define LEAST_VARIANCE 0.16
 #define LEAST_VARIANCE_HOST 1
 
-/* What the variances of the rows of a section say together counts as so many degrees of freedom of each. */
+/* The degrees of freedom with which the common variance of a section's rows counts for each row. */
 #define PRIOR_DF 6
 
-/* The degrees of freedom from which on the launches of a trace show how much they vary. */
+/* The least degrees of freedom with which the launches of a trace show how much they vary. */
 #define OFTEN 10
 
-/* The least number of rows from which the clock of a GPU is derived. */
+/* The least number of rows from which shifts are derived. */
 #define SHIFT_ROWS 4
 
 /* --- values --- */
@@ -172,7 +174,7 @@ double diff_value_of(double logarithm)
     return value > DIFF_LEAST ? value : 0;
 }
 
-/* A mean and a variance in the making. */
+/* Sums for a mean and a variance. */
 struct moments {
     size_t count;
     double mean, squares;
@@ -206,7 +208,7 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
         double value = logarithm(figure == FIGURE_EACH    ? sample->each
                                  : figure == FIGURE_COUNT ? sample->count
                                                           : sample->total);
-        /* The variance of the mean of the occurrences, drawn towards what is usual, as few of them say little. */
+        /* The variance of an occurrence is drawn towards the usual one, because few occurrences say little. */
         double one = sample->variance * sample->count;
         double spread = (sample->df * one + USUAL_DF * usual * usual) / (sample->df + USUAL_DF);
         moments_add(&values, value);
@@ -298,7 +300,8 @@ static void find_shifts(struct diff_shifts *shifts, const struct diff *diff, con
     shifts->known = true;
 }
 
-/* How much is left of the variances of the section's rows without the shifts, of all that occur often together. */
+/* Sets the prior for the variances of the section's rows: the mean variance between runs, after the shifts are taken
+ * out, of all rows that occur often, in units of diff_unit(). Keeps the usual prior if there are too few such rows. */
 static void find_prior(struct diff_shifts *shifts, const struct diff *diff, const struct reference *list, size_t count)
 {
     double squares = 0, df = 0;
@@ -330,7 +333,7 @@ int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsign
     for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
         const struct diff_row *row = &diff->rows.items[i];
         if (row->section != section || row->tiny || row->present[BEFORE] + row->present[AFTER] < diff->traces)
-            continue; /* every trace has the row, and it takes a part of the time */
+            continue; /* only rows that all traces have and that take some time */
         struct reference *reference = &list[count++];
         *reference = (struct reference){.row = row};
         for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++)

@@ -1,5 +1,5 @@
 /*
- * Writes amounts, changes and causes with as many digits as it takes to distinguish before and after.
+ * Writes amounts, changes and causes with enough digits to distinguish before and after.
  */
 #include "analysis/diff/diff_words.h"
 
@@ -57,7 +57,7 @@ static bool is_whole(double value)
     return value == floor(value);
 }
 
-/* The decimals for a number of DIGITS in all. */
+/* Returns the number of decimals with which VALUE has DIGITS digits. */
 static int decimals_for(double value, int digits)
 {
     int whole = fabs(value) < 1 ? 1 : (int)floor(log10(fabs(value))) + 1;
@@ -67,7 +67,7 @@ static int decimals_for(double value, int digits)
 #define DIGITS 3
 #define DIGITS_MOST 5
 
-/* "1.84 s", "3.5 MiB", "300": TYPE_NS, TYPE_BYTES or a count. */
+/* Writes an amount of TYPE_NS, TYPE_BYTES or a count: "1.84 s", "3.5 MiB", "300". */
 static void diff_write_amount(struct buffer *out, double value, enum column_type type)
 {
     struct scale scale = scale_of(value, type);
@@ -79,7 +79,7 @@ static void diff_write_amount(struct buffer *out, double value, enum column_type
 void diff_write_change(struct buffer *out, double before, double after, enum column_type type)
 {
     double most = fmax(fabs(before), fabs(after)), least = fmin(fabs(before), fabs(after));
-    if (least > 0 && least < most / 100 && type != TYPE_COUNT) { /* each in its own unit */
+    if (least > 0 && least < most / 100 && type != TYPE_COUNT) { /* each number gets its own unit */
         diff_write_amount(out, before, type);
         buffer_text(out, " → ");
         diff_write_amount(out, after, type);
@@ -88,7 +88,7 @@ void diff_write_change(struct buffer *out, double before, double after, enum col
     struct scale scale = scale_of(most, type);
     bool whole = is_whole(before / scale.size) && is_whole(after / scale.size);
     char texts[DIFF_SIDES][64];
-    for (int digits = DIGITS; digits <= DIGITS_MOST + 1; digits++) { /* up to the digits of two equal values */
+    for (int digits = DIGITS; digits <= DIGITS_MOST + 1; digits++) { /* equal values get DIGITS */
         int shown = digits > DIGITS_MOST ? DIGITS : digits,
             decimals = whole ? 0 : decimals_for(most / scale.size, shown);
         snprintf(texts[BEFORE], sizeof(texts[BEFORE]), "%.*f", decimals, before / scale.size);
@@ -190,7 +190,7 @@ const char *diff_term_kind(const struct diff_term *term)
     return term->kind == TERM_IDLE ? "GPU idle" : "at the same time";
 }
 
-/* A difference of the whole below this share is not mentioned. */
+/* A difference of the whole run below this share counts as none. */
 #define AS_LONG 0.005
 
 /* A cause below this share of the difference is part of the rest. */
@@ -228,7 +228,7 @@ void diff_end_line(struct buffer *line, diff_receiver *receive, void *context)
     line->length = 0;
 }
 
-/* Passes on how much longer all takes, and causes that add up to the difference. */
+/* Passes on how much longer the run or step takes, and the causes that add up to the difference. */
 static void list_summary(const struct diff *diff, diff_receiver *receive, void *context)
 {
     double before = diff->explained[BEFORE], whole = diff->explained[AFTER] - before, rest = whole;

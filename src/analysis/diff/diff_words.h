@@ -1,5 +1,5 @@
 /*
- * The sentences of `gputrace diff`, which are the same in all formats.
+ * Writes the sentences of `gputrace diff`, which all formats share.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_WORDS_H
 #define GPUTRACE_ANALYSIS_DIFF_DIFF_WORDS_H
@@ -8,24 +8,24 @@
 
 struct buffer;
 
-/* "sure", "likely" or "not sure"; "slower", "appeared" and so on, "" for UNCHANGED; "larger" … as an enum says. */
+/* Return the words of the enums: "sure", "likely" or "not sure"; "slower", "appeared" and so on, "" for UNCHANGED. */
 const char *diff_sure_word(enum diff_sure sure);
 const char *diff_change_word(enum diff_change change);
 
-/* The growth of a figure in per cent. */
+/* Returns the growth in per cent of a figure whose logarithm grew by LOG_VALUE. */
 double diff_percent(double log_value);
 
-/* "2.1 → 2.4 ms", with enough digits to distinguish them. */
+/* Writes "2.1 → 2.4 ms", with enough digits to distinguish the numbers. */
 void diff_write_change(struct buffer *out, double before, double after, enum column_type type);
 
-/* "kernel scale". */
+/* Writes the noun and the name of a row: "kernel scale". */
 void diff_write_row(struct buffer *out, const struct diff *diff, const struct diff_row *row);
-/* The change of a row: "kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)". */
+/* Writes the change of a row: "kernel scale, 2.1 → 2.4 ms per launch (+14 %, 300 launches, sure)". */
 void diff_write_row_change(struct buffer *out, const struct diff *diff, const struct diff_row *row);
-/* The kind of a term: "GPU idle", "kernel". */
+/* Returns the kind of a term: "GPU idle", "kernel". */
 const char *diff_term_kind(const struct diff_term *part);
 
-/* Writes how much longer all takes and why, in one line, into an empty buffer. */
+/* Writes how much longer the run or step takes, and why, as one line into an empty buffer. */
 void diff_write_summary(struct buffer *out, const struct diff *diff);
 
 /* Receives a line of text. */

@@ -45,7 +45,7 @@ static void release_table(struct made_table *made)
     *made = (struct made_table){0};
 }
 
-/* Rows of a table for people, and of a table on the first screen other than that of kernels. */
+/* Rows that are shown: of a table for people, and of a table on the first screen, except that of kernels. */
 #define TOP_FOR_PEOPLE 10
 #define TOP_ON_SCREEN 5
 
@@ -72,13 +72,14 @@ static const struct column term_columns[TERM_COLUMNS] = {
     [TERM_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
 };
 
-/* A difference of the whole below this share has no shares. Nor has one that is smaller than one of its terms. */
+/* The terms get no shares if the whole run differs by less than this share, or by less than its largest term. */
 #define SHARES_FROM 0.001
 
-/* Terms below this share of the whole are only shown with --all. */
+/* Terms below this share of the whole run are only shown with --all. */
 #define LITTLE 0.0005
 
-/* Makes the table of the terms of the difference. Returns 0, or -1: no memory. MADE is released in either case. */
+/* Makes the table of the terms of the difference. Returns 0, or -1: no memory. The caller releases MADE in both
+ * cases. */
 static int make_terms(struct made_table *made, const struct diff *diff)
 {
     if (table_init(made, term_columns, TERM_COLUMNS, "parts") < 0)
@@ -213,7 +214,8 @@ static int add_rows(struct made_table *made, const struct diff *diff, unsigned s
     return status;
 }
 
-/* Makes the table of the rows of a section that changed, or of all rows, the most important first. */
+/* Makes the table of the changed rows of a section, or of all rows with --all, the most important first. Returns 0, or
+ * -1: no memory. The caller releases MADE in both cases. */
 static int make_section(struct made_table *made, const struct diff *diff, unsigned section)
 {
     static const int amounts[] = {DIFFERENCE, EACH_BEFORE, EACH_AFTER, TOTAL_BEFORE, TOTAL_AFTER};
@@ -263,7 +265,7 @@ static int write_table(struct writing *writing, struct made_table *made, int sta
 {
     bool for_people = writing->diff->options->format == DIFF_TABLE || writing->markdown;
     const char *word = status < 0 ? "" : made->table->word;
-    /* Whether the table is on the first screen. */
+    /* The table is on the first screen. */
     bool usual = strcmp(word, writing->diff->by_steps ? "time" : "parts") == 0 || strcmp(word, "findings") == 0 ||
                  strcmp(word, "kernels") == 0;
     if (status < 0)

@@ -9,11 +9,11 @@
 
 struct buffer;
 
-/* Writes the comparison in any format but JUnit. OUTCOMES are those of all conditions. Returns 0, or -1 after error().
- */
+/* Writes the comparison in any format except JUnit. OUTCOMES has one for each condition. Returns 0, or -1 after
+ * error(). */
 int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out);
 
-/* Checks that --columns names columns of these tables. Returns 0, or -1 after error(). */
+/* Checks that --columns names columns of the tables of `gputrace diff`. Returns 0, or -1 after error(). */
 int diff_check_columns(const struct report_options *options);
 
 #endif

@@ -29,7 +29,7 @@ static const struct {
     {"Unified Memory memcpy", NAME_MIGRATION},
     {"Memset (Pinned", NAME_OF_HOST},
     {"Memset (Managed", NAME_OF_HOST},
-    /* cuBLAS and cutlass name what their kernels multiply. */
+    /* Names of cuBLAS and cutlass kernels contain the types that they multiply. */
     {"simt_sgemm", NAME_FLOAT32},
     {"_sgemm_", NAME_FLOAT32},
     {"f32f32_f32f32_f32", NAME_FLOAT32},
@@ -59,34 +59,36 @@ unsigned name_facts_find(struct name_facts *facts, const struct interner *string
 
 /* --- communication --- */
 
-#define PLAIN_MOST 512 /* longer names are cut */
+#define PLAIN_MOST 512 /* characters; longer names are cut */
 
 enum beginning { WITHIN, WORD, IDENTIFIER }; /* an identifier is a word, too */
 
 struct plain {
     char text[PLAIN_MOST];
-    int begins[PLAIN_MOST]; /* what begins at each character: enum beginning */
+    int begins[PLAIN_MOST]; /* by character: what begins there, an enum beginning */
     size_t length;
 };
 
 /* clang-format off */
-/* The name of a communication library or of its kernels suffices. */
+/* Names of communication libraries and of their kernels. One of them shows that a kernel communicates. */
 static const char *const libraries[] = {
     "nccl", "rccl", "hccl", "oneccl", "msccl", "uccl", "nvshmem", "rocshmem", "ishmem", "symmetricmemory",
     "crossdevicereduce", "moea2a", "moedistribute", "epdispatch", "epcombine", "kuserbuffers", "userbuffersfp16",
     "hcombroadcast", "hcomsend", "hcomreceive", "exchangesplitandoffset", "barrieronstream", "barrierallonstream",
     "synconstream", "syncallonstream", "fcollectonstream", "rdxnonstream", NULL};
-/* The name of an operation suffices, too, unless the threads of a block or a warp do it among themselves. */
+/* Names of operations. One of them shows that a kernel communicates, unless the threads of a block or a warp do the
+ * operation among themselves. */
 static const char *const operations[] = {
     "allreduce", "allgather", "reducescatter", "alltoall", "all2all", "multimem", "collectivepermute",
     "collectivebroadcast", NULL};
 /* The words for such threads, and the words that may come between them and the operation: "thread_group_all_reduce". */
-static const char *const local[] = {"block",    "threadblock", "warp",     "subwarp", "wave", "wavefront", "thread", "lane",
-                                    "subgroup", "workgroup",   "cta",      "simd",    "quad", "local",     NULL};
+static const char *const local[] = {
+    "block", "threadblock", "warp", "subwarp", "wave", "wavefront", "thread", "lane", "subgroup", "workgroup",
+    "cta", "simd", "quad", "local", NULL};
 static const char *const fillers[] = {"group", "wide", "level", "wise", "scope", "kernel", NULL};
 /* clang-format on */
 
-/* DeepEP's, and what its functions in these namespaces begin with. */
+/* Namespaces of DeepEP and similar libraries, and the beginnings of functions in them that communicate. */
 static const char *const namespaces[] = {"deepep", "internode", "intranode", "pplx", "mooncake", NULL};
 static const char *const functions[] = {"dispatch", "combine",         "notify", "cachednotify",
                                         "barrier",  "cleanlowlatency", NULL};
@@ -113,7 +115,7 @@ static void make_plain(struct plain *plain, const char *name)
         else if (depth == 0 && (*name == '(' || strncmp(name, " [", 2) == 0))
             break;
         else if (depth == 0 && *name == ' ')
-            plain->length = 0; /* that was the type it returns */
+            plain->length = 0; /* the text before was the return type */
         else if (depth == 0 && isalnum((unsigned char)*name)) {
             plain->begins[plain->length] = beginning(name, before, plain->length == 0);
             plain->text[plain->length++] = (char)tolower((unsigned char)*name);
@@ -122,8 +124,8 @@ static void make_plain(struct plain *plain, const char *name)
     plain->text[plain->length] = '\0';
 }
 
-/* The length of the name without one of ENDS, which at least LEAST begins, at the end of its first LENGTH
- * characters; LENGTH: it has none. */
+/* Returns the length that the first LENGTH characters of the name have without one of ENDS at their end, at whose place
+ * at least LEAST begins. Returns LENGTH if the name has none of ENDS. */
 static size_t without_any(const struct plain *plain, size_t length, const char *const *ends, int least)
 {
     for (; *ends; ends++) {
@@ -134,7 +136,8 @@ static size_t without_any(const struct plain *plain, size_t length, const char *
     return length;
 }
 
-/* Returns the end of the word around AT: the end of the identifier, or the begin of the next word. */
+/* Returns the first place from AT on at which at least NEXT begins: IDENTIFIER for the end of the identifier, WORD for
+ * the end of the word. */
 static size_t end_of(const struct plain *plain, size_t at, int next)
 {
     while (at < plain->length && plain->begins[at] < next)
@@ -142,7 +145,8 @@ static size_t end_of(const struct plain *plain, size_t at, int next)
     return at;
 }
 
-/* A word is whole if another one follows, a number, or one letter: alltoallv, nvshmemx. */
+/* Returns whether the word that ends at END is whole: another word, a number, or one letter follows (alltoallv,
+ * nvshmemx). */
 static bool is_whole(const struct plain *plain, size_t end)
 {
     size_t next = end_of(plain, end, WORD);
@@ -150,7 +154,7 @@ static bool is_whole(const struct plain *plain, size_t end)
            (next == end + 1 && strchr("vix", plain->text[end]));
 }
 
-/* The place of one of ANY in the name from FROM on, where at least LEAST begins, or -1. */
+/* Returns the place of one of ANY in the name from FROM on, at which at least LEAST begins, or -1. */
 static ptrdiff_t find_any(const struct plain *plain, size_t from, const char *const *any, int least)
 {
     for (; *any; any++)
@@ -160,8 +164,8 @@ static ptrdiff_t find_any(const struct plain *plain, size_t from, const char *co
     return -1;
 }
 
-/* Whether one of ANY is a whole word of the name; of LIBRARIES, also what an identifier begins with, and of operations
- * only those that not the threads of one block do. */
+/* Returns whether one of ANY is a whole word of the name. OF_LIBRARIES: the beginning of an identifier is enough.
+ * Otherwise, operations that the threads of one block do among themselves do not count. */
 static bool has_word(const struct plain *plain, const char *const *any, bool of_libraries)
 {
     for (; *any; any++) {
@@ -170,7 +174,7 @@ static bool has_word(const struct plain *plain, const char *const *any, bool of_
             size_t end = (size_t)at + strlen(*any);
             bool begins = of_libraries && plain->begins[at] == IDENTIFIER;
             const size_t places[] = {(size_t)at, end_of(plain, end, IDENTIFIER)};
-            bool among = false; /* threads of one block */
+            bool among = false; /* done by the threads of one block */
             for (unsigned i = 0; i < 2; i++) {
                 size_t rest = without_any(plain, places[i], fillers, WITHIN);
                 among |= without_any(plain, places[i], local, WORD) < places[i] ||

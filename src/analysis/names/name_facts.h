@@ -1,5 +1,5 @@
 /*
- * Facts that rules need about the names of copies, calls, phases and kernels, found once for each name.
+ * Finds facts that rules need from the names of copies, calls, phases and kernels, once for each name.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
 #define GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
@@ -24,20 +24,20 @@ enum name_fact {
     NAME_FLOAT32 = 512,    /* of a kernel that multiplies matrices in float32 outside of the tensor cores */
 };
 
-/* All zero is empty. */
+/* Initialise with zeros; array_release(&facts.items) frees it. */
 struct name_facts {
-    ARRAY(uint16_t) items; /* by the number of the name: its bits and NAME_KNOWN, or 0 */
+    ARRAY(uint16_t) items; /* by the number of the name: its bits and NAME_KNOWN; 0: not searched yet */
 };
 
 /* Returns the enum name_fact bits of NAME, a text of STRINGS; 0 without memory. */
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
 
-/* Whether a kernel of this name communicates. Template arguments, parameters and the type that a demangled name begins
- * with do not count: a kernel that computes may have an argument of NCCL's. */
+/* Returns whether a kernel of this name communicates. Template arguments, parameters and the return type at the
+ * beginning of a demangled name do not count: a kernel that computes may have an argument of NCCL's. */
 bool communication_is_kernel(const char *name);
 
-/* Returns the index of the first of COUNT words (in lower case, without underscores) that a word of the name begins
- * with, or COUNT. */
+/* Returns the index of the first of COUNT WORDS (in lower case, without underscores) with which a word of the name
+ * begins, or COUNT. */
 size_t communication_find_word(const char *name, const char *const *words, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Pairs brackets with a stack of open ones, then reads identifiers, template arguments and qualifiers between them. Tables of the words of
- * libraries are searched from the first row on.
+ * Pairs brackets with a stack of open brackets, then reads identifiers, template arguments and qualifiers between them.
+ * Tables of the words of libraries are searched from the first row on.
  */
 #include "analysis/names/name_scan.h"
 
@@ -22,7 +22,7 @@ static bool ends(const char *word, size_t length, const char *known)
     return length >= size && memcmp(word + length - size, known, size) == 0;
 }
 
-/* Whether WORD is one of WORDS, which are separated by blanks. */
+/* Returns whether WORD is one of WORDS, which are separated by blanks. */
 static bool is_one_of(const char *words, const char *word, size_t length)
 {
     for (size_t size; *words; words += size + strspn(words + size, " ")) {
@@ -54,7 +54,7 @@ const struct pretty_word *pretty_find(const char *word, size_t length)
         {"BinaryFunctor", PRETTY_UNWRAP, 3, false},
         {"reduce_kernel", PRETTY_NO_NUMBERS, 0, false},
         {"multi_tensor_apply_kernel", PRETTY_OF_FUNCTORS, 0, true},
-        /* how a kernel reads and writes its tensors */
+        /* types for how a kernel reads and writes its tensors */
         {"array Array OffsetCalculator LoadWithoutCast StoreWithoutCast DistAccumType identity_decomposer_t "
          "use_default tag Layout Copy_Atom ComposedLayout TiledMMA SM90_TMA_LOAD SM90_TMA_LOAD_MULTICAST identity",
          PRETTY_LEAVE_OUT, 0, false},
@@ -121,7 +121,7 @@ size_t pretty_tail(const char *word, size_t length)
 
 /* --- spans --- */
 
-#define BRACKETS_MAX 256 /* nested brackets */
+#define BRACKETS_MAX 256 /* limit of nested brackets */
 
 bool scan_is_word(char c)
 {

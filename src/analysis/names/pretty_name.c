@@ -1,7 +1,7 @@
 /*
- * A name is not parsed into a tree: brackets are paired once, then template arguments and the components of a::b<c> are
- * found by walking over the text between them. A pretty name never ends with a parameter list, so it does not change
- * when it is made pretty again.
+ * A name is not parsed into a tree: its brackets are paired once, then template arguments and the components of a::b<c>
+ * are found by walking over the text between them. A pretty name never ends with a parameter list, so it does not
+ * change if it is made pretty again.
  */
 #include "analysis/names/pretty_name.h"
 
@@ -14,8 +14,8 @@
 #include "common/buffer.h"
 #include "common/text.h"
 
-#define NAME_MAX_BYTES 65536 /* longer names are not changed */
-#define DEPTH_MAX 4          /* nested template arguments that are written */
+#define NAME_MAX_BYTES 65536 /* bytes; longer names are not changed */
+#define DEPTH_MAX 4          /* limit of nested template arguments that are written */
 
 struct writer {
     struct name_scan scan;
@@ -23,15 +23,15 @@ struct writer {
     uint64_t reveal;
     struct pretty_omissions *omissions;
     unsigned depth;
-    bool plain;       /* everything is written */
-    bool of_functors; /* the next functor is without its arguments */
+    bool plain;       /* omit nothing */
+    bool of_functors; /* write the next functor without its arguments */
 };
 
 /* --- omissions --- */
 
 static void write_argument(struct writer *w, struct span argument);
 
-/* Lists OMITTED, and returns whether to leave it out. If not, it is written plainly. */
+/* Lists the omission OMITTED and returns whether to leave it out. Otherwise, the caller writes it in full. */
 static bool leave_out(struct writer *w, struct span omitted)
 {
     if (w->plain)
@@ -87,12 +87,12 @@ static void write_word(struct writer *w, struct span span, bool library)
 
 struct argument_list {
     bool any;
-    struct span last; /* the argument before: an equal one is left out */
+    struct span last; /* the previous argument: an equal one is left out */
 };
 
 static const struct pretty_word *rule_of(const struct writer *w, struct span argument);
 
-/* Whether an argument of a word with RULE is worth leaving out. */
+/* Returns whether an argument of a word with RULE should be left out. Arguments from END on are trailing ones. */
 static bool is_redundant(const struct writer *w, struct span argument, const struct pretty_word *rule,
                          const struct argument_list *state, size_t end)
 {
@@ -154,7 +154,7 @@ static bool is_shape(const struct writer *w, struct span list)
     return true;
 }
 
-/* Writes template arguments. LITTLE: all of them are one omission. */
+/* Writes template arguments. LITTLE: all arguments together are one omission. */
 static void write_arguments(struct writer *w, struct span angle, const struct pretty_word *rule, bool little)
 {
     struct argument_list state = {0};
@@ -173,7 +173,8 @@ static void write_arguments(struct writer *w, struct span angle, const struct pr
         buffer_char(w->out, '>');
 }
 
-/* Writes the argument WANTED in place of a word with all its arguments. */
+/* Writes the argument with index WANTED in place of a word and all its arguments. Returns false if there is no such
+ * argument. */
 static bool write_unwrapped(struct writer *w, struct span angle, size_t wanted)
 {
     struct span list = scan_inside(angle), argument, found = {0};
@@ -262,7 +263,7 @@ static void write_chain(struct writer *w, const struct component *chain, size_t 
         if (any)
             buffer_text(w->out, "::");
         if (chain[first].brace) {
-            /* "{lambda(float)#2}" is "{lambda#2}". */
+            /* Write "{lambda(float)#2}" as "{lambda#2}". */
             for (size_t at = chain[first].word.at; at < chain[first].word.end;) {
                 bool skipped = at > chain[first].word.at && w->scan.partner[at];
                 if (!skipped)
@@ -352,7 +353,7 @@ static size_t find_function(const struct writer *w, struct component *function)
     return found;
 }
 
-/* Appends the pretty form of the name, if it has one. */
+/* Appends the pretty form of the name. Returns false if the name has none. */
 static bool write_pretty(struct writer *w)
 {
     struct component function[COMPONENTS_MAX];
@@ -384,7 +385,7 @@ static bool make_pretty(struct buffer *result, const char *name, size_t length, 
     return changed && !result->failure;
 }
 
-/* Whether a pretty name does not change when it is made pretty again. */
+/* Returns whether a pretty name does not change if it is made pretty again. */
 static bool is_final(const char *name, size_t length)
 {
     struct pretty_omissions omissions;

@@ -1,11 +1,12 @@
 /*
- * Names of kernels as people read them (--names=pretty):
+ * Writes names of kernels for people (--names=pretty):
  *
- *     void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(…)
- *         ->  vectorized_elementwise<4, add<float>>
+ *   void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(…)
+ *       ->  vectorized_elementwise<4, add<float>>
  *
  * Return types, parameters, namespaces of libraries and unnamed namespaces are dropped, and template arguments that
- * seldom distinguish kernels are omitted. Where the names of two kernels coincide, omissions are written after all.
+ * seldom distinguish kernels are omitted. If the names of two kernels coincide, omissions in which they differ are
+ * written after all.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_PRETTY_NAME_H
 #define GPUTRACE_ANALYSIS_NAMES_PRETTY_NAME_H
@@ -16,11 +17,11 @@
 struct buffer;
 
 #define PRETTY_OMISSIONS 64
-/* REVEAL of all omissions; words are not changed either. */
+/* Value of REVEAL: nothing is omitted, and words are not changed either. */
 #define PRETTY_PLAIN UINT64_MAX
 
-/* What was left out, in the order of the name: places and lengths in bytes. Only the first PRETTY_OMISSIONS are listed.
- */
+/* The parts of a name that were left out, in the order of the name, in bytes. Only the first PRETTY_OMISSIONS are
+ * listed. */
 struct pretty_omissions {
     size_t count;
     struct pretty_omission {
@@ -29,10 +30,10 @@ struct pretty_omissions {
 };
 
 /*
- * Appends the pretty form of NAME (LENGTH bytes) to OUT, with the omissions whose bits are in REVEAL. OMISSIONS, which
- * may be NULL, receives all omissions, also those in REVEAL; PRETTY_PLAIN lists none.
+ * Appends the pretty form of NAME (LENGTH bytes) to OUT. Omissions whose bits are set in REVEAL are written after all.
+ * OMISSIONS, which may be NULL, receives all omissions, also the written ones; none with PRETTY_PLAIN.
  *
- * The result is valid UTF-8, whatever the name, and is its own pretty form. A name that is neither a C++ function with
+ * The result is always valid UTF-8, and is its own pretty form. A name that is neither a C++ function with
  * parameters nor of a known library is appended as it is, with U+FFFD for bytes that are not UTF-8.
  */
 void pretty_name_write(struct buffer *out, const char *name, size_t length, uint64_t reveal,

@@ -1,6 +1,6 @@
 /*
- * Writes all names in their shortest form, then writes those that coincide with more of their text in rounds, until all
- * differ.
+ * Writes all names in their shortest form. Names that coincide are written with more of their text in rounds, until all
+ * names differ.
  */
 #include "analysis/names/pretty_names.h"
 
@@ -17,14 +17,14 @@
 enum { LEVEL_PRETTY, LEVEL_OMISSIONS, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };
 
 struct shown_name {
-    uint32_t name;  /* its number in maker.strings */
-    uint32_t shown; /* its number in maker.shown */
+    uint32_t name;  /* number in maker.strings */
+    uint32_t shown; /* number of its pretty name in maker.shown */
     int level;
     uint64_t reveal; /* at LEVEL_OMISSIONS */
     unsigned number; /* at LEVEL_NUMBERED */
 };
 
-/* The names while they are made. */
+/* The state while the names are made. */
 struct maker {
     const struct interner *strings;
     struct shown_name *items;
@@ -71,8 +71,8 @@ static int by_shown(const void *first, const void *second)
 
 /* --- what to write again --- */
 
-/* Returns the bits of the omissions in which COUNT names differ whose pretty forms are equal; 0 if there are none, or
- * names have different numbers of them. */
+/* Returns the bits of the omissions in which the COUNT names of a group with equal pretty forms differ. Returns 0 if
+ * there are none, or if the names have different numbers of omissions. */
 static uint64_t differing_omissions(const struct maker *maker, struct shown_name *const *group, size_t count)
 {
     struct pretty_omissions first, other;
@@ -98,7 +98,7 @@ static uint64_t differing_omissions(const struct maker *maker, struct shown_name
     return reveal == PRETTY_PLAIN ? 0 : reveal;
 }
 
-/* Writes each of COUNT names that are shown alike with more of its text. */
+/* Writes each of COUNT names with equal pretty names with more of its text. Returns 0, or -1: no memory. */
 static int distinguish(struct maker *maker, struct shown_name *const *group, size_t count)
 {
     bool pretty = true;
@@ -109,7 +109,7 @@ static int distinguish(struct maker *maker, struct shown_name *const *group, siz
         struct shown_name *name = group[i];
         name->reveal = reveal;
         if (name->level == LEVEL_FULL && i == 0)
-            continue; /* the first is left without a number */
+            continue; /* the first gets no number */
         name->level = reveal ? LEVEL_OMISSIONS : name->level < LEVEL_PLAIN ? LEVEL_PLAIN : name->level + 1;
         if (name->level >= LEVEL_NUMBERED) {
             name->level = LEVEL_NUMBERED;
@@ -121,7 +121,8 @@ static int distinguish(struct maker *maker, struct shown_name *const *group, siz
     return 0;
 }
 
-/* Returns how many names were shown like another one, and are now written with more; -1: no memory. */
+/* Distinguishes names that coincide. Returns how many names coincided and are now written with more text; -1: no
+ * memory. */
 static int64_t distinguish_all(struct maker *maker)
 {
     int64_t alike = 0;

@@ -1,5 +1,5 @@
 /*
- * The names of a trace's kernels for --names=pretty: no two kernels have the same.
+ * Makes the names of a trace's kernels for --names=pretty. No two kernels have the same name.
  */
 #ifndef GPUTRACE_ANALYSIS_NAMES_PRETTY_NAMES_H
 #define GPUTRACE_ANALYSIS_NAMES_PRETTY_NAMES_H
@@ -9,15 +9,16 @@
 #include "common/array.h"
 #include "common/map.h"
 
-/* All zero is empty. */
+/* Initialise with zeros. */
 struct pretty_names {
-    ARRAY(char) is_kernel; /* by the number of a text: 1 when kernels are called so */
-    ARRAY(uint32_t) shown; /* after pretty_names_make(): the number + 1 of a kernel's pretty name, else 0 */
+    ARRAY(char) is_kernel; /* by the number of a text: 1 if it is the name of a kernel */
+    ARRAY(uint32_t)
+    shown; /* by the number of a text: number + 1 of its pretty name, or 0; set by pretty_names_make() */
 };
 
 void pretty_names_release(struct pretty_names *names);
 
-/* Kernels are called NAME. Returns 0, or -1: no memory. */
+/* Adds NAME, the number of a kernel's name. Returns 0, or -1: no memory. */
 static inline int pretty_names_add(struct pretty_names *names, uint32_t name)
 {
     char *known = array_at(&names->is_kernel, name);
@@ -26,11 +27,11 @@ static inline int pretty_names_add(struct pretty_names *names, uint32_t name)
     return known ? 0 : -1;
 }
 
-/* Makes the pretty names, as further texts of STRINGS. The names do not depend on the order in which kernels were
- * added. Returns 0, or -1: no memory. */
+/* Makes the pretty names and adds them to STRINGS. They do not depend on the order in which names were added. Returns
+ * 0, or -1: no memory. */
 int pretty_names_make(struct pretty_names *names, struct interner *strings);
 
-/* The number of what kernels called NAME are shown as; NAME for what is not a kernel. */
+/* Returns the number of the pretty name of NAME, or NAME if it is not the name of a kernel. */
 static inline uint32_t pretty_names_shown(const struct pretty_names *names, uint32_t name)
 {
     uint32_t shown = name < names->shown.count ? names->shown.items[name] : 0;
