@@ -1,6 +1,6 @@
 /*
- * Passes on a part of a trace. The first reading finds what must be known before a part can be written: times, flows,
- * and what is selected. The second one gives what is in the part to the sink that writes.
+ * Passes on a part of a trace. The first reading finds times, flows, and what is selected. The second reading passes
+ * what is in the part to the sink that writes.
  */
 #include "trace/cut.h"
 
@@ -14,7 +14,7 @@
 #include "trace/cut_metadata.h"
 #include "trace/json/text.h"
 
-/* Whether some of a slice, or an instant, lies in a window. */
+/* Whether a slice overlaps a window, or an instant (START equals END) lies in a window. */
 static bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)
 {
     const struct window *window = windows_next(&cut->windows, (int64_t)start);
@@ -28,7 +28,8 @@ static void scan_process(struct sink *sink, const struct row_name *process)
         selection_add_label(&cut->selection, selection_id(process->row.pid), process->label);
 }
 
-/* Notes the time of an event; none but a slice has flows behind it. */
+/* Widens the trace's times by an event. Resets slice_selected, as only slices have flows; scan_slice() sets it
+ * again. */
 static void scan_time(struct cut *cut, uint64_t start, uint64_t end, bool program)
 {
     cut->slice_selected = false;
@@ -39,7 +40,8 @@ static void scan_time(struct cut *cut, uint64_t start, uint64_t end, bool progra
 
 /* --- what is selected --- */
 
-/* Notes the call, the process and the row of an event in the first reading. HERE: its GPU and process are wanted. */
+/* Records the call, the process and the row of an event in the first reading. HERE: the options select its GPU and its
+ * process. */
 static void scan_event(struct cut *cut, const struct slice *slice, bool here)
 {
     struct selection *selection = &cut->selection;
@@ -55,8 +57,8 @@ static void scan_event(struct cut *cut, const struct slice *slice, bool here)
         selection_add_host(selection, event->process);
 }
 
-/* Whether a slice, instant or range is selected, whenever it was. The first reading learns from the events, and takes
- * all GPU work that may be selected. */
+/* Whether the options select a slice, instant or range, regardless of its time. In the first reading it also records
+ * what the event says of the trace, and selects all GPU work whose call may be selected. */
 static bool selects_event(struct cut *cut, char phase, const struct slice *slice)
 {
     bool kernel = slice->category == CATEGORY_KERNEL || slice->category == CATEGORY_GPU_IN_FLIGHT;
@@ -84,7 +86,7 @@ static void scan_slice(struct sink *sink, const struct slice *slice)
 
 static void scan_instant(struct sink *sink, const struct slice *instant)
 {
-    selects_event(cut_of(sink), 'i', instant); /* for what there is */
+    selects_event(cut_of(sink), 'i', instant); /* records which GPUs, threads and so on the trace has */
     scan_time(cut_of(sink), instant->start, instant->start, category_is_program(instant->category, true));
 }
 
@@ -125,7 +127,7 @@ static const struct sink_format scanner = {
     .finish = sink_pass_end,
 };
 
-/* --- what is known then --- */
+/* --- between the readings --- */
 
 ORDER_BY(by_id, struct cut_flow, id)
 
@@ -152,7 +154,7 @@ static int find_flows(struct cut *cut)
     return 0;
 }
 
-/* Returns 0, 1: nothing is left, or -1 after error(). */
+/* Sets the windows of the part and the flows in it. Returns 0, 1 if the part is empty, or -1 after error(). */
 static int find_part(struct cut *cut)
 {
     const struct filter_options *options = cut->options;
@@ -171,7 +173,7 @@ static int find_part(struct cut *cut)
     cut->selection.pending = false;
     cut->from = options->from.text ? times[0] : cut->times.first;
     cut->to = times[1] >= cut->program.last ? cut->times.last : times[1];
-    /* The end of the trace is in it. */
+    /* Windows exclude their end: one more ns includes events at the trace's end. */
     if (windows_clip(&cut->windows, cut->only, base, cut->from, cut->to + (cut->to == cut->times.last)) < 0)
         return error_no_memory("ranges");
     return cut->windows.items.count == 0 ? 1 : find_flows(cut);
@@ -248,7 +250,7 @@ struct sink *cut_scanner(struct cut *cut)
 }
 
 /*
- * The second reading: what is in the part goes to the sink that writes.
+ * The second reading: passes what is in the part to the sink that writes.
  */
 
 void cut_describe(const struct filter_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
@@ -287,7 +289,8 @@ static void write_begin(struct sink *sink, uint64_t base)
     cut->whole->format->begin(cut->whole, base);
 }
 
-/* Whether a row has a name in the part: its events decide, or what is said of a row without events. */
+/* Whether the name of a row is in the part: an event of the row is of a selected process and GPU or, if the row has no
+ * events, the options select the row itself. */
 static bool has_name(const struct cut *cut, uint32_t pid)
 {
     const uint64_t *kept = map_get(&cut->rows, pid);

@@ -1,5 +1,5 @@
 /*
- * Metadata of a cut: which rows are those of GPUs and of ranks, and what is said of the processes in the part.
+ * Metadata of a cut: reads which rows belong to GPUs and ranks, and writes what concerns the processes in the part.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* --- the first reading --- */
 
-/* TOLD says of PROCESS, or, as EVENT_NO_ID, of the trace, what its rank is. */
+/* Records the rank in the object TOLD as that of PROCESS, or of the whole trace if PROCESS is EVENT_NO_ID. */
 static void scan_rank_of(struct cut *cut, event_id process, const cJSON *told)
 {
     const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
@@ -22,7 +22,7 @@ static void scan_rank_of(struct cut *cut, event_id process, const cJSON *told)
         selection_add_rank(&cut->selection, process, rank->valueint);
 }
 
-/* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
+/* Reads distributedInfo and {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}}, …], …}. */
 void cut_scan_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
     struct cut *cut = cut_of(sink);
@@ -55,12 +55,12 @@ void cut_scan_metadata(struct sink *sink, const char *key, const char *value, si
 
 /* --- the second reading --- */
 
-/* The rank that the processes in the part have, if it is one. */
+/* The rank of the processes in the part. */
 struct only_rank {
     bool several;
     uint64_t rank, world_size;
-    struct json_text process; /* one that has the rank, best one that says more of it; NULL: there is none */
-    struct json_text told;    /* what that says; NULL: no more */
+    struct json_text process; /* a process with the rank, preferably one with distributedInfo; NULL: none */
+    struct json_text told;    /* distributedInfo of `process`; NULL: none */
 };
 
 static void scan_rank(struct only_rank *only, struct json_text process)
@@ -79,7 +79,7 @@ static void scan_rank(struct only_rank *only, struct json_text process)
         only->world_size = 0;
 }
 
-/* What is said below our key, with no other processes than those in the part. */
+/* Writes the value of the key "gputrace" without the processes that are not in the part. */
 static void put_own(const struct cut *cut, struct json_text own, struct only_rank *only, struct json_out *json)
 {
     struct json_text key, value, item;
@@ -104,7 +104,7 @@ static void put_own(const struct cut *cut, struct json_text own, struct only_ran
     json_end(json);
 }
 
-/* HTA looks for the rank with a blank before it. */
+/* Writes a blank after the colon, because HTA finds the rank by a pattern with the blank. */
 static void put_rank_member(struct buffer *out, const char *key, uint64_t value)
 {
     buffer_text(out, out->length > 1 ? ", \"" : "\"");
@@ -137,7 +137,7 @@ static void write_own(struct cut *cut, struct json_text own)
     put_rank_member(&text, "rank", only.rank);
     if (only.world_size > 0)
         put_rank_member(&text, "world_size", only.world_size);
-    if (only.told.at) { /* what is said of the rank beside its numbers */
+    if (only.told.at) { /* the other members of distributedInfo */
         struct json_text key, value;
         for (const char *at = only.told.at + 1, *end = only.told.at + only.told.length;
              json_member(&at, end, &key, &value);) {
@@ -159,6 +159,6 @@ void cut_write_metadata(struct sink *sink, const char *key, const char *value, s
     bool fewer = cut->options->process.given || cut->options->rank.given;
     if (fewer && strcmp(key, "gputrace") == 0 && size > 0 && *value == '{')
         write_own(cut, (struct json_text){value, size});
-    else if (strcmp(key, CUT_KEY) != 0) /* of what was cut before */
+    else if (strcmp(key, CUT_KEY) != 0) /* of an earlier cut, which write_begin() replaces */
         cut->whole->format->metadata(cut->whole, key, value, size);
 }

@@ -1,5 +1,5 @@
 /*
- * What a cut knows between its readings, and the metadata of the part: that of the processes and the rank in it.
+ * The state of a cut, and the metadata of the part, which is limited to the processes and the rank in it.
  */
 #ifndef GPUTRACE_TRACE_CUT_METADATA_H
 #define GPUTRACE_TRACE_CUT_METADATA_H
@@ -18,42 +18,42 @@ struct cut_flow {
     uint64_t start, end;
 };
 
-/* A counter's last value before a window. */
+/* A counter, and its last value before the next window. */
 struct cut_counter {
-    struct counter counter; /* its texts are in `texts` */
+    struct counter counter; /* the value; its texts are in `texts` */
     char *texts;
     struct counter_value *values;
     bool held;
-    uint64_t given; /* start of the last window with a value of its own there */
+    uint64_t given; /* start of the last window at whose very start the counter has a value */
 };
 
 struct cut {
-    struct sink sink; /* what the source is given */
+    struct sink sink; /* passed to the source */
     struct sink_format format;
     struct buffer nothing; /* the buffer of the first reading, in memory */
     struct sink *whole;
     const struct filter_options *options;
-    const struct windows *only; /* times of the range or step; NULL: all time */
+    const struct windows *only; /* occurrences of the range or step; NULL: no such option */
     const char *path;
 
     struct selection selection;
-    bool selects;              /* it is not of all events */
-    struct event_fields event; /* that at hand, as the selection has it */
-    struct map rows;           /* pids with events -> 1: some of them are of the processes and GPUs that are wanted */
-    bool has_rank;             /* the trace is of one rank, by its distributedInfo */
+    bool selects;              /* false: the options select all events */
+    struct event_fields event; /* the fields of the current event, for the selection */
+    struct map rows;           /* pid of a row with events -> 1 if one of them is of a selected process and GPU */
+    bool has_rank;             /* the trace has distributedInfo, so it is of one rank */
 
     /* The first reading */
-    struct trace_times times;   /* of what the trace has */
-    struct trace_times program; /* and of what is about the program, from which --from and --to count */
+    struct trace_times times;   /* of all events */
+    struct trace_times program; /* of events about the program; --from and --to count within them */
     struct sorter_space space;
     struct sorter flows;
 
-    /* After it */
+    /* Between the readings */
     int64_t from, to;
     struct windows windows;
-    struct id_set kept; /* flows */
+    struct id_set kept; /* ids of flows in the part */
 
-    /* Of the last slice */
+    /* The last slice, which flows may follow */
     bool slice_selected, slice_kept;
     uint64_t start, end;
 

@@ -1,4 +1,4 @@
-/* The tables of categories and arguments as arrays, and how the words of a foreign trace are found in them. */
+/* The names of categories and arguments, and the look-up of words from traces of gputrace and of other profilers. */
 #include "trace/event.h"
 
 const struct word category_words[CATEGORY_COUNT] = {[CATEGORY_OTHER] = {"", 0},
@@ -15,7 +15,7 @@ const struct word arg_words[ARG_KEY_COUNT] = {[ARG_OTHER] = {"", 0},
 #undef FIELD
 };
 
-/* Other words for our categories: those of PyTorch 1.8 to 1.10, and of Kineto's plugins for other accelerators. */
+/* Other profilers' names for our categories: PyTorch 1.8 to 1.10, and Kineto's plugins for other accelerators. */
 #define WORD(text) {text, sizeof(text) - 1}
 static const struct {
     struct word word;

@@ -1,6 +1,6 @@
 /*
- * The events of a trace: the vocabulary between those who know what an event means and those who write a file.
- * Everything here lives only as long as the call that it is handed to. Times are ns of CLOCK_REALTIME.
+ * The events of a trace: sources make them, and sinks write them (trace/sink.h). Texts, arguments and lists that an
+ * event points to need to live only as long as the call that the event is passed to. Times are ns of CLOCK_REALTIME.
  */
 #ifndef GPUTRACE_TRACE_EVENT_H
 #define GPUTRACE_TRACE_EVENT_H
@@ -15,10 +15,11 @@
 #include "trace/tracks.h"
 
 /*
- * Categories of events. Kineto alone writes CPU_OP to TRACE_SPAN. CPU_SAMPLE is an instant on the row of its thread,
- * THREAD_STATE a time in which the thread was off the processor. DEVICE_RANGE is the analysis's: in a file such ranges
- * are GPU_USER_ANNOTATIONs whose argument "from" is this word.
- *      category               name in the file */
+ * Categories of events. CPU_OP to TRACE_SPAN occur only in Kineto's traces. CPU_SAMPLE is an instant on the row of its
+ * thread, THREAD_STATE a time in which the thread was off the processor. Only the analysis uses DEVICE_RANGE: files
+ * have such ranges as GPU_USER_ANNOTATION with DEVICE_RANGE_WORD in the argument "from".
+ *      category               name in the file
+ */
 #define DEVICE_RANGE_WORD "gputrace_device_range"
 #define CATEGORIES(X)                             \
     X(KERNEL, "kernel")                           \
@@ -49,7 +50,7 @@
     X(DEVICE_RANGE, DEVICE_RANGE_WORD)
 
 enum category {
-    CATEGORY_OTHER, /* none, or not of the table */
+    CATEGORY_OTHER, /* the event has no category, or one that is not in the table */
 #define CATEGORY(name, text) CATEGORY_##name,
     CATEGORIES(CATEGORY)
 #undef CATEGORY
@@ -60,15 +61,15 @@ enum category {
 #define CATEGORIES_GPU_OPS                                                                                   \
     (CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET) | \
      CATEGORY_BIT(CATEGORY_GPU_GRAPH))
-/* Events of a GPU, whatever row they are in. */
+/* Events that belong to a GPU. Some of them may be in the row of a thread. */
 #define CATEGORIES_ON_GPU                                                                                             \
     (CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) |         \
      CATEGORY_BIT(CATEGORY_DEVICE_RANGE) | CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY) | CATEGORY_BIT(CATEGORY_CUDA_SYNC) | \
      CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 #define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
-/* A trace begins and ends with an event about the program. Slices of CATEGORIES_RECORDING are about the recording, and
- * so are all instants but those of CATEGORIES_INSTANT. */
+/* The duration of a trace is counted from the first to the last event about the program. Slices of CATEGORIES_RECORDING
+ * are about the recording instead, and so are all instants except those of CATEGORIES_INSTANT. */
 #define CATEGORIES_RECORDING (CATEGORY_BIT(CATEGORY_TRACE_SPAN) | CATEGORY_BIT(CATEGORY_PLUGIN))
 #define CATEGORIES_INSTANT                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
@@ -79,39 +80,41 @@ static inline bool category_in(enum category category, unsigned bits)
     return (bits >> category) & 1;
 }
 
-/* Whether a slice of CATEGORY, or an INSTANT, is about the program. */
+/* Whether an event of CATEGORY, an instant or a slice, is about the program. */
 static inline bool category_is_program(enum category category, bool instant)
 {
     return instant ? category_in(category, CATEGORIES_INSTANT) : !category_in(category, CATEGORIES_RECORDING);
 }
 
-/* Of CATEGORY_OTHER it is empty. */
+/* The names of categories in files; "" for CATEGORY_OTHER. */
 extern const struct word category_words[CATEGORY_COUNT];
 
-/* The category of this name, which need not end with a NUL. Names that other profilers have for a category are found,
- * too. */
+/* Returns the category that gputrace or another profiler calls TEXT, which need not end with a NUL, or
+ * CATEGORY_OTHER. */
 enum category category_find(const char *text, size_t length);
 
-/* The category of an event of CATEGORY and this name: PyTorch before 1.13 gave ranges of the profiler the category of
- * operators, and what its allocator did none. */
+/* Corrects the category of an event by its name, for traces of PyTorch before 1.13: these have the profiler's ranges in
+ * the category of operators, and the allocator's instants without a category. */
 enum category category_by_name(enum category category, char phase, const char *name, size_t length);
 
 /*
- * Numbers in CUPTI's record of a kernel that need no more than to be passed on. Each row makes the member of the
- * decoded record, the argument in every format, the column of a database and the field that the report may look at.
+ * Numbers in CUPTI's record of a kernel that are passed on unchanged. Each row generates the member of the decoded
+ * record, the argument in every format, the column of a database and the field for the report.
  *
- *      argument, its name in the file, and the field of struct event_fields; the member, and that of CUPTI's record
+ *      key, name in files, type and name of the field in struct event_fields, categories, member of the decoded record,
+ *      member of CUPTI's record
  */
 #define KERNEL_NUMBERS(X) \
     X(REGISTERS, "registers per thread", NUMBER, of.kernel.registers, ARGS_KERNEL, registers, registersPerThread)
 
 /*
- * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the
- * argument, the field's type, and the categories that have the argument: of an event of another category the analysis
- * does not keep it, as programs and other profilers give one name several meanings. Those of PyTorch's allocator
- * and operators come last, and after them those of communication: Kineto's names, and "communicator", which is NCCL's
- * or MPI's number of a group of ranks.
- *      key                      name in the file */
+ * Arguments of events. The analysis keeps the arguments of rows with F: F also names the type of the field, the field
+ * of struct event_fields (trace/event_fields.h), and the categories whose events have the argument. Programs and other
+ * profilers use the same name with other meanings, so the analysis ignores the argument of other categories. The
+ * arguments of PyTorch's allocator and operators come last but for those of communication: these have Kineto's names,
+ * except "communicator", which is NCCL's or MPI's number of a group of ranks.
+ *      key                      name in the file
+ */
 #define ARGS_KERNEL CATEGORY_BIT(CATEGORY_KERNEL)
 #define ARGS_OPERATOR CATEGORY_BIT(CATEGORY_CPU_OP)
 #define ARGS_SYNC CATEGORY_BIT(CATEGORY_CUDA_SYNC)
@@ -121,7 +124,7 @@ enum category category_by_name(enum category category, char phase, const char *n
 #define ARGS_COMPILATION CATEGORY_BIT(CATEGORY_COMPILATION)
 #define ARGS_STATE CATEGORY_BIT(CATEGORY_THREAD_STATE)
 #define ARGS_IN_FLIGHT CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT)
-#define ARGS_UNKNOWN CATEGORY_BIT(CATEGORY_OTHER) /* counters and names of rows */
+#define ARGS_UNKNOWN CATEGORY_BIT(CATEGORY_OTHER) /* counters, names of rows */
 #define ARGS_GPU_RANGE (CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_DEVICE_RANGE))
 #define ARGS_HOST_RANGE CATEGORY_BIT(CATEGORY_USER_ANNOTATION)
 #define ARGS_RANGE (ARGS_HOST_RANGE | ARGS_GPU_RANGE)
@@ -254,7 +257,7 @@ enum category category_by_name(enum category category, char phase, const char *n
     F(IN_OPERATOR, "in operator", TEXT, of.launch.in_operator, CATEGORIES_GPU_OPS)
 
 enum arg_key {
-    ARG_OTHER, /* not of the table: `other` names it */
+    ARG_OTHER, /* not in the table: `other` of struct arg is its name */
 #define KEY(name, text) ARG_##name,
 #define FIELD(name, ...) ARG_##name,
     ARG_KEYS(KEY, FIELD)
@@ -264,29 +267,29 @@ enum arg_key {
 };
 extern const struct word arg_words[ARG_KEY_COUNT];
 
-/* The key of this name. */
+/* Returns the key of the argument called TEXT, or ARG_OTHER. */
 enum arg_key arg_key_find(const char *text, size_t length);
 
 enum arg_type {
     ARG_TYPE_U64,
     ARG_TYPE_I64,
     ARG_TYPE_FIXED, /* six decimals */
-    ARG_TYPE_REAL,  /* the shortest exact form; what is not finite is written as text */
-    ARG_TYPE_HEX,   /* a text, "0x7f00" */
+    ARG_TYPE_REAL,  /* written in the shortest exact form; infinity and NaN are written as texts */
+    ARG_TYPE_HEX,   /* a number that is written as a text, "0x7f00" */
     ARG_TYPE_COLOR, /* ARGB as a text, "#rrggbb", or "#aarrggbb" unless it is opaque */
-    ARG_TYPE_TEXT,  /* to be escaped */
+    ARG_TYPE_TEXT,  /* sinks escape it */
     ARG_TYPE_TRUE,
     ARG_TYPE_FALSE,
     ARG_TYPE_SIZE3,   /* [x,y,z] */
-    ARG_TYPE_RAW,     /* text: a value of JSON as it is */
-    ARG_TYPE_JSON,    /* a value that is put together when it is written; not of ARG_OTHER */
-    ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the key means nothing */
-    ARG_TYPE_LIST,    /* further arguments; the key means nothing */
+    ARG_TYPE_RAW,     /* `text` is a JSON value, which is written unchanged */
+    ARG_TYPE_JSON,    /* `json` writes the value when the sink needs it; not with ARG_OTHER */
+    ARG_TYPE_MEMBERS, /* `text` is the members of a JSON object, written unchanged; the key is unused */
+    ARG_TYPE_LIST,    /* `list` has further arguments; the key is unused */
 };
 
 struct buffer;
 
-/* Writes one JSON value of whatever CONTEXT and the numbers name. */
+/* A function that writes one JSON value; it alone knows what CONTEXT and the numbers mean. */
 struct arg_json {
     void (*put)(struct buffer *buffer, const struct arg_json *json);
     const void *context;
@@ -310,25 +313,25 @@ struct arg {
                 };
                 const struct arg_list *list; /* not empty */
             };
-            const char *other; /* the key of ARG_OTHER, escaped when it is written */
+            const char *other; /* the name of an argument with ARG_OTHER; sinks escape it */
             size_t other_length;
         };
         struct arg_json json;
     };
 };
 
-/* Arguments that lie elsewhere. */
+/* Arguments that several events may share. */
 struct arg_list {
     const struct arg *items;
     size_t count;
-    uint32_t number; /* two lists of one number, given to one sink, are the same; 0: it has none */
+    uint32_t number; /* lists with the same number have the same content within one sink; 0: not numbered */
 };
 
 #define ARGS_MAX 24
 
 struct args {
     size_t count;
-    struct arg items[ARGS_MAX + 1]; /* the last is where an argument too many goes: it is not counted, nor written */
+    struct arg items[ARGS_MAX + 1]; /* the last item takes the arguments beyond ARGS_MAX, which are dropped */
 };
 
 /* Returns the new argument, for the caller to set its value; never NULL. */
@@ -378,7 +381,7 @@ static inline void args_list(struct args *args, const struct arg_list *list)
     args_add(args, ARG_OTHER, ARG_TYPE_LIST)->list = list;
 }
 
-/* What a call returned that is not success: the number under KEY, and CUDA's NAME for it (NULL: it has none). */
+/* Adds the error that a call returned: NUMBER under KEY, and CUDA's NAME for it unless NAME is NULL. */
 static inline void args_error(struct args *args, enum arg_key key, int64_t number, const char *name)
 {
     args_i64(args, key, number);
@@ -388,10 +391,10 @@ static inline void args_error(struct args *args, enum arg_key key, int64_t numbe
 
 struct slice {
     enum category category;
-    const char *other_category; /* of CATEGORY_OTHER: its name, in JSON's escapes; else NULL */
+    const char *other_category; /* name of a category that is not in the table, escaped for JSON; NULL: none */
     struct name name;
     struct row row;
-    uint64_t start, end; /* of an instant: start alone */
+    uint64_t start, end; /* an instant has only a start */
     const struct args *args;
 };
 
@@ -402,12 +405,12 @@ struct async_slice {
     struct name name;
     struct row begin, end_row;
     uint64_t start, end;
-    uint64_t id;  /* unique in the trace, but for ranges that nest */
-    bool instant; /* of no duration, within the others of its id */
+    uint64_t id;  /* unique in the trace, but ranges that nest share an id */
+    bool instant; /* it has no duration, and lies within a range of this id */
     const struct args *args;
 };
 
-/* What RANGE is where it begins. */
+/* Returns RANGE as a slice on the row where it begins. The slice refers to RANGE's arguments. */
 static inline struct slice async_slice_begin(const struct async_slice *range)
 {
     return (struct slice){.category = range->category,
@@ -431,7 +434,7 @@ struct counter_value {
     };
 };
 
-/* Some, put together with array_push(). */
+/* An array for array_push(). */
 struct counter_values {
     struct counter_value *items;
     size_t count, capacity;
@@ -440,15 +443,15 @@ struct counter_values {
 #define COUNTER_ID_WORD " id: "
 struct counter {
     struct name name; /* unique within its process */
-    size_t id_length; /* of the id that ends the name, after COUNTER_ID_WORD; 0: there is none */
+    size_t id_length; /* bytes of the id at the end of the name, after COUNTER_ID_WORD; 0: no id */
     uint32_t pid;
     uint64_t time;
-    bool real; /* it has a value, else bytes */
+    bool real; /* true: `value` is set, false: `bytes` */
     union {
         uint64_t bytes;
         double value; /* finite */
     };
-    const struct counter_value *values; /* instead, when there are any */
+    const struct counter_value *values; /* used instead of `bytes` and `value` if value_count > 0 */
     size_t value_count;
 };
 
@@ -464,24 +467,24 @@ static inline struct counter_value counter_only_value(const struct counter *coun
     return only;
 }
 
-/* One end of a flow: from a call to the GPU operation it started; of CATEGORY_FWDBWD: from an operator of the forward
- * pass to that of the backward pass, which only JSON has. */
+/* One end of a flow, which leads from a call to the GPU operation that it started. A flow of CATEGORY_FWDBWD leads from
+ * an operator of the forward pass to that of the backward pass; only JSON has those. */
 struct flow {
-    enum category category; /* of a flow from a call CATEGORY_OTHER */
-    uint32_t id;            /* of no other flow of its category */
-    bool ends;              /* else it starts */
+    enum category category; /* CATEGORY_FWDBWD, or CATEGORY_OTHER for a flow from a call */
+    uint32_t id;            /* unique among the flows of the category */
+    bool ends;              /* true: the end of the flow, false: its start */
     struct row row;
     uint64_t time;
 };
 
-/* Of a GPU's rows: it is not known whose operations they show. */
+/* The owner of a GPU's row if the trace does not say which process's operations the row shows. */
 #define ROW_OWNER_UNKNOWN UINT32_MAX
 
 struct row_name {
     struct row row;
     const char *name;  /* escaped when it is written */
-    const char *label; /* of a process; NULL: none */
-    uint32_t owner;    /* of a GPU's rows: the pid of the process whose operations they show; 0: of other rows */
+    const char *label; /* only processes have one; NULL: none */
+    uint32_t owner;    /* pid of the process whose operations a GPU's row shows; 0 for other rows */
     int64_t sort_index;
 };
 

@@ -1,5 +1,4 @@
-/* Begins, completes and translates events as plain fields: the table of arguments says where each category has which.
- */
+/* Initialises, completes and translates events as plain fields, by the table of arguments. */
 #include "trace/event_fields.h"
 
 #include <ctype.h>
@@ -19,12 +18,12 @@ const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #undef FIELD
 };
 
-/* The words of arguments that the analysis keeps. */
+/* The names of the arguments that the analysis keeps. */
 static struct word_set kept;
 
 struct event_layout event_layouts[CATEGORY_COUNT];
 
-/* Where events of a category have texts of arguments, besides `label`. */
+/* The offsets of a category's texts, except name and label. */
 static struct text_fields {
     size_t count;
     uint16_t offsets[ARG_KEY_COUNT];
@@ -47,14 +46,14 @@ static const struct kind {
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(*kinds))
 
-/* The categories whose events have this field, be it always without a value. */
+/* Returns the categories whose events have space for FIELD: a kind may have more categories than the argument. */
 static unsigned categories_of(const struct arg_field *field)
 {
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (field->offset >= kinds[i].begin && field->offset < kinds[i].end &&
             (field->categories & ~kinds[i].categories) == 0)
             return kinds[i].categories;
-    return field->categories; /* of any kind */
+    return field->categories; /* a field that several kinds have */
 }
 
 static void set_layout(enum category category)
@@ -88,7 +87,7 @@ static void set_layout(enum category category)
 
         bool is_text = (field->type == FIELD_TEXT || field->type == FIELD_SHAPES) &&
                        field->offset != offsetof(struct event_fields, label);
-        for (size_t i = 0; i < text_fields[category].count; i++) /* two arguments may be one field */
+        for (size_t i = 0; i < text_fields[category].count; i++) /* two arguments may share a field */
             is_text &= text_fields[category].offsets[i] != field->offset;
         if (is_text)
             text_fields[category].offsets[text_fields[category].count++] = (uint16_t)field->offset;
@@ -213,7 +212,7 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
 /* --- shapes of inputs --- */
 
 #define DEPTH_MAX 8
-#define DIGITS_MAX 15 /* a double holds any integer of so many */
+#define DIGITS_MAX 15 /* a double holds any integer of up to 15 digits */
 
 static inline void put(struct shapes_text *shapes, char c)
 {
@@ -223,8 +222,8 @@ static inline void put(struct shapes_text *shapes, char c)
         shapes->cut = true;
 }
 
-/* Puts VALUE, valid JSON, without white space and with numbers as a double has them. False: it is neither an array of
- * such values nor a number, or is nested deeper. */
+/* Appends VALUE, valid JSON, without white space and with numbers as a double prints them. Returns false if VALUE holds
+ * anything but arrays and numbers, or is nested deeper than DEPTH_MAX. */
 static bool put_shape(struct shapes_text *shapes, struct json_text value, int depth)
 {
     char number[64], real[32];
@@ -262,7 +261,7 @@ size_t shapes_read(const char *text, size_t length, struct shapes_text *shapes)
     const char *end = length > 0 && *text == '[' ? json_pass(text, text + length, &surrogates) : NULL;
     if (!end || !put_shape(shapes, (struct json_text){text, (size_t)(end - text)}, 0))
         return 0;
-    if (shapes->cut) { /* the text does not end with a part of a number */
+    if (shapes->cut) { /* the cut may be within a number: drop its digits */
         while (shapes->length > 0 && !strchr("[],", shapes->text[shapes->length - 1]))
             shapes->length--;
         memcpy(shapes->text + shapes->length, SHAPES_CUT, strlen(SHAPES_CUT));

@@ -1,6 +1,6 @@
 /*
- * The analysis's end of its sink: gives the receiver the batches that pieces have become, in the order of the trace. Of
- * the pool of batches the one that was given back last is lent next, so that few of them are in use.
+ * The receiving end of the analysis's sink: passes batches to the receiver in the order of the trace. The pool lends
+ * the batch that was returned last, so that few batches are in use.
  */
 #include "trace/fields_receiver.h"
 
@@ -16,7 +16,8 @@
 #include "trace/json/parse.h"
 #include "trace/sink.h"
 
-/* More are kept only as long as they are lent, and of records no more bytes than the usual piece has. */
+/* The pool keeps at most this many free batches, and at most RECORD_BYTES_MOST of records in each: the usual piece has
+ * no more. */
 #define FREE_MOST 16
 #define BATCH_SIZE (sizeof(struct event_batch) + EVENT_BATCH_BYTES)
 #define RECORD_BYTES_MOST ((size_t)256 * 1024)
@@ -59,7 +60,7 @@ void event_batches_release(struct event_batches *batches)
     pthread_mutex_destroy(&batches->lock);
 }
 
-/* Not of malloc(), which would keep the memory for the thread that a batch was made by. */
+/* Uses mmap(), because malloc() would keep the freed memory for the thread that made the batch. */
 static struct event_batch *make_batch(void)
 {
     struct event_batch *batch = mmap(NULL, BATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -131,14 +132,14 @@ void event_batch_translate(struct event_batch *batch)
 
 struct fields_sink {
     struct sink sink;
-    struct buffer batches; /* its buffer, which is drained to the receiver: addresses of batches */
+    struct buffer batches; /* its buffer holds addresses of batches and is drained to the receiver */
     const struct fields_receiver *receiver;
-    struct parser parser;     /* of metadata; its strings are the trace's */
-    ARRAY(uint32_t) numbers;  /* of the piece's texts, in these */
-    struct event_batches own; /* where the receiver has none */
+    struct parser parser;     /* for metadata; its strings are the trace's */
+    ARRAY(uint32_t) numbers;  /* of each text of the piece, its number in those strings */
+    struct event_batches own; /* the pool if the receiver has none */
 };
 
-/* The texts and the metadata of a batch. */
+/* Interns the texts of a batch and passes its metadata to the receiver. Returns 0, or -1 after an error. */
 static int receive_records(struct fields_sink *sink, const struct buffer *records)
 {
     struct record record;
@@ -148,7 +149,7 @@ static int receive_records(struct fields_sink *sink, const struct buffer *record
         at += sizeof(record);
         const char *data = records->data + at;
         uint32_t *number = record.kind == RECORD_TEXT ? array_push(&sink->numbers) : NULL;
-        if (record.kind == RECORD_METADATA) { /* a key, NUL, a value of JSON */
+        if (record.kind == RECORD_METADATA) {
             const char *value = data + strlen(data) + 1;
             cJSON *root;
             if (parser_json(&sink->parser, value, record.size - (size_t)(value - data), &root) == PARSE_DONE)
@@ -179,14 +180,14 @@ static int receive_batch(struct fields_sink *sink, struct event_batch *batch)
     size_t size;
     for (size_t at = 0; count > 0 && at < batch->used && status == 0; at += size) {
         struct event_fields *event = event_batch_at(batch, at);
-        size = event_size(event); /* the receiver may change it */
+        size = event_size(event); /* read first, as the receiver may change the event */
         status = receiver->event(receiver->context, event);
     }
     event_batches_give_back(sink->sink.context, batch);
     return status;
 }
 
-/* Who failed has said why. */
+/* Passes on the batches. Sets errno to ECANCELED on failure, as the reason was already reported. */
 static int drain(void *context, const char *data, size_t size)
 {
     struct event_batch *batch;

@@ -1,9 +1,9 @@
 /*
- * The analysis as a sink: threads that write pieces put the events' fields into batches (fields_receiver.h), whose
- * addresses are what a piece's buffer holds.
+ * The analysis as a sink: threads that write pieces put the events' fields into batches (fields_receiver.h). The buffer
+ * of a piece holds the addresses of its batches.
  *
- * What a name means is looked up once for each piece, by its address; and so are arguments that many events share. An
- * argument that is a value of JSON, of whatever form, is read as a reader of JSON would.
+ * For speed, a piece interns each kept name once, by its address, and reads each numbered list of arguments once. An
+ * argument whose value is JSON is read with the JSON reader's functions.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,16 +18,16 @@
 #include "trace/json/text.h"
 #include "trace/sink.h"
 
-#define PATTERNS 512 /* list N is in N % PATTERNS */
+#define PATTERNS 512 /* list number N uses entry N % PATTERNS */
 
 /* --- records of a piece --- */
 
-#define RECORD_NAMES 1024 /* that are known by their address */
+#define RECORD_NAMES 1024 /* names cached by address */
 
-/* The texts of a piece. All zero: there are none. */
+/* The texts of a piece. All zero is empty. */
 struct record_texts {
     struct interner texts;
-    uint32_t written; /* texts of these that are in the records */
+    uint32_t written; /* how many of `texts` are in the records */
     struct known_name {
         const char *text;
         size_t length;
@@ -47,7 +47,7 @@ static void record_put(struct buffer *records, enum record_kind kind, const void
     buffer_advance(records, sizeof(record) + size);
 }
 
-/* As JSON would give it: valid UTF-8, up to its first NUL. */
+/* Puts a text as the JSON reader would return it: valid UTF-8, up to its first NUL. */
 static void put_valid_text(struct buffer *records, const char *text, size_t length)
 {
     struct buffer clean;
@@ -73,8 +73,8 @@ static void record_texts_write(struct record_texts *texts, struct buffer *record
     }
 }
 
-/* Returns the number of a text, which is put into RECORDS if it is new; EVENT_NO_TEXT: no memory, as RECORDS then says.
- */
+/* Returns the number of a text, and puts a new text into RECORDS. Returns EVENT_NO_TEXT without memory, after setting
+ * RECORDS' failure. */
 static uint32_t record_texts_put(struct record_texts *texts, struct buffer *records, const char *text, size_t length)
 {
     uint32_t number = intern(&texts->texts, length ? text : "", length);
@@ -101,22 +101,22 @@ static inline uint32_t record_texts_put_name(struct record_texts *texts, struct 
 
 /* --- the writer --- */
 
-/* An event with the arguments of a list. */
+/* An event that has the arguments of a numbered list and nothing else. */
 struct pattern {
-    uint32_t list; /* 0: none */
+    uint32_t list; /* 0: the entry is unused */
     enum category category;
     struct event_fields event;
 };
 
-/* Of a piece, or of the whole. */
+/* The state of a sink: of a piece, or of the whole. */
 struct fields_writer {
     struct record_texts texts; /* of the events */
     struct pattern *patterns;  /* NULL: none yet */
-    struct buffer json, plain; /* in memory: an argument as JSON, and its texts without escapes */
+    struct buffer json, plain; /* scratch in memory: an argument as JSON, and its texts without escapes */
     struct event_batch *batch; /* the last one in the sink's buffer; NULL: none yet */
 };
 
-/* The sink's own state, made when it is first needed. NULL after a failure. */
+/* Returns the sink's state, allocated at the first call. Returns NULL after a failure. */
 static struct fields_writer *state_of(struct sink *sink)
 {
     struct fields_writer *writer = sink->state;
@@ -137,8 +137,8 @@ static void begin_piece(struct sink *sink)
     sink->state = NULL;
 }
 
-/* Begins the sink's next batch. Where the buffer does not hold the whole piece, those before it are handed on. NULL
- * after a failure. */
+/* Begins the sink's next batch. A buffer that does not hold the whole piece first drains the batches before it. Returns
+ * NULL after a failure. */
 static struct event_batch *begin_batch(struct sink *sink)
 {
     struct fields_writer *writer = state_of(sink);
@@ -155,7 +155,7 @@ static struct event_batch *begin_batch(struct sink *sink)
     return writer->batch;
 }
 
-/* Where the next event goes, with any fields in it. NULL after a failure. */
+/* Returns where to write the next event; its content is undefined. Returns NULL after a failure. */
 static inline struct event_fields *place_of(struct sink *sink)
 {
     struct fields_writer *writer = sink->state;
@@ -165,7 +165,7 @@ static inline struct event_fields *place_of(struct sink *sink)
     return batch ? event_batch_place(batch) : NULL;
 }
 
-/* The event is in its place. */
+/* Adds the event that was written to place_of(). */
 static inline void put_event(struct sink *sink)
 {
     event_batch_add(((struct fields_writer *)sink->state)->batch);
@@ -184,7 +184,10 @@ static void release(struct sink *sink)
     sink->state = NULL;
 }
 
-/* --- arguments. False: the argument must be read as JSON. What is not a number leaves the field as it is. --- */
+/* --- arguments --- */
+
+/* Each function returns false if the argument must be read as JSON. A value that is not a number leaves a number as it
+ * is. */
 
 static inline bool take_triple(const struct arg *arg, int64_t triple[3])
 {
@@ -228,7 +231,7 @@ static bool take_shapes(struct fields_writer *writer, const struct arg *arg, uin
     return true;
 }
 
-/* Reads the members that the argument is in JSON; what is not JSON is passed over. */
+/* Writes ARG as JSON and reads the fields of its members. Skips a value that is not valid JSON. */
 static void take_json(struct fields_writer *writer, const struct arg *arg, struct event_fields *event)
 {
     static const char padding[FAST_PATH_PADDING];
@@ -255,7 +258,8 @@ static void take_json(struct fields_writer *writer, const struct arg *arg, struc
 
 static void take_args(struct fields_writer *writer, const struct arg *args, size_t count, struct event_fields *event);
 
-/* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
+/* Reads an argument that has no field itself. Numbered lists are skipped, as the event began as a copy of their
+ * pattern. */
 static bool take_other(struct fields_writer *writer, const struct arg *arg, struct event_fields *event)
 {
     if (arg->type == ARG_TYPE_LIST && arg->list->number == 0)
@@ -286,7 +290,7 @@ static void take_args(struct fields_writer *writer, const struct arg *args, size
     }
 }
 
-/* NULL without memory. */
+/* Returns the pattern of LIST, which is read if it is not cached. Returns NULL without memory. */
 static const struct pattern *pattern_of(struct fields_writer *writer, const struct arg_list *list,
                                         enum category category)
 {
@@ -306,7 +310,7 @@ static const struct pattern *pattern_of(struct fields_writer *writer, const stru
 
 /* --- events --- */
 
-/* As readers of JSON have it: what is later is not a time. */
+/* Whether TIME is within the limit that JSON readers apply. */
 static bool is_time(const struct sink *sink, uint64_t time)
 {
     return time <= sink->base || time - sink->base <= EVENT_TIME_LIMIT;
@@ -323,11 +327,11 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
     event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
 }
 
-/* Sets what all events with arguments have. */
+/* Begins EVENT, and sets the fields of its name, row, time and arguments. */
 static inline void take_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
                               const struct name *name, struct row row, uint64_t time, const struct args *args)
 {
-    /* It begins without fields, but for those of a numbered list. */
+    /* The event begins as the pattern of its numbered list, or without fields. */
     const struct pattern *pattern = NULL;
     for (size_t i = 0; args && i < args->count && !pattern; i++)
         if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
@@ -396,7 +400,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     event_begin(event, CATEGORY_OTHER);
     set_event(sink, event, 'C', &counter->name, (struct row){.pid = counter->pid}, counter->time);
     for (size_t i = 0; i < counter->value_count; i++) {
-        const struct counter_value *value = &counter->values[i]; /* an argument of its name */
+        const struct counter_value *value = &counter->values[i]; /* read like an argument of this name */
         struct arg arg = {.key = arg_key_find(value->name, value->length), .u64 = value->u64};
         switch (value->kind) {
         case COUNTER_UNSIGNED: arg.type = ARG_TYPE_U64; break;
@@ -412,7 +416,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
 
 /* --- rows and metadata --- */
 
-/* Comes before the events of its batch. */
+/* Metadata precedes the events of its batch, so a batch with events is closed first. */
 static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
     struct fields_writer *writer = sink->state;
@@ -466,7 +470,7 @@ const struct sink_format fields_format = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow = sink_pass_flow, /* it says nothing that the events at its ends do not */
+    .flow = sink_pass_flow, /* the analysis finds flows by correlation */
     .finish = sink_pass_end,
     .release = release,
 };

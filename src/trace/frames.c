@@ -1,6 +1,6 @@
 /*
- * Decides whose code a frame is (the program's, PyTorch's, CUDA's, the system's, …) by the path of its module or file,
- * and which frame stands for a stack.
+ * Decides whose code a frame is (the program's, PyTorch's, CUDA's, the system's, …) by the path of its module or
+ * file, and which frame is shown for a stack.
  */
 #include "trace/frames.h"
 
@@ -35,7 +35,6 @@ static bool is_of_python(const struct stack_frame *frame)
     return frame->module && strcmp(frame->module, FRAME_PYTHON) == 0;
 }
 
-/* Whether a function starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame)
 {
     static const char *const starts[] = {"_start", "__libc_start_", "start_thread", "clone", "__clone"};
@@ -53,8 +52,8 @@ bool frame_is_backward(const struct stack_frame *frame)
            (strcmp(function, "backward") == 0 || strcmp(function, "grad") == 0);
 }
 
-/* Python's own libraries, packages that were installed, what torch.compile writes, and what CUDA's headers put into
- * every program. */
+/* Whether a file or module is in Python's own library or an installed package, or is code that torch.compile writes or
+ * that CUDA's headers add to every program. */
 static bool is_installed(const char *path)
 {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3",
@@ -80,14 +79,14 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
             return FRAME_PYTHON_LIBRARY;
         return *frame->file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
     }
-    /* The runtime that is linked into the program has no debugging information. */
+    /* A runtime that is linked into the program is known by its functions, which have no debugging information. */
     bool call = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z' && !frame->file;
     if (STARTS_WITH_ONE_OF(module, cuda) || call || starts_with(function, "libcudart_static_"))
         return FRAME_CUDA;
     if (starts_with(function, "__device_stub__") || starts_with(function, "__wrapper__device_stub_"))
         return FRAME_STUB;
     if (!frame->module && !function)
-        return FRAME_LIBRARY; /* nothing is known of it */
+        return FRAME_LIBRARY;
     bool library = STARTS_WITH_ONE_OF(module, libraries) || is_installed(frame->module) || is_installed(frame->file);
     return library || frame_is_start(frame) ? FRAME_LIBRARY : FRAME_PROGRAM;
 }

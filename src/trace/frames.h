@@ -1,5 +1,5 @@
 /*
- * Call stacks of traced processes, and who gives their frames names.
+ * Frames of call stacks of traced processes, and the interface that names them.
  *
  * Spools have the addresses and the process's mappings (trace/meaning/), and symbols/ reads programs' symbols: neither
  * includes the other. cli/ makes a namer and passes it to convert_spool().
@@ -13,22 +13,22 @@
 
 #include "common/spool_records.h"
 
-/* What is not known is NULL or 0. Texts belong to the namer and live as long as it does; those of functions of Python
- * lie behind the frames. */
+/* Unknown members are NULL or 0. The namer owns the texts and frees them when it is freed, except texts of Python's
+ * functions, which lie in the same allocation as the frames. */
 struct stack_frame {
-    uint64_t address;     /* in the process, as it was recorded: always known */
+    uint64_t address;     /* in the process, as recorded; always set */
     const char *function; /* demangled */
-    const char *file;     /* of its source */
-    uint32_t line;        /* in FILE, from 1 */
+    const char *file;     /* source file */
+    uint32_t line;        /* in `file`, counted from 1 */
     const char *module;   /* path of the program or library that the address lies in, or FRAME_PYTHON */
-    uint64_t offset;      /* of the address in MODULE's file as it was mapped */
-    /* Calls that the compiler put into FUNCTION there, innermost first: function, file and line of each. LINE is then
-     * where FUNCTION makes the last of them. They belong to the namer. */
+    uint64_t offset;      /* of the address in the file of `module` */
+    /* The functions that the compiler inlined into `function` at the address, innermost first: function, file and line
+     * of each. `line` is then where `function` calls the outermost of them. The namer owns them. */
     const struct stack_frame *inlined;
     size_t inlined_count;
 };
 
-/* The module of a function of Python, whose address is a word of its own (struct spool_stack). */
+/* The module of Python's functions. Their addresses are marked words (struct spool_stack). */
 #define FRAME_PYTHON "python"
 
 static inline bool frame_is_python(const struct stack_frame *frame)
@@ -36,15 +36,15 @@ static inline bool frame_is_python(const struct stack_frame *frame)
     return frame->address >> 48 == SPOOL_STACK_PYTHON;
 }
 
-/* The code of one process: lines of /proc/PID/maps, each ended by a newline, in the order in which they were recorded;
- * a line may come more than once. The same struct, at the same place, for all stacks of a process. */
+/* The mappings of one process: lines of /proc/PID/maps, each ended by a newline, in the order in which they were
+ * recorded. A line may occur more than once. All stacks of a process use one struct at one address. */
 struct mapping_text {
     uint32_t pid;
     const char *text; /* ended by a NUL too */
-    size_t length;    /* of TEXT without that NUL; 0: there are no mappings */
+    size_t length;    /* of `text` without its final NUL; 0: no mappings */
 };
 
-/* Registers and stack of a thread that crashed, as struct spool_crash_stack has them. */
+/* Registers and stack of a thread that crashed, from struct spool_crash_stack. */
 struct stack_snapshot {
     const uint64_t *registers;
     uint64_t stack; /* address of BYTES */
@@ -53,55 +53,57 @@ struct stack_snapshot {
 };
 
 /*
- * NAME fills COUNT frames of one stack, innermost first; address is set already, all else is 0. addresses[0] is of a
- * call itself, the others are return addresses, which lie behind their calls. What cannot be found stays 0.
- * Returns 0, or -1 after error(), which ends the conversion: without memory alone.
+ * Functions that name frames and unwind stacks.
+ *
+ * name() fills COUNT frames of one stack, innermost first. The caller has set their addresses and zeroed everything
+ * else; what name() cannot find stays 0. addresses[0] is that of a call itself; the others are return addresses, which
+ * lie behind their calls. Returns 0, or -1 after error() without memory, which ends the conversion.
  */
 struct frame_namer {
     int (*name)(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,
                 struct stack_frame *frames);
-    /* Unwinds a stack into at most MOST addresses: where the thread was, and return addresses. Returns how many; at
-     * least 1, unless MOST is 0. */
+    /* Unwinds a stack into at most MOST addresses: where the thread was, then return addresses. Returns their number,
+     * which is at least 1 unless MOST is 0. */
     size_t (*unwind)(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
                      uint64_t *addresses, size_t most);
     void *data;
 };
 
-/* What a frame belongs to, by its module, function and file. The later of two is the better place to look at. */
+/* Whose code a frame is, by its module, function and file. A later owner makes the frame a better place to show for a
+ * stack. */
 enum frame_owner {
     FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
-    FRAME_STUB,    /* what nvcc makes of <<<>>>; the function that calls it is named as the kernel, and made too */
-    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library, or not known: not the program's own code */
-    FRAME_PYTHON_LIBRARY, /* a function of Python's own library, of an installed package, or that torch.compile wrote */
-    FRAME_PYTHON_NO_FILE, /* a function of Python that is in no file: "<string>" */
+    FRAME_STUB,    /* nvcc's stub for <<<>>>; its caller, which is named as the kernel, is generated too */
+    FRAME_LIBRARY, /* a library of CUDA, PyTorch, Python or C, or unknown code */
+    FRAME_PYTHON_LIBRARY, /* Python in its own library, an installed package or torch.compile's output */
+    FRAME_PYTHON_NO_FILE, /* Python that is in no file: "<string>" */
     FRAME_PROGRAM,        /* the program's own code */
-    FRAME_SCRIPT,         /* the same, in Python */
+    FRAME_SCRIPT,         /* the program's own code in Python */
 };
 enum frame_owner frame_owner(const struct stack_frame *frame);
 
-/* Which of COUNT frames, innermost first, is the place that a stack is known by: the innermost of those with the best
- * owner. Where all are of libraries, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin
- * for example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
+/* Returns which of COUNT frames, innermost first, is shown for the stack: the innermost of the frames with the best
+ * owner. If all frames are of libraries, it is the innermost that is not CUDA's, or 0. Frames before CUDA's, of a
+ * plugin that reported the call for example, are never chosen. OWNER returns the owner of frame I of DATA. */
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
-/* How many frames the code that reported a call may have before CUDA's own. */
+/* The most frames that the code that reported a call may have before CUDA's. */
 #define FRAMES_BEFORE_CUDA 8
 
-/* How many frames come before the program's call: those of CUDA, and of what reported the call. */
+/* Returns how many frames precede the program's call: CUDA's, and those of the code that reported the call. */
 size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
-/* The same of an array of struct stack_frame, in which inlined calls are frames of their own. */
+/* frames_place() for an array of frames in which inlined functions are frames of their own. */
 size_t stack_frames_place(const struct stack_frame *frames, size_t count);
-/* Whether the frame is of what starts main() or a thread. */
+/* Whether the frame is a function that starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame);
-/* Whether it is PyTorch's function of Python that runs the backward pass. */
+/* Whether the frame is the Python function of PyTorch that runs the backward pass. */
 bool frame_is_backward(const struct stack_frame *frame);
 
 struct buffer;
-/* Appends what a frame is called where there is one word for it: its function, else "libmath.so+0x1234", else its
- * address. */
+/* Appends the shortest name of a frame: its function, else "libmath.so+0x1234", else its address. */
 void frame_put_name(struct buffer *buffer, const struct stack_frame *frame);
-/* Appends "function (file.cu:12)" with the file's folders left out, "function (libmath.so+0x1234)", or the name. */
+/* Appends "function (file.cu:12)", without the file's folders, or "function (libmath.so+0x1234)", or just the name. */
 void frame_put_place(struct buffer *buffer, const struct stack_frame *frame);
-/* The last part of a path; NULL of NULL. */
+/* Returns the last part of PATH; NULL if PATH is NULL. */
 const char *frame_base_name(const char *path);
 
 #endif

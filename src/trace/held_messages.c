@@ -1,4 +1,4 @@
-/* Which messages a thread holds back or drops, for the whole process (log_set_receiver()). */
+/* Holds back or drops messages of single threads, by the process's receiver of messages (log_set_receiver()). */
 #include "trace/held_messages.h"
 
 #include "common/buffer.h"

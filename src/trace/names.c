@@ -1,8 +1,8 @@
 /*
- * Names, and readable ones of C++ symbols, by libiberty's demangler.
+ * Names, and demangled C++ symbols by libiberty.
  *
- * A symbol may be long, and a short one may stand for a name without end: each level of `P<T, T>` doubles it. So only
- * as much of a name is made as is asked for: the demangler calls back with each piece, and is left then.
+ * A symbol may be long, and a short symbol may stand for an enormous name: each level of `P<T, T>` doubles it. So
+ * libiberty passes the name in pieces to a callback, which leaves libiberty when the space is full.
  */
 #include "trace/names.h"
 
@@ -40,7 +40,7 @@ static int make_ready(struct name *name, const char *text, size_t length)
     name->text = text;
     name->length = length;
     name->kept = true;
-    name->json = buffer.data ? buffer.data : calloc(1, 1); /* ours now */
+    name->json = buffer.data ? buffer.data : calloc(1, 1); /* owned by the name */
     name->json_length = buffer.length;
     return name->json ? 0 : error_no_memory("names");
 }
@@ -74,7 +74,8 @@ struct demangling {
     jmp_buf enough;
 };
 
-/* Leaves libiberty, which has no memory of its own, when there is no space. */
+/* Appends a piece of the name. Leaves libiberty by longjmp() when the space is full, which leaks nothing, as libiberty
+ * allocates nothing. */
 static void take(const char *text, size_t length, void *data)
 {
     struct demangling *demangling = data;
@@ -94,7 +95,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* On a stack that is large enough. */
+/* Demangles on a thread whose stack is large enough for a symbol of LENGTH bytes. */
 static void run_apart(struct demangling *demangling, size_t length)
 {
     pthread_attr_t attributes;
@@ -109,8 +110,8 @@ static void run_apart(struct demangling *demangling, size_t length)
     pthread_attr_destroy(&attributes);
 }
 
-/* Writes the first SPACE bytes of SYMBOL's readable name into OUT. Returns the length of the name, which is more than
- * SPACE where it was cut; 0: SYMBOL is not a mangled C++ name, or there is no memory for a long one. */
+/* Writes the first SPACE bytes of SYMBOL's demangled name into OUT. Returns the length of the name, which exceeds SPACE
+ * if the name was cut. Returns 0 if SYMBOL is not a mangled C++ name, or without memory for the stack of a long one. */
 static size_t demangle(const char *symbol, size_t length, char *out, size_t space)
 {
     struct demangling demangling = {.symbol = symbol, .options = DMGL_PARAMS | DMGL_TYPES, .out = out, .space = space};
@@ -123,7 +124,8 @@ static size_t demangle(const char *symbol, size_t length, char *out, size_t spac
     return demangling.length;
 }
 
-/* A long name ends with the hash of its symbol, which tells it from others. */
+/* Adds the demangled name of SYMBOL. A cut name ends with the hash of its symbol, which distinguishes it from
+ * others. */
 static uint32_t put_demangled(struct names *names, const char *symbol, size_t length)
 {
     char *readable = names->readable = names->readable ? names->readable : malloc(TEXT_MAX);
@@ -171,7 +173,7 @@ int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t
     if (!latest)
         return error_no_memory("names of pointers");
     struct pointer_meaning *known = *latest ? &pointers->meanings.items[*latest - 1] : NULL;
-    if (known && known->earlier == 0 && known->name == name) { /* known */
+    if (known && known->earlier == 0 && known->name == name) { /* the pointer's only meaning, seen again */
         known->since = time < known->since ? time : known->since;
         return 0;
     }

@@ -64,7 +64,7 @@ const char *file_format_words(char text[FILE_FORMAT_WORDS], bool events_only)
 
 /* --- a file --- */
 
-/* The temporary name of the file that is being written; NULL: none is. */
+/* The name of the temporary file that is being written; NULL: none. */
 static const char *volatile unfinished;
 
 static int write_packed(struct output *output)
@@ -72,7 +72,7 @@ static int write_packed(struct output *output)
     return buffer_drain_fd(BUFFER_FD(output->fd), output->packed.data, output->packed.length);
 }
 
-/* Writes one block of the buffer as members of its own. */
+/* Writes one block of the buffer as independent members. */
 static int members_drain(void *context, const char *data, size_t size)
 {
     struct output *output = context;
@@ -80,7 +80,7 @@ static int members_drain(void *context, const char *data, size_t size)
     return gzip_members(output->gzip, &output->packed, data, size) != 0 ? -1 : write_packed(output);
 }
 
-/* Writes the sections that are whole; ALL: the last one is whole, too. */
+/* Writes the complete sections of `held`. ALL: the last section is complete, too. */
 static int write_sections(struct output *output, bool all)
 {
     struct buffer *held = &output->held;
@@ -103,7 +103,7 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-/* SQLite opens the file by its name. */
+/* SQLite opens the file by its name, so this checks that the name still leads to our file. */
 static int set_up_database(struct output *output, const char *path)
 {
     if (!output->temporary)
@@ -138,7 +138,7 @@ static int set_up_sink(struct output *output, const char *path)
     return output->gzip ? 0 : -1;
 }
 
-/* Hands on everything that went through the buffer. Returns 0, or errno of the first failure. */
+/* Writes everything that went through the buffer. Returns 0, or errno of the first failure. */
 static int finish_sink(struct output *output)
 {
     int failure = buffer_finish(&output->buffer);
@@ -147,17 +147,17 @@ static int finish_sink(struct output *output)
     return failure;
 }
 
-#define NAMES_MAX 100 /* of temporary files that are tried */
+#define NAMES_MAX 100 /* the most names of temporary files that are tried */
 
-/* What is under PATH itself. Returns its type of st_mode; 0: nothing is there. */
+/* Returns the type in st_mode of the file PATH, without following links; 0 if there is none. */
 static mode_t type_of(const char *path)
 {
     struct stat status;
     return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-/* A device, a pipe or a socket cannot be replaced by renaming. Between the look and the opening somebody may have put a
- * link to a file there. */
+/* Opens a device, a pipe or a socket, which cannot be replaced by renaming. Checks the type again, as somebody may have
+ * put a link to a file there since type_of(). */
 static int open_special(struct output *output, const char *path)
 {
     struct stat status;
@@ -167,11 +167,12 @@ static int open_special(struct output *output, const char *path)
     return S_ISREG(status.st_mode) ? error("cannot write '%s': it became another file", path) : 0;
 }
 
-/* A name that is taken is never used, be it a link or what an earlier process of this number left. */
+/* Opens a temporary file. Never uses an existing name, which may be a link or the file of an earlier process with this
+ * pid. */
 static int open_temporary(struct output *output, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int most = NAME_MAX - 32 /* for what follows */, kept = (int)(name - path) + (int)strnlen(name, (size_t)most);
+    int most = NAME_MAX - 32 /* for the suffix */, kept = (int)(name - path) + (int)strnlen(name, (size_t)most);
     for (unsigned i = 0; i < NAMES_MAX; i++) {
         free(output->temporary);
         if (asprintf(&output->temporary, "%.*s.%ld-%u.tmp", kept, path, (long)getpid(), i) < 0) {
@@ -187,7 +188,7 @@ static int open_temporary(struct output *output, const char *path)
             break;
     }
     int result = error("cannot write '%s': %m", path);
-    free(output->temporary); /* not ours to remove */
+    free(output->temporary); /* not ours, so it is not removed */
     output->temporary = NULL;
     return result;
 }

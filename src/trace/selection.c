@@ -1,7 +1,7 @@
 /*
- * Decides of each event whether --gpu, --stream, --kernel, --thread, --process and --rank select it, and notes which
- * numbers the trace has, for the message of an option that selects nothing. Sets of ids are blocks of bits in a map by
- * the upper bits of the ids.
+ * Decides for each event whether --gpu, --stream, --kernel, --thread, --process and --rank select it, and notes which
+ * numbers the trace has, for the message about an option that selects nothing. Sets of ids are blocks of bits in a map
+ * whose key is the upper bits of the ids.
  */
 #include "trace/selection.h"
 
@@ -103,7 +103,7 @@ bool selection_has_process(const struct selection *selection, event_id process)
     return own && (int64_t)*own == rank->number;
 }
 
-/* Of a row or event of a GPU whose call is not looked at. */
+/* Whether --process and --rank select a GPU's row, for counters and for events whose call is unknown. */
 static bool is_of_process(const struct selection *selection, event_id process)
 {
     if (selection_has_process(selection, process))
@@ -117,7 +117,7 @@ static bool is_on_gpu(const struct selection *selection, int64_t device)
     return !selection->options->gpu.given || device == selection->options->gpu.number;
 }
 
-/* Whether ROW shows a GPU. Sets *DEVICE. */
+/* Whether ROW shows a GPU. Sets *DEVICE to the GPU, or to FIELD_ABSENT. */
 static bool is_gpu_row(const struct selection *selection, event_id row, int64_t *device)
 {
     const struct trace_gpu_row *known = gpu_row(selection, row);
@@ -167,7 +167,7 @@ bool selection_matches(struct selection *selection, const char *name, size_t len
     return known && *known == 1;
 }
 
-/* Whether --stream and --kernel hold for an event of the GPU that is asked for. */
+/* Whether --stream and --kernel select an event of a selected GPU. */
 static bool is_selected_op(struct selection *selection, const struct event_fields *event, bool matches)
 {
     const struct selected_number *stream = &selection->options->stream;
@@ -196,17 +196,17 @@ static bool is_in_windows(const struct selection *selection, int64_t time)
     return !selection->windows || windows_around(selection->windows, time);
 }
 
-/* A call with the id CORRELATION of the process with the number CALLER. */
+/* Returns the key of a call in id sets. CALLER is the process's number in `callers`; 0 stands for any process. */
 static uint64_t call_key(uint64_t caller, int64_t correlation)
 {
     return caller << 32 | (uint64_t)correlation;
 }
 
-/* Whether an event of a GPU is the selected process's and thread's, and of the selected ranges. */
+/* Whether the call that launched a GPU's event is of the selected process, thread and ranges. */
 static bool is_launched(const struct selection *selection, const struct event_fields *event)
 {
     bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
-    /* The process that launched it, as far as its row says; 0: any. */
+    /* The row tells the process that launched the event; if it does not, the call of any process counts. */
     const struct trace_gpu_row *row = gpu_row(selection, event->process);
     const uint64_t *caller = map_get(&selection->callers, row ? row->process : event->process);
     uint64_t call = call_key(caller ? *caller : 0, event->correlation);
@@ -261,7 +261,7 @@ enum selection_verdict selection_judge(struct selection *selection, const struct
     if (category_in(event->category, CATEGORIES_ON_GPU))
         return judge_gpu(selection, event, matches);
     event_id thread = selection_thread(event);
-    note(selection, FILTER_GPU, event->device); /* memory has one */
+    note(selection, FILTER_GPU, event->device); /* events of memory on the host have a device */
     note_process(selection, event->process);
     if (!event_id_is_text(thread))
         note(selection, FILTER_THREAD, event_id_value(thread));
@@ -272,7 +272,7 @@ enum selection_verdict selection_judge(struct selection *selection, const struct
                                                                                      : SELECTION_OUTSIDE;
 }
 
-/* --- what the trace says --- */
+/* --- facts of the trace --- */
 
 void selection_add_rank(struct selection *selection, event_id process, int64_t rank)
 {

@@ -5,12 +5,12 @@
  *     (piece (slice | instant | async | counter | flow)*)*
  *     finish
  *
- * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
- * one comes first; and a flow's end follows its slice, with nothing but other flows' between them.
+ * Events may come in any order, with two exceptions: of slices that begin at the same time on the same row, the
+ * enclosing slice comes first; and a flow's end follows its slice, with at most ends of other flows between them.
  *
- * Pieces are written by several threads at once, each with a sink and a buffer of its own (sink_piece()), and their
- * bytes stand one after another between those of begin() with its rows and those of finish(). A piece of no events may
- * be left out. So a piece may know nothing of what another one holds.
+ * Several threads write pieces at once, each with its own sink and buffer (sink_piece()). The pieces' bytes follow one
+ * another in the file, between the bytes of begin() with its rows and those of finish(). An empty piece may be left
+ * out, so a piece must not depend on the content of another piece.
  */
 #ifndef GPUTRACE_TRACE_SINK_H
 #define GPUTRACE_TRACE_SINK_H
@@ -27,17 +27,18 @@ struct sink;
 
 struct sink_format {
     const char *name;
-    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each has names of its own */
-    bool one_thread;      /* pieces are written one after another by one thread, and their buffers stay empty */
-    bool all_flows;       /* it has flows that do not follow their slice, too */
+    unsigned piece_scale; /* how much larger pieces are than JSON's: >1 if each piece repeats names */
+    bool one_thread;      /* one thread writes all pieces in order, and their buffers stay empty */
+    bool all_flows;       /* also accepts flows that do not follow their slice */
     /* VALUE is one JSON value of SIZE bytes. */
     void (*metadata)(struct sink *sink, const char *key, const char *value, size_t size);
     /* No event is earlier than BASE, ns of CLOCK_REALTIME. */
     void (*begin)(struct sink *sink, uint64_t base);
     void (*process)(struct sink *sink, const struct row_name *process);
     void (*thread)(struct sink *sink, const struct row_name *thread);
-    /* Begins a piece: called once on each sink that sink_piece() made, whose state is the whole's until this gives
-     * it its own; what it takes from the whole's may not change as long as there are pieces. NULL: nothing to do. */
+    /* Begins a piece: called once on each sink that sink_piece() made. Until then the piece shares the whole's state;
+     * the function gives the piece its own. State that pieces share must not change while there are pieces. NULL:
+     * nothing to do. */
     void (*piece)(struct sink *sink);
     void (*slice)(struct sink *sink, const struct slice *slice);
     void (*instant)(struct sink *sink, const struct slice *instant);
@@ -45,7 +46,7 @@ struct sink_format {
     void (*counter)(struct sink *sink, const struct counter *counter);
     void (*flow)(struct sink *sink, const struct flow *flow);
     void (*finish)(struct sink *sink);
-    /* Writes what was held back, and frees the sink's state. NULL: it has none. */
+    /* Writes what the format held back and frees the sink's state. NULL: the format has no state. */
     void (*release)(struct sink *sink);
 };
 
@@ -54,19 +55,19 @@ struct sink {
     struct buffer *buffer;
     uint64_t base;
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
-    bool any;        /* something stands before the next event; true for every piece: rows come first */
-    void *state;     /* of the format, for this sink alone; released by `release` */
-    void *context;   /* of the format, for the whole and its pieces; not owned */
+    bool any;        /* bytes precede the next event; true for every piece, as rows come first */
+    void *state;     /* the format's state of this sink, freed by `release` */
+    void *context;   /* the format's context, shared by the whole and its pieces; not owned */
 };
 
-/* Trace Event JSON, the object form: one event per line. Flows are flow events, "s" and "f", as Kineto writes them. */
+/* Trace Event JSON in the object form, one event per line. Flows are events "s" and "f", as Kineto writes them. */
 extern const struct sink_format chrome_json;
-/* Perfetto's own format: trace/pftrace/fields.h. */
+/* Perfetto's protobuf format (trace/pftrace/fields.h). */
 extern const struct sink_format pftrace;
-/* Rows of an SQLite database (trace/sqlite/database.h), which is `context`: output_sink(). */
+/* Rows of an SQLite database. `context` is its struct database (trace/sqlite/database.h), set by output_sink(). */
 extern const struct sink_format sqlite_rows;
-/* Fields for the analysis: fields_sink_new() of trace/fields_receiver.h makes the whole. Batches of events are taken
- * from `context`, the pool of these; a buffer holds their addresses. */
+/* Fields for the analysis; fields_sink_new() of trace/fields_receiver.h makes the whole. `context` is the pool that
+ * batches of events are taken from, and the buffer holds the addresses of the batches. */
 extern const struct sink_format fields_format;
 
 /* Appends the member of a JSON object that chrome_json writes for one argument: "key":value. */
@@ -83,7 +84,7 @@ static inline void sink_release(struct sink *sink)
         sink->format->release(sink);
 }
 
-/* For formats that have nothing to write of these. */
+/* Functions for formats that do not write metadata, rows, flows or an end. */
 static inline void sink_set_base(struct sink *sink, uint64_t base)
 {
     sink->base = base;
@@ -111,7 +112,7 @@ static inline void sink_name_row(struct sink *sink, bool process, const struct r
     (process ? sink->format->process : sink->format->thread)(sink, name);
 }
 
-/* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
+/* Makes PIECE a sink that writes a piece of WHOLE's output into BUFFER. WHOLE has written its begin() and rows. */
 static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
 {
     *piece = (struct sink){.format = whole->format,
@@ -124,6 +125,6 @@ static inline void sink_piece(struct sink *piece, const struct sink *whole, stru
         piece->format->piece(piece);
 }
 
-#define SQLITE_APPLICATION_ID 0x67707472 /* of a database that is a trace: "gptr" */
+#define SQLITE_APPLICATION_ID 0x67707472 /* "gptr", the application_id of databases that are traces */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Lanes: the slices of a row are collected and sorted, and each gets the first lane with space, found in a tree over
- * the lanes. Tracks are found by kind, device, context and number; rows get their numbers when all are known.
+ * Lanes: the slices of a track are sorted, and each gets the first lane with space, which a tree over the lanes finds.
+ * Tracks: they are found by kind, device, context and number, and get tids when all are known.
  */
 #include "trace/tracks.h"
 
@@ -9,7 +9,7 @@
 
 #include "common/log.h"
 
-#define EVICT_SPANS ((size_t)1 << 18) /* are walked over before they are given back */
+#define EVICT_SPANS ((size_t)1 << 18) /* spans that are walked before their memory is released */
 
 void lanes_init(struct lanes *lanes, enum lanes_rule rule)
 {
@@ -63,7 +63,7 @@ void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
     remember(lanes, start, end);
 }
 
-/* Only the first of those that nothing encloses can have to do with what was before, where no other begins earlier. */
+/* If no other slice of MORE starts before LANES ends, only MORE's first top-level slice can overlap slices of LANES. */
 void lanes_append(struct lanes *lanes, const struct lanes *more)
 {
     if (more->collecting || more->others_start < last_end(lanes))
@@ -99,7 +99,7 @@ int lanes_collect_own(struct lanes *lanes, uint64_t start, uint64_t end, uint32_
     return 0;
 }
 
-/* What encloses comes before what is enclosed. */
+/* Orders enclosing slices before those that they enclose. */
 static int outer_first(const void *a, const void *b)
 {
     const struct lanes_span *left = a, *right = b;
@@ -110,19 +110,19 @@ static int outer_first(const void *a, const void *b)
     return left->owner < right->owner ? -1 : left->owner > right->owner;
 }
 
-/* The slices of each lane that are open where the sorted walk stands, outermost first; and a tree over the lanes, so
- * that the first with space is found in a logarithmic number of steps: its leaves are the ends of the innermost slices,
- * each inner node has the least and the most of those below it. */
+/* The open slices of each lane during the walk over the sorted slices, outermost first, and a tree over the lanes that
+ * finds the first lane with space in logarithmic time. Its leaves are the ends of the lanes' innermost slices; an inner
+ * node has the least and the greatest end below it. */
 struct open_lanes {
     ARRAY(struct open_lane {
         ARRAY(uint64_t) ends;
-        uint32_t owner; /* of what is open */
+        uint32_t owner; /* of the open slices */
     })
     lanes;
     struct lane_ends {
-        uint64_t least; /* of an empty lane 0, of a lane that is not there the most of all */
-        uint64_t most;  /* 0, unless slices may lie within one another */
-    } *tree;            /* from 1 on; those below node n are 2n and 2n + 1 */
+        uint64_t least; /* 0 for an empty lane, UINT64_MAX for a lane that does not exist */
+        uint64_t most;  /* 0 unless slices may nest */
+    } *tree;            /* the root is node 1; the children of node n are 2n and 2n + 1 */
     size_t leaves;
 };
 
@@ -159,7 +159,7 @@ static void update_leaf(struct open_lanes *open, enum lanes_rule rule, size_t la
         join_ends(open->tree, node);
 }
 
-/* Whether the lane is empty where SPAN begins. */
+/* Removes the slices that have ended when SPAN starts. Returns whether the lane is then empty. */
 static bool is_empty(struct open_lane *lane, const struct lanes_span *span)
 {
     while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= span->start)
@@ -173,8 +173,8 @@ static bool encloses(struct open_lane *lane, const struct lanes_span *span)
     return !is_empty(lane, span) && lane->owner == span->owner && lane->ends.items[lane->ends.count - 1] >= span->end;
 }
 
-/* The first lane where something has ended by the START of a slice, or lasts until its END; how many there are: none.
- */
+/* Returns the first lane whose innermost slice ends by START, or not before END. Returns the number of lanes if there
+ * is none. */
 static size_t find_ends(const struct open_lanes *open, uint64_t start, uint64_t end)
 {
     size_t node = 1;
@@ -187,7 +187,8 @@ static size_t find_ends(const struct open_lanes *open, uint64_t start, uint64_t 
     return node - open->leaves;
 }
 
-/* The first lane that has space. What lies within something of its owner's stays with it. */
+/* Returns the first lane with space for SPAN, or the number of lanes. For LANES_OWN, a slice within a slice of its
+ * owner goes to the same lane. */
 static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const struct lanes_span *span)
 {
     for (size_t i = 0; rule == LANES_OWN && i < open->lanes.count; i++)
@@ -198,7 +199,7 @@ static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const str
         if (i == open->lanes.count || is_empty(&open->lanes.items[i], span) ||
             (rule == LANES_NEST && encloses(&open->lanes.items[i], span)))
             return i;
-        update_leaf(open, rule, i); /* something has ended there, but not all */
+        update_leaf(open, rule, i); /* the innermost slice has ended, but not all that enclose it */
     }
 }
 
@@ -234,7 +235,7 @@ int lanes_assign(struct lanes *lanes)
         array_release(&open.lanes.items[i].ends);
     array_release(&open.lanes);
     free(open.tree);
-    /* Spans of the first lane are not kept. */
+    /* Drops the slices of the first lane: it is the default. */
     size_t kept = 0;
     for (size_t i = 0; i < lanes->spans.count && lanes->count > 1; i++) {
         if (lanes->spans.items[i].lane != 0)
@@ -260,7 +261,7 @@ uint32_t lanes_take_own(struct lanes *lanes, uint64_t start, uint64_t end, uint3
     for (; low < lanes->spans.count && outer_first(&lanes->spans.items[low], &wanted) == 0; low++) {
         struct lanes_span *span = &lanes->spans.items[low];
         if (lanes->rule != LANES_FOLLOW)
-            return span->lane; /* equal slices enclose one another: one lane has them all */
+            return span->lane; /* equal slices nest, so one lane has them all */
         if (!span->taken) {
             span->taken = 1;
             return span->lane;
@@ -294,7 +295,7 @@ void rows_release(struct rows *rows)
     map_release(&rows->taken_tids);
 }
 
-/* Numbers beyond what CUDA gives (8,191 devices, 65,535 contexts) come from damaged files alone; rows may then mix. */
+/* Greater numbers than CUDA's (8,191 devices, 65,535 contexts) occur only in damaged files; their rows may then mix. */
 static uint64_t key_of(enum track_kind kind, uint32_t device, uint32_t context, uint32_t number)
 {
     return (uint64_t)kind << 61 | (uint64_t)(device & 0x1fff) << 48 | (uint64_t)(context & 0xffff) << 32 | number;
@@ -383,7 +384,7 @@ int rows_gpu_pid(struct rows *rows, uint32_t process, uint32_t device, uint32_t 
 
 static int number_lane(struct rows *rows, const struct track *track, uint32_t lane, uint32_t *tid)
 {
-    /* The number that users know the row by, or 0 when it has none. */
+    /* The number that users know the row by, or 0 if it has none. */
     bool numbered = lane == 0 && (track->kind == TRACK_THREAD || track->kind == TRACK_STREAM);
     uint32_t wanted = numbered && track->number < TRACKS_EXTRA_TID ? track->number : 0;
     bool is_new = false;
@@ -417,7 +418,7 @@ int tracks_number(struct tracks *tracks, struct rows *rows)
         struct track *ranges = tracks->items.items[i];
         if (ranges->kind != TRACK_ANNOTATION)
             continue;
-        /* On a stream's own row they enclose its operations, as long as these follow one another. */
+        /* If the stream's operations do not overlap, its annotations enclose them on the stream's own row. */
         struct track *stream = tracks_get(tracks, TRACK_STREAM, ranges->device, ranges->context, ranges->number);
         ranges->joined = stream && stream->lanes.count == 1 && !ranges->apart;
         if (ranges->joined)

@@ -1,6 +1,6 @@
 /*
- * Checks and compiles the options that select a part of a trace, finds the times that they mean, and keeps lists of
- * windows sorted and without overlaps.
+ * Checks and compiles the options that select a part of a trace, resolves their times, and keeps lists of windows
+ * sorted and without overlaps.
  */
 #include "trace/windows.h"
 
@@ -21,7 +21,7 @@ static int by_number(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-#define LISTED 4 /* numbers, or stretches of them */
+#define LISTED 4 /* the most numbers, or stretches of consecutive numbers, in a list */
 
 void number_list_write(char *list, size_t size, int64_t *numbers, size_t count)
 {
@@ -163,7 +163,7 @@ int filter_missed_print(const struct filter_missed *missed, size_t count)
     return all ? -1 : 0;
 }
 
-/* "no GPU 7 in 'trace.json': it has GPUs 0, 1" */
+/* Reports, for example, "no GPU 7 in 'trace.json': it has GPUs 0, 1". */
 static int missing_number(const struct filter_found *found, int64_t wanted, enum filter_number what, const char *path,
                           struct filter_missed *missed)
 {
@@ -195,7 +195,7 @@ int filter_found_check(const struct filter_found *found, const struct filter_opt
 
 /* --- times --- */
 
-/* Where it is in a trace from START to END. */
+/* Returns the time that BOUND stands for in a trace from START to END. */
 static int64_t time_bound_at(const struct time_bound *bound, int64_t start, int64_t end)
 {
     int64_t since = bound->ns, at;

@@ -1,6 +1,6 @@
 /*
- * Parts of a trace: what a user asks for (--from, --gpu and others), and lists of windows, such as the occurrences of a
- * range. Times are ns on whatever axis the caller has; a window has its start and not its end.
+ * Parts of a trace: the options that select a part (--from, --gpu and others), and lists of windows, such as the
+ * occurrences of a range. Times are ns on the caller's axis. A window includes its start and excludes its end.
  */
 #ifndef GPUTRACE_TRACE_WINDOWS_H
 #define GPUTRACE_TRACE_WINDOWS_H
@@ -13,51 +13,52 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 
-/* A time since the start of a trace: "1.5s", or a share of its length, "40%". All zero: none is given. */
+/* A time after the start of a trace: "1.5s", or a share of the trace's length, "40%". All zero: not given. */
 struct time_bound {
-    const char *text; /* as it was given, for messages; NULL: none is given */
+    const char *text; /* as typed, for messages; NULL: not given */
     bool is_share;
     double percent;
     int64_t ns;
 };
 
-/* A process, a GPU, … that a user asks for. All zero: none. */
+/* The number of a process, GPU and so on that an option selects. All zero: not given. */
 struct selected_number {
     bool given;
     int64_t number;
 };
 
-/* What is selected by a number. */
+/* The options that select by a number. */
 #define FILTER_NUMBERS(X)  \
     X(step, STEP, "steps") \
     X(rank, RANK, "ranks") \
     X(process, PROCESS, "processes") X(gpu, GPU, "GPUs") X(stream, STREAM, "streams") X(thread, THREAD, "threads")
 
-#define CUT_KEY "gputrace_cut" /* of the metadata of a part: which options it was cut out by */
+#define CUT_KEY "gputrace_cut" /* key in the metadata of a part: the options that it was cut out with */
 
 struct buffer;
-/* Writes form NUMBER, from 0 on, of the kernel name NAME to OUT, which is empty. Returns false: there are no more. */
+/* Writes the form NUMBER, counted from 0, of the kernel name NAME to OUT, which is empty. Returns false if there is no
+ * such form. */
 typedef bool kernel_name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
-/* Which events of a trace are wanted. All zero: all. */
+/* The options that select events of a trace. All zero: no option is given, and all events are selected. */
 struct filter_options {
     struct time_bound from, to;
-    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    const char *range; /* "NAME" or "NAME/N"; NULL: not given */
     struct selected_number step, rank, process, gpu, stream, thread;
-    const char *kernel;          /* a POSIX extended regular expression; NULL: none */
-    kernel_name_form *name_form; /* it is tried on these forms of a name too; NULL: on the name alone */
+    const char *kernel;          /* a POSIX extended regular expression; NULL: not given */
+    kernel_name_form *name_form; /* writes other forms of a name that `kernel` may match; NULL: only the name */
 };
 
-/* Whether any event is left out. */
+/* Whether any option is given. */
 bool filter_wanted(const struct filter_options *options);
 
-/* Whether the options make sense. Returns 0, or -1 after error(). */
+/* Checks that the options are valid together. Returns 0, or -1 after error(). */
 int filter_check(const struct filter_options *options);
 
-/* Makes REGEX of --kernel, which filter_check() found valid. Returns 0, or -1 after error(). */
+/* Compiles --kernel into REGEX. Returns 0, or -1 after error(). */
 int filter_compile(const struct filter_options *options, regex_t *regex);
 
-/* Writes the options that are given, as they are typed: "--from=1s --gpu=0"; behind other text with a blank before. */
+/* Appends the given options as typed: "--from=1s --gpu=0". Adds a blank before them if OUT is not empty. */
 void filter_write(struct buffer *out, const struct filter_options *options);
 
 enum filter_number {
@@ -66,44 +67,44 @@ enum filter_number {
 #undef NUMBER
 };
 
-/* What there is of what options select. All zero is empty. */
+/* What a trace has of the things that options select. All zero is empty. */
 struct filter_found {
-    struct map numbers[FILTER_NUMBER_COUNT]; /* what the trace has, of each option that is given */
+    struct map numbers[FILTER_NUMBER_COUNT]; /* for each given option, the numbers that the trace has */
     bool found[FILTER_NUMBER_COUNT], kernel;
 };
 void filter_found_release(struct filter_found *found);
-/* The trace has NUMBER. Returns 0, or -1: no memory. */
+/* Records that the trace has NUMBER. Returns 0, or -1 without memory. */
 int filter_found_note(struct filter_found *found, const struct filter_options *options, enum filter_number what,
                       int64_t number);
-/* Of several traces those that have nothing of what is selected. All zero is none. */
+/* The traces, of several, that have nothing that the options select. All zero is empty. */
 #define FILTER_MISSED_SHOWN 8
 struct filter_missed {
     size_t count;
-    char texts[FILTER_MISSED_SHOWN][512]; /* what the first of them have instead */
+    char texts[FILTER_MISSED_SHOWN][512]; /* messages about the first of them */
 };
 
-/* Whether all options but --step select something of the trace PATH. Returns 0, or what filter_missing() does after it
- * says what there is. */
+/* Checks that each option except --step selects something of the trace PATH. Returns 0, or what filter_missing()
+ * returns after a message with the numbers that the trace has. */
 int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
                        struct filter_missed *missed);
 
-/* Says that a trace has nothing of what is selected. Returns 1 after it is added to MISSED, or, where that is NULL, as
- * there are no other traces, -1 after error(). */
+/* Reports that a trace has nothing that the options select. If MISSED is NULL (there is only one trace), prints an
+ * error and returns -1. Otherwise adds the message to MISSED and returns 1. */
 int filter_missing(struct filter_missed *missed, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* After the last of COUNT traces: warns of those that were missed, of many in one line. Returns 0, or -1 after errors:
- * all were. */
+/* Must be called after the last of COUNT traces: warns of the traces in MISSED, in one line if they are many. Returns
+ * 0, or -1 after errors if all traces are in MISSED. */
 int filter_missed_print(const struct filter_missed *missed, size_t count);
 
-/* Writes "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT: COUNT NUMBERS, which it puts in order. */
+/* Writes COUNT NUMBERS as "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT. Sorts NUMBERS. */
 void number_list_write(char *text, size_t size, int64_t *numbers, size_t count);
 
-/* The times [*from, *to] that two bounds name in a trace from START to END, within it. FROM or TO may not be given.
- * Returns 0, or what filter_missing() does: nothing of the trace PATH is left. */
+/* Sets TIMES to the times that the bounds FROM and TO stand for in a trace from START to END. Either bound may be
+ * absent. Returns 0, or what filter_missing() returns if nothing of the trace PATH is left. */
 int time_bounds_resolve(const struct time_bound *from, const struct time_bound *to, const char *path,
                         struct filter_missed *missed, int64_t start, int64_t end, int64_t times[2]);
 
-/* From the first to the last of some events. All zero: there are none. */
+/* The time from the first to the last of some events. All zero: no events. */
 struct trace_times {
     int64_t first, last;
     bool any;
@@ -122,27 +123,29 @@ struct window {
 
 /* All zero is empty. */
 struct windows {
-    FILE_VECTOR(struct window) items; /* after windows_finish(): in order, none touches another */
+    FILE_VECTOR(struct window) items; /* after windows_finish(): in order and apart */
 };
 
 void windows_release(struct windows *windows);
 
-/* In any order; a window without length has its start. Returns 0, or -1: no memory. */
+/* Adds a window; the order does not matter. A window without length gets a length of 1 ns. Returns 0, or -1 without
+ * memory. */
 int windows_add(struct windows *windows, int64_t start, int64_t end);
-/* After the last. Returns 0, or -1: no memory. */
+/* Sorts and joins the windows, after the last was added. Returns 0, or -1 without memory. */
 int windows_finish(struct windows *windows);
 
-/* Adds what of TIMES (NULL: of all time), SHIFT later, lies between FROM and TO, and puts it in order. Returns 0, or
- * -1: no memory. */
+/* Adds the parts of TIMES, shifted by SHIFT ns, that lie between FROM and TO, and finishes WINDOWS. NULL: adds the
+ * whole time between FROM and TO. Returns 0, or -1 without memory. */
 int windows_clip(struct windows *windows, const struct windows *times, int64_t shift, int64_t from, int64_t to);
 
-/* After windows_finish(). The window that TIME is in; NULL: none. */
+/* Returns the window that TIME is in, or NULL. WINDOWS must be finished. */
 const struct window *windows_around(const struct windows *windows, int64_t time);
-/* The first window that ends after TIME, around it or behind it; NULL: none. */
+/* Returns the first window that ends after TIME, or NULL. WINDOWS must be finished. */
 const struct window *windows_next(const struct windows *windows, int64_t time);
 
-/* The name of a range and which occurrence of it: "step/3" is the third "step", 0 stands for all. But a range may be
- * called "step/3". Returns the length of the name without the number, or 0: TEXT has none. */
+/* Splits the name of a range and its occurrence: "step/3" is the third "step". Sets *OCCURRENCE, counted from 1.
+ * Returns the length of the name without the number, or 0 if TEXT has no number. A range may also be called
+ * "step/3". */
 size_t range_name_split(const char *text, uint64_t *occurrence);
 
 #endif
