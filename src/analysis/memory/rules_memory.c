@@ -7,14 +7,14 @@
 #include "analysis/names/name_facts.h"
 #include "analysis/idle/stalls.h"
 
-/* --- allocations and releases between kernels: of device memory, and of pinned memory --- */
+/* --- allocations and releases of device memory, and of pinned memory, between kernels --- */
 
 struct churn {
     struct stalls stalls;
     struct offences idle, calls;
     int64_t allocations, releases;
     struct busy_sum time;    /* in these calls */
-    uint32_t device, pinned; /* names + 1 of instants of allocations, which may have call stacks; 0: there are none */
+    uint32_t device, pinned; /* names + 1 of instants of allocations, to find call stacks; 0: none */
 };
 
 static int churn_event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -106,14 +106,14 @@ const struct rule rule_pinning_churn = {
     .release = stalls_release,
 };
 
-/* --- managed memory that migrates to the GPU and back; what cudaMemPrefetchAsync() moved is left out --- */
+/* --- managed memory that migrates to the GPU and back, without migrations by cudaMemPrefetchAsync() --- */
 
 struct managed {
-    struct busy busy; /* one thing: all migrations and faults */
+    struct busy busy; /* of all migrations and faults, as one thing */
     struct busy_sum time;
     struct name_facts names;
     bool begun;
-    int64_t faults, to_device, to_host; /* how many */
+    int64_t faults, to_device, to_host; /* numbers of events */
     int64_t bytes;
     struct finding_place longest;
     int64_t longest_ns;
@@ -127,7 +127,7 @@ static void managed_release(void *state)
     array_release(&managed->names.items);
 }
 
-#define PREFETCHED "user" /* the reason of such a migration */
+#define PREFETCHED "user" /* the reason of migrations by cudaMemPrefetchAsync() */
 
 static int managed_event(void *state, const struct trace *trace, const struct event_fields *event)
 {

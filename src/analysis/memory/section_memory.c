@@ -1,8 +1,8 @@
 /*
- * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
- * counters "Memory in use: KIND"; what pools held and lent, from the counters "Pool reserved" and "Pool used";
- * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
- * allocator writes instants called "[memory]".
+ * The section memory shows memory by device and kind. The peak, its time, and the bytes at the end come from the
+ * counters "Memory in use: KIND"; the bytes that pools reserved and used from the counters "Pool reserved" and "Pool
+ * used"; the numbers of allocations, releases and errors from the instants of category "memory". PyTorch's caching
+ * allocator writes instants "[memory]" instead.
  */
 #include "analysis/memory/section_memory.h"
 
@@ -14,8 +14,8 @@
 #include "analysis/engine/section.h"
 #include "analysis/engine/trace_known.h"
 
-/* --- levels: values are set in a ring of buckets. When a time does not fit, the width doubles and pairs of buckets are
- * merged --- */
+/* --- levels: a ring of buckets. If a time does not fit, the width of buckets doubles, and pairs of buckets are merged
+ * --- */
 
 static int64_t bucket_of(int64_t time, int64_t width)
 {
@@ -75,36 +75,36 @@ enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTO
 
 struct memory_key {
     int64_t source;   /* enum memory_source */
-    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
-    int64_t device;   /* FIELD_ABSENT: the host's, or not known */
-    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
+    uint64_t text;    /* name of the counter, kind of the instant, or device type of PyTorch */
+    int64_t device;   /* FIELD_ABSENT: host memory, or not known */
+    event_id process; /* the owner; of a GPU's counter, the GPU's row */
 };
 
 struct memory_use {
     bool counted;          /* `peak` and `end` are known */
     bool stepped;          /* `allocations` and `releases` are known */
-    bool shown;            /* is part of the row of another use */
+    bool shown;            /* it was added to the row of another use */
     int64_t peak, peak_at; /* bytes, ns */
     int64_t end, end_at;
-    bool earlier; /* the level before the span of the report is known */
+    bool earlier; /* a level from before the report's window is known */
     int64_t earlier_level, earlier_at;
     int64_t allocations, releases, failures;
-    int64_t doubles;       /* releases of what was released before */
-    int64_t unknown;       /* releases of what was not allocated, as far as is known */
-    struct levels *levels; /* NULL: they are not kept */
+    int64_t doubles;       /* releases of memory that had been released */
+    int64_t unknown;       /* releases of memory whose allocation is not known */
+    struct levels *levels; /* NULL: not recorded */
 };
 
 #define COUNTER_PREFIX "Memory in use: "
 
-/* Makes the levels of a use that has no value yet and is the last of COUNT. A use for which there is no memory stays
- * without levels. */
+/* Allocates the levels of USE, if it has no value yet and is among the first MEMORY_LEVELS uses; COUNT is the number of
+ * uses. Without memory, the use has no levels. */
 static void make_levels(struct memory_use *use, const struct trace *trace, size_t count)
 {
     if (trace->options->format == REPORT_HTML && !use->counted && count <= MEMORY_LEVELS)
         use->levels = calloc(1, sizeof(*use->levels));
 }
 
-/* Counters need not come in order of time. */
+/* Records that BYTES are in use from TIME on. Levels need not be added in order of time. */
 static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
 {
     if (use->levels)
@@ -120,7 +120,7 @@ static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
     use->counted = true;
 }
 
-/* The kind of memory that a counter called NAME is about; NULL: it is another counter. */
+/* Returns the kind of memory that a counter called NAME counts, or NULL if it does not count memory. */
 static const char *counted_kind(const char *name)
 {
     if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
@@ -147,7 +147,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
     bool failed = event->return_value != FIELD_ABSENT && event->return_value != 0;
     bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
     if (memory->fault != EVENT_NO_TEXT) {
-        /* CUDA may have refused the release, or done it. */
+        /* It is not known whether CUDA refused the release, so it is not counted. */
         use->stepped = true;
         if (strcmp(interned(&trace->strings, memory->fault), "double free") == 0)
             use->doubles++;
@@ -155,13 +155,13 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
             use->unknown++;
     } else
         count_step(use, allocation, failed);
-    /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
+    /* In older traces, which have no faults, a release of unknown memory has no size. */
     use->unknown += memory->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == FIELD_ABSENT;
     return 0;
 }
 
-/* Adds the level BYTES of PyTorch's allocator after EVENT. Of the levels before the report's window only the last
- * counts, at its start. */
+/* Adds the level BYTES of PyTorch's allocator after EVENT. Of the levels before the report's window, only the last
+ * counts, as the level at the start of the window. Returns 0, or -1: no memory. */
 static int add_level(struct tally *uses, const struct trace *trace, const struct event_fields *event,
                      enum memory_source source, int64_t bytes)
 {
@@ -177,7 +177,7 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
         return 0;
     }
     make_levels(use, trace, uses->count);
-    /* Until the first release, as much more was allocated. */
+    /* Before the first event, a release, more was allocated: the bytes that it released. */
     if (source == MEMORY_PYTORCH && !use->counted && event->bytes < 0 && event->bytes >= -HEAP_SIZE_MAX &&
         bytes <= HEAP_SIZE_MAX)
         set_level(use, bytes - event->bytes, event->start);
@@ -185,7 +185,8 @@ static int add_level(struct tally *uses, const struct trace *trace, const struct
     return 0;
 }
 
-/* Adds the levels of allocated and of reserved memory. PyTorch does not report the latter for the host. */
+/* Adds the levels of allocated and of reserved memory after EVENT. PyTorch does not report reserved memory of the host.
+ * Returns 0, or -1: no memory. */
 static int add_levels(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     const struct memory_fields *memory = event_memory(event);
@@ -224,7 +225,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     if (!use)
         return -1;
     bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
-    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
+    count_step(use, failed || event->bytes >= 0, failed); /* releases have negative bytes */
     return add_levels(uses, trace, event);
 }
 
@@ -242,14 +243,14 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
     return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
 }
 
-/* The owner and the place of memory: rows differ in these, and both views have them. */
+/* The owner and the device of memory, which distinguish the rows of one kind. */
 struct place {
-    int64_t device; /* FIELD_ABSENT: the host's memory, or not known */
+    int64_t device; /* FIELD_ABSENT: host memory, or not known */
     bool owned;     /* the process is known */
     event_id process;
 };
 
-/* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
+/* Returns the place of KEY. A counter is in the row of a GPU, or, for host memory, in the row of its process. */
 static struct place place_of(const struct trace *trace, const struct memory_key *key)
 {
     if (key->source != MEMORY_COUNTER)
@@ -264,7 +265,8 @@ static struct place place_of(const struct trace *trace, const struct memory_key 
     return (struct place){trace_event_device(&counter), false, 0};
 }
 
-/* Makes one row of the counter's and the instants' at number INSTANTS where both are clearly of one memory. */
+/* Adds the use at index INSTANTS to the use of a counter, so that both are one row, if exactly one counter is about the
+ * same memory. */
 static void unite(struct tally *memory, const struct trace *trace, size_t instants)
 {
     const struct memory_key *key = dense_map_row(&memory->keys, instants);
@@ -293,8 +295,8 @@ static void unite(struct tally *memory, const struct trace *trace, size_t instan
 }
 
 struct memory_row {
-    struct cell peak, peak_at, end;              /* empty where they are not known, as are */
-    struct cell allocations, releases, failures; /* these */
+    struct cell peak, peak_at, end;              /* empty if not known */
+    struct cell allocations, releases, failures; /* empty if not known */
     int64_t doubles, unknown;
     struct cell device, process, kind;
 };
@@ -373,7 +375,7 @@ static void finish(struct report_row *row)
 
 const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
 {
-    /* With --snapshot another section is in this one's place. */
+    /* With --snapshot, another section replaces section_memory. */
     const struct tally *memory = trace->options->has_snapshot ? NULL : section_state(trace, REPORT_MEMORY);
     const struct memory_use *uses = memory ? memory->items : NULL;
     for (size_t i = 0; memory && i < memory->count; i++) {

@@ -1,6 +1,6 @@
 /*
- * The sections about single allocations, by groups of those that are alike: memory-peak, memory-leaks, memory-churn and
- * memory-failures, and what --snapshot shows in place of the section memory.
+ * Sections about allocations by group (heap.h): memory-peak, memory-leaks, memory-churn and memory-failures, and the
+ * section that replaces section_memory if --snapshot is used.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 
 static FILL(size, ROW_KEY(heap_group_id)->stack == HEAP_BEFORE ? (struct cell){0} : fill_number(row, column))
 
-/* The last columns of all these tables: what allocations of a group have in common. */
+/* The last columns of these tables: what the allocations of a group have in common. */
 #define COLUMN_SIZE(word, title) {word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size)}
 #define GROUP_COLUMNS                                                                                       \
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
@@ -35,9 +35,8 @@ static FILL(size, ROW_KEY(heap_group_id)->stack == HEAP_BEFORE ? (struct cell){0
         {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
 
     /*
- * What the most memory that was allocated at one time was made of: of each device, and of the host's memory, by groups
- * of allocations that are alike.
- */
+     * The section memory-peak shows what was allocated at the peak of each device, and of host memory, by group.
+     */
 
     struct peak_row {
     int64_t bytes, count, at, peak;
@@ -70,8 +69,8 @@ const struct section section_memory_peak = {
 };
 
 /*
- * What was allocated at a time, by groups of allocations that are alike: at the end (memory-leaks), and at the time
- * that --snapshot names, then in place of the section memory.
+ * The section memory-leaks shows what was allocated at the end, by group. The section for --snapshot shows what was
+ * allocated at the given time.
  */
 
 struct live_row {
@@ -100,7 +99,8 @@ static const struct column live_columns[] = {
 
 ORDER_BY(by_group, struct heap_live, group, time, address)
 
-/* Writes the rows of what is allocated at one time. Of allocations from before the trace the bytes alone are known. */
+/* Writes the rows of the COUNT allocations in LIVES. For allocations from before the trace, only the bytes are known;
+ * AT_END selects those at the end, else those at the time of --snapshot are written. */
 static void write_live(struct report_row *row, bool at_end, const struct heap_live *lives, size_t count)
 {
     const struct heap *heap = row->trace->heap;
@@ -153,7 +153,8 @@ const struct section section_memory_snapshot = {
     .finish = finish_at_time,
 };
 
-/* Short-lived allocations by groups: how many lived for less than a millisecond, how long, and their memory. */
+/* The section memory-churn shows the allocations of each group that lived for less than HEAP_BRIEF_NS: their number,
+ * lifetimes and bytes. */
 
 static FILL(churned, cell_integer(heap_group_bytes(row->key, row_integer(row, column))))
 
@@ -188,7 +189,8 @@ const struct section section_memory_churn = {
     .finish = finish_churn,
 };
 
-/* A row per failed allocation: its size, and how much of that memory was allocated at that time. */
+/* The section memory-failures has a row per failed allocation: its size, and how much of that memory was allocated
+ * then. */
 
 static const struct column failure_columns[] = {
     {"at", "At", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(heap_failure, time)},

@@ -1,6 +1,6 @@
 /*
- * One walk over ranges and operations by thread and call adds each operation to the rows that are open. If that would
- * take too many steps, it is added to those that were opened last, and the others are left out.
+ * One walk over ranges and operations by thread and call adds each operation to all open rows. If that would take too
+ * many steps, the operation is added only to the rows that were opened last, and the other rows are marked.
  */
 #include "analysis/ranges/range_rows.h"
 
@@ -11,9 +11,9 @@
 
 #define CROWDED 128
 
-/* A row with a range that is, or was lately, open on the thread of the walk. */
+/* A row with a range that is, or recently was, open on the thread of the walk. */
 struct open_row {
-    int64_t until; /* when its ranges so far end; INT64_MIN: the row was opened again, further behind */
+    int64_t until; /* the end of its ranges so far; INT64_MIN: a later entry has the row */
     uint32_t row;
 };
 
@@ -23,14 +23,14 @@ struct gathering {
     ARRAY(struct open_row) open; /* in the order in which they were opened */
     ARRAY(uint32_t) places;      /* by row: index + 1 in open */
     ARRAY(char) left_out;        /* by row: 1 if it lacks an operation */
-    size_t crowded;              /* at this count, rows that have ended are removed from open */
-    size_t passed;               /* all rows of open before this index have ended or are left out */
+    size_t crowded;              /* rows that have ended are removed when `open` reaches this count */
+    size_t passed;               /* rows of `open` before this index have ended or are left out */
     uint32_t thread;
-    int64_t latest; /* the last end of its ranges so far */
-    uint64_t steps; /* that are left */
+    int64_t latest; /* the latest end of the thread's ranges so far */
+    uint64_t steps; /* the number of steps that are left */
 };
 
-/* Removes rows from FIRST on that have ended by TIME. */
+/* Removes the entries of `open` from index FIRST on that have ended by TIME. */
 static void drop_ended(struct gathering *gathering, size_t first, int64_t time)
 {
     struct open_row *open = gathering->open.items;
@@ -46,7 +46,7 @@ static void drop_ended(struct gathering *gathering, size_t first, int64_t time)
     gathering->open.count = kept;
 }
 
-/* Opens RANGE in ROW. Overlapping ranges of a row are one. */
+/* Opens RANGE in ROW; overlapping ranges of a row are merged. Returns 0, or -1: no memory. */
 static int open_row(struct gathering *gathering, uint32_t row, const struct range *range)
 {
     if (range->thread != gathering->thread) {
@@ -88,7 +88,8 @@ static int open_ranges(struct gathering *gathering, struct range_walk *walk, uin
     return 0;
 }
 
-/* Adds an operation to the open rows, the last first, as far as the steps last. */
+/* Adds an operation to the rows that were opened last, as far as the steps allow, and marks the other open rows as left
+ * out. Returns 0, or -1: no memory. */
 static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
     const struct open_row *open = gathering->open.items;
@@ -119,7 +120,7 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
     bool is_captured = rows->captured && op->captured != 0;
     bool in_none = gathering->thread != op->thread || gathering->latest < op->called, outside = in_none && !is_captured;
     uint32_t gpu = rows->gpu ? rows->gpu(rows->context, op) : rows->trace->streams.items[op->stream].device;
-    /* The rows of the ranges that it was captured in. */
+    /* Add the operation to the rows of the ranges in which it was captured. */
     const struct captured *captured = &rows->trace->captured;
     const struct captured_path *path = is_captured ? captured_path(captured, op->captured) : NULL;
     for (uint32_t i = 0; path && i < path->count; i++) {
@@ -190,7 +191,7 @@ struct cell fill_range_form(struct report_row *row, const struct column *column)
 FILL(range_name,
      ROW_KEY(range_kind)->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column))
 
-#define PATH_NAMES 32u /* at most: recursion makes very long paths */
+#define PATH_NAMES 32u /* the most names of a path that are shown, as recursion makes very long paths */
 
 void range_forest_release(struct range_forest *forest)
 {
@@ -221,7 +222,7 @@ int range_forest_place(struct range_forest *forest, struct range_walk *walk, int
     if (!node)
         return -1;
     last->node = (uint32_t)(node - forest->nodes.items);
-    /* Inner ranges come by their start. */
+    /* Inner ranges are opened in the order of their starts. */
     int64_t from = parent && parent->covered > last->range.start ? parent->covered : last->range.start;
     *taken = parent && last->range.end > from ? last->range.end - from : 0;
     if (*taken > 0)

@@ -1,7 +1,7 @@
 /*
- * NVTX ranges (and PyTorch's record_function) by name: their time on the host, and how long GPUs were busy with what
- * was launched in them. Graph nodes that were captured in a range have a row of their own. Ranges nest, so there are no
- * sums. If a trace has a range only on a GPU's row, the span there is shown.
+ * The section nvtx shows NVTX ranges (and PyTorch's record_function) by name: their time on the host, and how long GPUs
+ * were busy with the operations launched in them. Graph nodes that were captured in a range have a row of their own.
+ * Ranges nest, so there are no sums. If a trace has a range only on the row of a GPU, its span there is shown.
  */
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"
@@ -11,18 +11,18 @@ struct range_key {
 };
 
 struct range_group {
-    TALLY_SERIES(nested, async, gpu); /* push and pop; start and end */
+    TALLY_SERIES(nested, async, gpu); /* times of: push and pop; start and end; spans on a GPU */
     int64_t marks;
     int64_t open;        /* starts without an end so far */
     int64_t nested_open; /* pushes without a pop */
-    bool other;          /* a range is of another category, whose launches are not known */
+    bool other;          /* a range is of another category, for which launches are not known */
 };
 
 struct nvtx {
     struct tally ranges;        /* struct range_group by struct range_key */
     struct dense_map busy_rows; /* struct range_kind */
     struct range_busy busy;
-    struct range_starts open; /* by category and id; their numbers are those of the range_groups */
+    struct range_starts open; /* by category and id; `number` is that of the range_group */
 };
 
 static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint32_t group)
@@ -99,7 +99,7 @@ static int gather(void *state, const struct trace *trace)
     return busy_row(nvtx, &RANGE_KIND_OUTSIDE) == RANGE_ROW_OUTSIDE ? range_rows_gather(&rows, &nvtx->busy) : -1;
 }
 
-/* Empty if the trace has no GPU operation. */
+/* Returns the busy time of a row. The cell is empty if the trace has no GPU operation. */
 static struct cell busy_cell(struct nvtx *nvtx, const struct range_kind *kind)
 {
     if (nvtx->busy.totals.count == 0)
@@ -109,9 +109,9 @@ static struct cell busy_cell(struct nvtx *nvtx, const struct range_kind *kind)
 
 /* --- rows --- */
 
-/* A row: a kind of range of one name. */
+/* A row: the ranges of one name and form. */
 struct range_row {
-    struct series host; /* of the range_group; empty for what takes no time */
+    struct series host; /* of the range_group; empty for marks and operations */
     struct cell total, count, busy, span, spans;
     int64_t open;
 };
@@ -140,7 +140,7 @@ static void finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++) {
-        /* A row for each kind of range of a name. */
+        /* Add a row for each form of the ranges of a name. */
         const struct range_key *key = dense_map_row(&nvtx->ranges.keys, i);
         const struct range_group *range = TALLY_AT(&nvtx->ranges, struct range_group, i);
         const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
@@ -160,7 +160,7 @@ static void finish(struct report_row *row)
             if (wanted[k])
                 section_row(row, &kinds[k], &rows[k]);
     }
-    /* Operations that were captured in ranges of one name. */
+    /* Add the rows of operations that were captured in ranges of one name. */
     for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
         const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);
         const struct range_row captured = {.busy = range_rows_cell(&nvtx->busy, i)};

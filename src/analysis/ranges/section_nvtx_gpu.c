@@ -1,8 +1,8 @@
 /*
- * What ranges of one name launched on each stream: how long the stream was busy with it, the spans from the first to
- * the last GPU operation of a range, and how many operations and kernels these were. Operations of inner
- * ranges count in their outer ones, too. Operations of graphs have rows of their own, by the ranges that they were
- * captured in. In a trace without ranges of the host, its own rows of spans on the GPU count.
+ * The section nvtx-gpu shows what ranges of one name launched on each stream: how long the stream was busy with it, the
+ * spans from the first to the last GPU operation of a range, and the numbers of operations and kernels. Operations of
+ * inner ranges also count for their outer ranges. Operations of graphs have rows of their own, by the ranges in which
+ * they were captured. If a trace has no ranges of the host, the spans on its GPU rows are shown instead.
  */
 #include "common/extents.h"
 #include "common/array.h"
@@ -11,7 +11,7 @@
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"
 
-/* Streams with equal numbers in several processes are one place. */
+/* A stream. Streams of several processes with equal numbers share a place. */
 struct place {
     int64_t device, context, stream;
 };
@@ -22,7 +22,7 @@ static struct place place_of(const struct trace *trace, uint32_t stream)
     return (struct place){id->device, id->context, id->stream};
 }
 
-/* Begins with the struct range_kind that RANGE_KIND_COLUMNS show. */
+/* The key begins with a struct range_kind for RANGE_KIND_COLUMNS. */
 struct gpu_key {
     struct range_kind kind;
     struct place place;
@@ -31,32 +31,32 @@ struct gpu_key {
 struct gpu_group {
     TALLY_SERIES(spans);
     int64_t operations, kernels;
-    uint32_t kind, place; /* of the busy time */
+    uint32_t kind, place; /* numbers in gpu.kinds and gpu.places */
 };
 
-/* What one range launched on one stream. A range that was started on one thread and ended on another has a span for
- * each thread. */
+/* The operations that one range launched on one stream. A range that was started on one thread and ended on another has
+ * a span for each thread. */
 struct stream_span {
     int64_t start, end;
-    uint32_t range; /* its number */
+    uint32_t range; /* number of the range; NO_RANGE: outside of ranges */
     uint32_t kind;
     uint32_t stream; /* index in trace.streams */
     uint32_t operations, kernels;
 };
 
-#define NO_RANGE UINT32_MAX /* instead of a range's number */
+#define NO_RANGE UINT32_MAX /* see struct stream_span */
 
 struct gpu {
     struct tally rows;         /* struct gpu_group by struct gpu_key */
     const struct trace *trace; /* while operations are gathered */
     struct dense_map kinds, places;
     struct extents extents;                /* operations and ranges by thread, while they are gathered */
-    FILE_VECTOR(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
+    FILE_VECTOR(uint32_t) kinds_of_ranges; /* by number of the range */
     struct sorter spans;                   /* by range, then stream */
     struct range_busy busy;                /* by kind and place */
 };
 
-/* Reads a span of a GPU's own row, in a trace without ranges of the host. */
+/* Reads a span on a GPU row, which counts if the trace has no ranges of the host. */
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct gpu *gpu = state;
@@ -106,8 +106,8 @@ static uint32_t captured_row(void *state, uint32_t name)
 static int add_operation(void *state, const struct launched_op *op, bool outside)
 {
     struct gpu *gpu = state;
-    /* In the rows of the ranges that it was captured in. These have no spans: a range was captured once, but its
-     * operations run at each launch. */
+    /* Add the operation to the rows of the ranges in which it was captured. These rows have no spans, because a range
+     * was captured once, but its operations run at each launch. */
     const struct captured *captured = &gpu->trace->captured;
     const struct captured_path *path = op->captured ? captured_path(captured, op->captured) : NULL;
     for (uint32_t i = 0; path && i < path->count; i++) {
@@ -224,7 +224,7 @@ static int gather(void *state, const struct trace *trace)
 
 /* --- rows --- */
 
-/* The busy time; empty if it is not known, as for the trace's own rows. */
+/* Shows the busy time. It is not known for spans of GPU rows; then the cell is empty. */
 static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     struct gpu *gpu = row->state;

@@ -1,7 +1,8 @@
 /*
- * Nested ranges: a row for each path from an outermost range to an inner one, below the row of its parent,
- * with its time, the part of it outside its inner ranges (self), and how long GPUs were busy with what was launched in
- * it. The longest come first.
+ * The section nvtx-tree shows nested ranges. Each path from an outermost range to an inner range has a row, below the
+ * row of its parent, with its time, the part of this time outside of inner ranges (self), and how long GPUs were busy
+ * with the operations launched in it. The longest paths come first. The section nvtx-kernels is at the end of this
+ * file.
  */
 #include <stdlib.h>
 
@@ -11,23 +12,24 @@
 #include "analysis/ranges/range_rows.h"
 #include "analysis/engine/section.h"
 
-/* A name is indented by two blanks for each range around it, up to so many blanks. */
+/* Names are indented by two blanks for each range around them, but at most by these blanks. */
 static const char indentation[] = "                                                                ";
 
 struct branch {
     TALLY_SERIES(durations);
     int64_t self;
-    uint32_t inner, next; /* index + 1 of its first inner range, and of the next range beside it */
+    uint32_t inner, next; /* index + 1 of its first inner branch, and of the next branch of its parent; 0: none */
 };
 
 struct tree {
-    struct tally branches; /* struct branch, one for each node */
+    struct tally branches; /* struct branch, by index of the node */
     struct range_forest forest;
     uint32_t first;         /* index + 1 */
-    struct range_busy busy; /* by node + 1; 0: in no range */
+    struct range_busy busy; /* by index of the node + 1; 0: operations outside of ranges */
 };
 
-/* The node of the range that was opened last is the newest, or one that is known. */
+/* Adds the range that WALK opened last to its branch, which is added if the node is new. Returns 0, or -1: no
+ * memory. */
 static int add(struct tree *tree, struct range_walk *walk)
 {
     const struct range_open *open = &walk->open.items[walk->open.count - 1];
@@ -64,7 +66,7 @@ struct rank {
 
 ORDER_WITH(shortest_first, struct rank, ORDER(a->total, b->total) ?: ORDER(b->node, a->node))
 
-/* Inserts the nodes at the front, the shortest first, so that the longest becomes the first. */
+/* Links the branches of each parent, the longest first: each is inserted at the front, from the shortest on. */
 static int order(struct tree *tree)
 {
     size_t count = tree->branches.count;
@@ -85,7 +87,7 @@ static int order(struct tree *tree)
     return 0;
 }
 
-/* Empty if the trace has no GPU operation. */
+/* The cell is empty if the trace has no GPU operation. */
 static FILL(busy, ROW_STATE(tree)->busy.totals.count
                       ? range_rows_cell(&ROW_STATE(tree)->busy, (uint32_t)row->number + 1)
                       : (struct cell){0})
@@ -93,7 +95,8 @@ static FILL(busy, ROW_STATE(tree)->busy.totals.count
     static FILL(path,
                 range_forest_path_cell(&ROW_STATE(tree)->forest, row->trace, row->table, (uint32_t)row->number + 1))
 
-    /* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
+    /* In text tables, the name is indented below the parent's name. Markdown drops leading blanks, so the path is
+     * shown. */
     static struct cell fill_indented(struct report_row *row, const struct column *column)
 {
     const struct range_node *node = row->key;
@@ -160,16 +163,15 @@ const struct section section_nvtx_tree = {
 };
 
 /*
- * Kernels by the range that they were launched in: the path to the innermost range of their call's thread; kernels of
- * graphs by the ranges that they were captured in, if there were any. If the nodes of a graph were not recorded, its
- * launches are listed as kernels. The sum of durations counts each of overlapping kernels; GPU busy time counts them
- * once.
+ * The section nvtx-kernels shows kernels by the path to the innermost range around their launch, and kernels of graphs
+ * by the ranges in which they were captured, if any. If the nodes of a graph were not recorded, its launches are listed
+ * as kernels. The sum of durations counts overlapping kernels twice; GPU busy time counts overlaps once.
  */
 
 #define CAPTURED_NODE (UINT64_C(1) << 32)
 
 struct kernel_key {
-    uint64_t node; /* index + 1; 0: in no range; CAPTURED_NODE + the number of a path that it was captured in */
+    uint64_t node; /* index + 1; 0: no range; CAPTURED_NODE + number of the captured path */
     uint64_t name;
 };
 
@@ -180,7 +182,7 @@ struct kernel_row {
 struct kernels {
     struct tally rows; /* struct kernel_row by struct kernel_key */
     struct range_forest forest;
-    struct range_busy busy;    /* by the rows' numbers */
+    struct range_busy busy;    /* by number of the row */
     const struct trace *trace; /* while kernels are gathered */
 };
 

@@ -1,6 +1,6 @@
 /*
- * The filter decides about each event as it comes, and holds back only the last value of each counter before a window,
- * and ranges that began before --from and may end after it.
+ * The filter decides about each event at once. It holds back only the last value of each counter before a window, and
+ * asynchronous ranges that began before --from and may end after it.
  */
 #include "analysis/selection/filter.h"
 
@@ -52,7 +52,7 @@ void filter_release(struct filter *filter)
     array_release(&filter->counters);
 }
 
-/* --- which events count --- */
+/* --- whether an event is selected --- */
 
 static enum selection_verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
@@ -68,7 +68,7 @@ static enum selection_verdict judge(struct filter *filter, const struct event_fi
 
 /* --- time --- */
 
-/* Cuts a slice to the time from `from` to `to`. Returns false if nothing of the event is left. */
+/* Cuts a slice to the time from filter->from to filter->to. Returns false if nothing of the event is left. */
 static bool cut(const struct filter *filter, struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
@@ -90,7 +90,7 @@ struct counter_key {
     uint64_t name;
 };
 
-/* Passes the held value of a counter on, at the start of the window that follows it. */
+/* Passes on the held value of a counter, if any, with the start of the next window as its time. */
 static int publish_held(struct filter *filter, struct filter_counter *counter)
 {
     const struct window *window = counter->held ? windows_next(&filter->times, counter->event.start) : NULL;
@@ -117,13 +117,13 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
         return error_no_memory("counters");
     if (filter->counters.count > before)
         *counter = (struct filter_counter){.valued = FIELD_ABSENT};
-    struct event_fields incoming = *event; /* a copy, as passing the held value on may overwrite *EVENT */
+    struct event_fields incoming = *event; /* a copy, because passing on the held value may overwrite *EVENT */
     const struct window *around = windows_around(&filter->times, incoming.start);
     if (!around) {
         const struct window *next = windows_next(&filter->times, incoming.start);
         bool same = counter->held && windows_next(&filter->times, counter->event.start) == next;
         if (!next ||
-            (same && incoming.start < counter->event.start)) /* after the last window; or earlier than the held value */
+            (same && incoming.start < counter->event.start)) /* after the last window, or before the held value */
             return 0;
         if (!same && publish_held(filter, counter) < 0)
             return -1;
@@ -138,7 +138,7 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
     return filter->receive(filter->context, &incoming);
 }
 
-/* --- ranges that are begun and ended apart --- */
+/* --- asynchronous ranges, whose begin and end are separate events --- */
 
 static int begin_range(struct filter *filter, const struct event_fields *event)
 {
@@ -165,7 +165,7 @@ static int begin_range(struct filter *filter, const struct event_fields *event)
     return filter->receive(filter->context, event);
 }
 
-/* Passes the begin of a range that is open at `from` on, with that time. */
+/* Passes on the begin of a range that is open at filter->from, with that time. */
 static int publish_early(void *context, uint64_t key, uint64_t *value)
 {
     struct filter *filter = context;
@@ -226,7 +226,7 @@ int filter_event(struct filter *filter, struct event_fields *event, uint32_t ful
     return filter->receive(filter->context, event);
 }
 
-/* Whether OPTIONS select by more than time: a time in which nothing happened may be asked for. */
+/* Whether OPTIONS select by more than time. Only then it is an error if nothing is selected. */
 static bool selects_things(const struct filter_options *options)
 {
     bool some = options->kernel != NULL;
@@ -255,7 +255,7 @@ int filter_finish(struct filter *filter, const char *path)
     return map_each(&filter->early, publish_early, filter);
 }
 
-/* --- the scan: ranges are compared by name, and counted from 1 on each thread; steps come from steps_gather(). Both
+/* --- the scan: the selected ranges (by name, and by their number on a thread, from 1 on) or steps (of steps_gather())
  * become windows, which are clipped to --from and --to --- */
 
 void filter_scan_want(const struct filter_options *options, struct trace *first)
@@ -285,7 +285,7 @@ struct gathering {
     const char *path;
     struct filter_missed *missed;
     struct windows *windows;
-    int64_t wanted;      /* the occurrence or step */
+    int64_t wanted;      /* number of the occurrence or step */
     int64_t least, most; /* the smallest and largest number in the trace */
     bool any, all;
 };
@@ -302,7 +302,8 @@ static int add_window(struct gathering *gathering, int64_t number, int64_t start
     return windows_add(gathering->windows, start, end);
 }
 
-/* Adds the ranges called NAME (LENGTH bytes) of any domain, also inner ones, counted from 1 on each thread. */
+/* Adds the ranges called NAME (LENGTH bytes), of any domain and depth, as windows; they are counted from 1 on each
+ * thread. Returns 0, or -1: no memory, or after error(). */
 static int add_named(struct gathering *gathering, const char *name, size_t length)
 {
     const struct trace *first = gathering->first;
@@ -337,8 +338,8 @@ static int no_range(const struct gathering *gathering)
                           nearest.word ? "'?" : "");
 }
 
-/* Adds the ranges of exactly the name in --range. If there are none, the name is NAME/OCCURRENCE, and that occurrence
- * of NAME is added. */
+/* Adds the ranges with exactly the name in --range. If there are none, the name may be NAME/OCCURRENCE, and that
+ * occurrence of NAME is added. */
 static int find_range(struct gathering *gathering)
 {
     const char *wanted = gathering->options->range;
@@ -379,7 +380,7 @@ static int find_step(struct gathering *gathering)
     struct steps steps = {0};
     int status = steps_gather(&steps, first);
     gathering->wanted = gathering->options->step.number;
-    /* The step of that number in each process. */
+    /* Add the step with that number of each process. */
     for (size_t i = 0; i < steps.processes.count && status == 0; i++) {
         const struct steps_process *process = &steps.processes.items[i];
         const event_id *id = dense_map_row(&first->process_ids, process->process);
@@ -405,7 +406,7 @@ int filter_scan_windows(const struct filter_options *options, const struct trace
     return status == 0 && windows_finish(windows) < 0 ? error_no_memory("ranges") : status;
 }
 
-/* Sets `times` to the parts of the windows between `from` and `to`, both included. */
+/* Sets filter->times to the parts of the windows from filter->from to filter->to, inclusive. */
 static int find_times(struct filter *filter, const char *path)
 {
     const struct windows *windows = filter->selection.windows;
@@ -416,7 +417,7 @@ static int find_times(struct filter *filter, const char *path)
             return filter_missing(filter->trace->options->missed, "'%s' has the range only after --to=%s", path,
                                   filter->selection.options->to.text);
         status = windows_add(&filter->times, filter->from,
-                             filter->from); /* GPU work that the range launched may still run at this time */
+                             filter->from); /* GPU work that the range launched may still run then */
     }
     return status < 0 ? error_no_memory("ranges") : 0;
 }
@@ -454,7 +455,7 @@ int filter_scan_apply(struct filter *filter, const struct trace *first, const ch
         if (first->processes.items[i].host)
             selection_add_host(selection, process);
     }
-    if (options->rank.given && !selection->found.found[FILTER_RANK]) /* filter_finish() says so */
+    if (options->rank.given && !selection->found.found[FILTER_RANK]) /* filter_finish() prints the error */
         return 0;
     int status = filter->cuts
                      ? time_bounds_resolve(&options->from, &options->to, path, missed, first->start, first->end, times)

@@ -1,15 +1,16 @@
 /*
- * Lines of the program, by what they cost: the GPU time that they launched, the time that they waited for the GPU, and
- * the memory that they asked for. A line is the place that a call stack is known by (frames_place()).
+ * The section lines shows what lines of the program cost: the GPU time that they launched, the time that they waited
+ * for the GPU, and the memory that they allocated. The line of a call stack is the place that represents it
+ * (frames_place()).
  *
- * PyTorch's threads of the backward pass run no Python: what they launch is of the line of the operator of the forward
- * pass, where the trace says which that is ("forward at"), else of the line that called the backward pass ("backward
- * at"), if only one did. What has a stack without a line of the program is of the operator that launched it, else of
- * the library's function.
+ * PyTorch's threads of the backward pass run no Python. Their launches count for the line of the operator of the
+ * forward pass, if the trace has it ("forward at"), else for the line that called the backward pass ("backward at"), if
+ * only one line did. Launches whose stack has no line of the program count for the operator that launched them, else
+ * for the function of the library.
  *
- * As a rule only some launches have their stack. Those of one kernel and grid are taken to be spread over the program's
- * lines as the ones with a stack are, so their time is scaled to the time of all of them. What has no stack in any
- * launch is a row of its own.
+ * Usually only some launches have a stack. It is assumed that all launches of a kernel and grid are spread over lines
+ * as the launches with a stack are, so the time of the latter is scaled to the time of all. Launches of kernels without
+ * any stack are a row of their own.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,11 +21,11 @@
 #include "analysis/engine/trace_stacks.h"
 #include "trace/frames.h"
 
-/* The key of launches that are so alike that one call stack stands for all of them. */
+/* The key of launches that are assumed to be spread over lines alike. */
 struct lines_launched {
     uint64_t name;
-    int64_t size;     /* blocks of a kernel; of copies and sets the number of binary digits of their bytes */
-    int64_t backward; /* 1: it has the line that called the backward pass, as all have that this launched */
+    int64_t size;     /* blocks of a kernel; binary digits of the bytes of a copy or set */
+    int64_t backward; /* 1: launched by a backward pass that has the line of its caller */
 };
 
 struct lines_sum {
@@ -34,7 +35,7 @@ struct lines_sum {
 struct lines_all {
     struct lines_sum all, sampled;
     struct lines_sum forward,
-        in_operator; /* of those sampled: with a line of the forward pass, with an operator alone */
+        in_operator; /* parts of `sampled`: with a line of the forward pass; with only an operator */
 };
 
 struct lines_sampled {
@@ -46,7 +47,7 @@ struct line {
     int64_t gpu_ns, measured_ns, operations;
     int64_t wait_ns, waits;
     int64_t bytes, allocations;
-    int64_t stack, stack_cost; /* the stack that costs most: ns, or bytes where no time is spent */
+    int64_t stack, stack_cost; /* the stack that costs most, and its cost: GPU time or waits, ns */
 };
 
 struct lines_sums {
@@ -57,7 +58,7 @@ struct lines_sums {
 enum line_kind { LINE_PLACE, LINE_FORWARD, LINE_BACKWARD, LINE_OPERATOR };
 
 struct line_key {
-    uint64_t name; /* a place, or the name of an operator; EVENT_NO_TEXT: without a stack */
+    uint64_t name; /* a place, or the name of an operator; EVENT_NO_TEXT: no stack */
     uint64_t kind; /* enum line_kind */
 };
 
@@ -65,7 +66,7 @@ struct lines {
     struct tally lines; /* struct line by struct line_key */
     struct dense_map launched, sampled, waits, allocations;
     ARRAY(struct lines_all) launched_sums;
-    struct lines_sums sampled_sums, wait_sums, allocation_sums; /* of the last, bytes in place of ns */
+    struct lines_sums sampled_sums, wait_sums, allocation_sums; /* allocation_sums: `ns` has bytes */
     struct call_kinds kinds;
     int64_t gpu_ns;
 };
@@ -99,7 +100,8 @@ static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
     return 0;
 }
 
-/* The profiler's stacks of Python are those of all launches and of all calls. */
+/* Adds launches and waits if the profiler recorded Python functions, so that all launches and calls have stacks.
+ * Returns 0, or -1: no memory, or after error(). */
 static int gather_python(struct lines *lines, const struct trace *trace)
 {
     struct sorter_walk walk;
@@ -125,7 +127,7 @@ static int gather_python(struct lines *lines, const struct trace *trace)
     return status ?: walked;
 }
 
-/* In a trace without stacks there is nothing to do. */
+/* Adds the operations of the trace, unless it has no stacks. */
 static int gather(void *state, const struct trace *trace)
 {
     const struct gpu_op *op;
@@ -159,7 +161,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
-/* Returns the key of the line of a stack, or of what stands in place of a stack (GPU_OP_STACKS and above). */
+/* Returns the key of the line of a stack, or of a text in place of a stack (GPU_OP_STACKS and above). */
 static struct line_key key_of(const struct trace *trace, int64_t stack)
 {
     if (stack != FIELD_ABSENT && stack >= GPU_OP_STACKS)
@@ -172,7 +174,8 @@ static struct line_key key_of(const struct trace *trace, int64_t stack)
     return (struct line_key){place ? place->place : EVENT_NO_TEXT, LINE_PLACE};
 }
 
-/* Finds or adds the line of a stack. COST is what this use of the stack costs. NULL: no memory. */
+/* Returns the line of a stack, which is added if it is new. COST is the ns that this use of the stack costs. Returns
+ * NULL without memory. */
 static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
 {
     struct lines *lines = row->state;
@@ -191,8 +194,9 @@ static int64_t scaled(int64_t part, int64_t sampled, int64_t all)
     return sampled > 0 ? whole_of((double)part * ((double)all / (double)sampled) + 0.5) : 0;
 }
 
-/* The part of what was sampled. Where some launches of a kernel have a line of the forward pass, those with an operator
- * alone count as these: in their forward operators no launch has a stack. */
+/* Returns the part of ALL that SUM, of launches with lines of KIND, stands for. If some launches of a kernel have a
+ * line of the forward pass, launches with only an operator are distributed to these lines, because no launch in their
+ * forward operators has a stack. */
 static struct lines_sum part_of(const struct lines_all *all, const struct lines_sum *sum, uint64_t kind)
 {
     if (all->forward.count == 0 || kind == LINE_PLACE || kind == LINE_BACKWARD)
@@ -280,7 +284,7 @@ static struct cell fill_gpu_share(struct report_row *row, const struct column *c
     return part > 0 ? cell_share(part, lines->gpu_ns) : (struct cell){0};
 }
 
-/* Returns the place after the bracket that closes the one at AT. */
+/* Returns the position behind the bracket that closes the bracket at AT. */
 static const char *pass_brackets(const char *at, char open, char close)
 {
     for (int depth = 0; *at; at++) {
@@ -291,8 +295,8 @@ static const char *pass_brackets(const char *at, char open, char close)
     return at;
 }
 
-/* Skips a part of a name that has brackets but no arguments: "operator()", "operator<", "(anonymous namespace)".
- * Returns AT if there is none. */
+/* Returns the position behind a part of a name whose brackets are not arguments: "operator()", "operator<", "(anonymous
+ * namespace)". Returns AT if there is no such part. */
 static const char *pass_word(const char *at)
 {
     static const char anonymous[] = "(anonymous namespace)", function[] = "operator";
@@ -304,8 +308,8 @@ static const char *pass_word(const char *at)
     return at + length + 1 + strcspn(at + length + 1, "(");
 }
 
-/* The name of a C++ function alone: without what it returns and takes, and without the arguments of templates. TEXT
- * is "RESULT SPACE::NAME<…>(…) (LIBRARY+OFFSET)". */
+/* Writes the name of a C++ function without its result, parameters and template arguments, but with its library.
+ * TEXT is "RESULT SPACE::NAME<…>(…) (LIBRARY+OFFSET)". */
 static void put_function(struct buffer *buffer, const char *text)
 {
     const char *at = text;
@@ -351,7 +355,7 @@ static struct cell fill_line(struct report_row *row, const struct column *column
     return table_text_from_buffer(row->table, &buffer);
 }
 
-/* Rows with GPU time come first, and those that only ask for memory last. */
+/* Sorting by this column puts rows that only allocate memory last. */
 static struct cell fill_cost(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;

@@ -1,7 +1,7 @@
 /*
- * Two walks. The first goes by the places that autograd_attribute() gave to the operations and finds the ranges around
- * those that it moved. The second goes by the calls themselves and finds what was open around them; of operations that
- * were not moved that is the whole stack.
+ * There are two walks. The first goes by the places to which autograd_attribute() moved operations, and finds the
+ * ranges around moved operations. The second goes by the calls themselves, and finds what was open around them, which
+ * is the whole stack of operations that were not moved.
  */
 #include "analysis/stacks/stacks.h"
 
@@ -20,7 +20,7 @@ void gpu_stacks_release(struct gpu_stacks *stacks)
 
 #define NAME_BITS 32
 #define KIND_BITS 4
-#define DEVICE_BITS 28 /* of a GPU's place, which has no parent */
+#define DEVICE_BITS 28 /* of the key of a GPU, which has no parent */
 
 uint32_t gpu_stacks_node(struct gpu_stacks *stacks, uint32_t parent, enum stack_kind kind, uint32_t name,
                          uint32_t process)
@@ -73,9 +73,9 @@ uint32_t gpu_stacks_next(const struct gpu_stacks *stacks, uint32_t node)
 
 /* --- the stack of an operation --- */
 
-/* An operation by its call, with the node that the stack of its own thread is below. */
+/* An operation by its call, and the node below which the stack of its own thread is added. */
 struct based_op {
-    struct launched_op op; /* whose `thread` and `called` are those of the call */
+    struct launched_op op; /* `thread` and `called` are those of the call */
     uint32_t base;
 };
 
@@ -83,7 +83,7 @@ struct gathering {
     struct gpu_stacks *stacks;
     const struct trace *trace;
     struct sorter ops; /* struct based_op */
-    struct map last;   /* launching thread and name -> the last call stack of such an operation */
+    struct map last;   /* launching thread and name -> the last call stack of such operations */
 };
 
 static enum stack_kind kind_of(const struct range *range)
@@ -95,8 +95,8 @@ static enum stack_kind kind_of(const struct range *range)
     }
 }
 
-/* Returns the node of the range INNERMOST (NULL: none is open) below BASE, after making nodes for the ranges around it.
- * Each open range remembers its node, so the next operation makes nodes for new ranges only. 0: no memory. */
+/* Returns the node of the range INNERMOST (NULL: none is open) below BASE, and adds nodes for the ranges around it.
+ * Open ranges store their nodes, so the next operation adds nodes only for new ranges. Returns 0 without memory. */
 static uint32_t node_of_open(struct gpu_stacks *stacks, struct range_walk *walk, struct range_open *innermost,
                              uint32_t base)
 {
@@ -124,7 +124,7 @@ static uint32_t node_around(struct gpu_stacks *stacks, struct range_walk *walk, 
     return node_of_open(stacks, walk, range_walk_innermost(walk, op->thread, op->called), base);
 }
 
-/* The process that launched an operation; always 0 if the trace has one process only. */
+/* Returns the process that launched an operation, or 0 if the trace has only one process. */
 static uint32_t process_of(const struct trace *trace, const struct launched_op *op)
 {
     if (trace->host_processes < 2)
@@ -146,7 +146,8 @@ static int find_base(void *context, struct range_walk *walk, const struct launch
     return based.base ? sorter_add(&gathering->ops, &based) : -1;
 }
 
-/* The ranges that a replayed operation was captured in stand below the launch of its graph. */
+/* Adds the ranges in which a replayed operation was captured below NODE, the launch of its graph. Returns the innermost
+ * node, or 0 without memory. */
 static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *trace, const struct launched_op *op,
                                 uint32_t node)
 {
@@ -156,8 +157,8 @@ static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *t
     return node;
 }
 
-/* Sets *STACK to the operation's call stack or, as only some launches have one, that of the last operation of its name
- * from its thread that has; 0: there is none. Returns 0, or -1: no memory. */
+/* Sets *STACK to the operation's call stack. Only some launches have one; if the operation has none, takes the stack of
+ * the last operation with its name and thread that has one; 0: none. Returns 0, or -1: no memory. */
 static int find_stack(struct gathering *gathering, const struct launched_op *op, uint32_t *stack)
 {
     *stack = op->stack;
@@ -172,8 +173,8 @@ static int find_stack(struct gathering *gathering, const struct launched_op *op,
     return 0;
 }
 
-/* The node of the innermost frame of STACK below the operation's GPU. What lies within CUDA, and what starts the
- * program, is left out. 0: no memory. */
+/* Returns the node of the innermost frame of STACK below the operation's GPU. Frames within CUDA, and frames that start
+ * the program, are left out. Returns 0 without memory. */
 static uint32_t node_of_frames(struct gathering *gathering, const struct launched_op *op, uint32_t stack)
 {
     const struct trace *trace = gathering->trace;
@@ -193,7 +194,7 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
     struct gathering *gathering = context;
     struct gpu_stacks *stacks = gathering->stacks;
     uint32_t node = ((const struct based_op *)op)->base, stack = 0;
-    bool by_frames = stacks->by_frames && gathering->trace->python.count == 0; /* those are among the host's frames */
+    bool by_frames = stacks->by_frames && gathering->trace->python.count == 0; /* host_frames has them */
     if (by_frames && find_stack(gathering, op, &stack) < 0)
         return -1;
     if (stack != 0)

@@ -1,7 +1,7 @@
 /*
- * Rules about steps that are slower than the others, and about the time before a program's steps are as fast as usual,
- * in which it loads, compiles and allocates. Other rules are about the rest of the run, which is what a program that
- * runs for days consists of.
+ * Rules about steps that are slower than others, and about the warm-up: the time until the steps of a program are as
+ * fast as usual, in which it loads, compiles and allocates. Other rules are about the rest of the run, because a
+ * program that runs for days consists of it.
  */
 #include "analysis/steps/rules_steps.h"
 
@@ -25,7 +25,7 @@ void warm_up_find_time(struct findings *findings)
         if (process->items.count < FINDING_STEPS || findings->from == FIELD_ABSENT)
             continue;
         const struct step *items = process->items.items;
-        struct series periods = {0}; /* from the begin of a step to that of the next; ns */
+        struct series periods = {0}; /* ns from the beginning of a step to the next */
         size_t last = process->items.count - 1;
         for (size_t k = 0; k < last && !findings->no_memory; k++)
             findings->no_memory = series_add(&periods, items[k + 1].from - items[k].from) < 0;
@@ -51,8 +51,8 @@ void warm_up_find_window(struct findings *findings)
     findings->window = (struct findings_window){0};
     for (size_t i = 0; steps && i < steps->processes.count && findings->from != FIELD_ABSENT; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        /* The usual steps are the window if they are most of the run and longer than those of the processes before: the
-         * host of a rank may be ahead of its GPU, which waits for another rank. */
+        /* The usual steps are the window if they take most of the run, and longer than those of earlier processes,
+         * because the host of a rank may be ahead of its GPU, which waits for another rank. */
         const struct step *items = process->items.items;
         size_t first = 0;
         while (first < process->items.count && findings_in_warm_up(findings, items[first].from))
@@ -77,7 +77,7 @@ static int warm_up_find(void *state, struct findings *findings)
         return 0;
     const struct finding_place place = finding_at_time(warm_up->process->thread, findings->from, warm_up->until);
     struct finding *finding = finding_add(findings, warm_up->time, 0, (int64_t)warm_up->steps, &place);
-    if (finding) /* a finding about a cause of most of it comes first */
+    if (finding) /* a finding about its main cause comes first */
         finding->weight = warm_up->time / 2;
     size_t count = warm_up->process->items.count;
     const struct step *later = &warm_up->process->items.items[warm_up->steps + (count - warm_up->steps) / 2];
@@ -100,7 +100,8 @@ const struct rule rule_warm_up = {
 
 /* --- steps that are slower than the others --- */
 
-/* The work that grew most in the slowest step of process NUMBER, or NULL. */
+/* Returns the work that grew most in the slowest step of process NUMBER, and sets *DIFFERENCE to its growth in ns.
+ * Returns NULL if no work grew. */
 static const struct step_work_key *grown_part(const struct steps *steps, size_t number, int64_t *difference)
 {
     const struct step_work_key *found = NULL;
@@ -116,17 +117,17 @@ static const struct step_work_key *grown_part(const struct steps *steps, size_t 
     return found;
 }
 
-/* --- what the host did in the slowest step, and not in others --- */
+/* --- what the host did in the slowest step but not in others --- */
 
-/* A walk over the time of a thread outside of calls, in and between its steps. */
+/* A walk over the time of a thread outside of calls. */
 struct outside_walk {
     struct host_times *times;
     const struct trace *trace;
     const struct steps_process *process;
-    size_t step; /* the first that has not ended by the time */
+    size_t step; /* the first step that has not ended by the time of the walk */
 };
 
-/* Adds the time from FROM to TO, in which no call was open. */
+/* Adds the time from FROM to TO, in which no call was open, as far as it is in steps. Returns 0, or -1: no memory. */
 static int add_outside(struct outside_walk *walk, int64_t from, int64_t to)
 {
     const struct steps_process *process = walk->process;
@@ -142,7 +143,7 @@ static int add_outside(struct outside_walk *walk, int64_t from, int64_t to)
     return 0;
 }
 
-/* Calls come by thread and start. */
+/* Adds what the thread of the steps did outside of calls to TIMES. Returns 0, or -1: no memory, or after warning(). */
 static int add_host(struct host_times *times, const struct trace *trace, const struct steps_process *process)
 {
     struct outside_walk outside = {.times = times, .trace = trace, .process = process};
@@ -164,10 +165,10 @@ static int add_host(struct host_times *times, const struct trace *trace, const s
 
 /* --- the finding --- */
 
-/* The steps that are slow. */
+/* The slow steps of a process. */
 struct slow_steps {
-    int64_t median, excess, count, longest; /* ns beyond the median; steps; ns */
-    size_t worst;                           /* the longest */
+    int64_t median, excess, count, longest; /* excess: sum over the steps, beyond the median. ns but for count */
+    size_t worst;                           /* index of the longest step */
 };
 
 static int format_slow(struct findings *findings, const struct steps *steps, size_t number,
@@ -181,7 +182,7 @@ static int format_slow(struct findings *findings, const struct steps *steps, siz
     int64_t difference = 0;
     if (!finding)
         return 0;
-    bool compared = slow->worst == process->slowest; /* the work of steps is only summed for the slowest step */
+    bool compared = slow->worst == process->slowest; /* work is only summed for the slowest step */
     const struct step_work_key *key = compared ? grown_part(steps, number, &difference) : NULL;
     bool outside = key && key->kind == STEP_OUTSIDE;
     if (outside && host_times_known(findings->trace) && add_host(host, findings->trace, process) < 0)
@@ -214,7 +215,7 @@ static int slow_find(void *state, struct findings *findings)
     int status = 0;
     for (size_t i = 0; steps && i < steps->processes.count && status == 0; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        /* The slow steps without the first, which loads code and allocates, and others of the warm-up. */
+        /* Find the slow steps, except the first step, which loads code and allocates, and steps of the warm-up. */
         size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
         struct series copy = process->times;
         struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};

@@ -4,7 +4,7 @@
 
 struct findings;
 
-/* Sets `warm_up`, the longest of all processes, and `steady`. */
+/* Sets `warm_up` to the longest warm-up of all processes, and `steady`. */
 void warm_up_find_time(struct findings *findings);
 
 /* Sets `window`, after warm_up_find_time(). */

@@ -1,4 +1,4 @@
-/* The steps of the program, one row for each process that has some; and what differs in the slowest of them. */
+/* Sections of the steps of the program: a row for each process with steps; and what differs in the slowest step. */
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"

@@ -1,5 +1,6 @@
 /*
- * Finds the steps of all processes by their ranges, and sums the operations, calls and other host time in them by name.
+ * Finds the steps of all processes, first by ranges, and sums the operations, calls and other host time in them by
+ * name.
  */
 #include "analysis/steps/steps.h"
 
@@ -11,35 +12,36 @@
 #include "common/map.h"
 #include "analysis/base/cost_sum.h"
 
-/* --- steps by ranges: one walk sums ranges by thread, depth and name without its number, with the operations launched
- * in them. For each process the repetition that fits best is chosen, and a second walk adds its steps --- */
+/* --- steps by ranges: walks sum the ranges by thread, depth and name without its number, and the operations launched
+ * in them. The best repetition of each process is chosen, and another walk adds its steps --- */
 
-/* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
- * from one to the next may be the step. So is the time from one range of PyTorch's optimizers to the next. */
+/* How well the ranges of a repetition fit as the steps of a process, the worst first. FIT_PART: the ranges are parts of
+ * steps, and the time from one range to the next may be a step. FIT_OPTIMIZER: ranges of PyTorch's optimizers, of which
+ * that is likely. */
 enum fitness { FIT_NOT, FIT_PART, FIT_OPTIMIZER, FIT_STEP, FIT_PROFILER_STEP };
 
 /* Ranges of one thread and depth whose names are equal up to a number. */
 struct repetition_key {
-    uint64_t thread, name, depth; /* name: of steps.names */
+    uint64_t thread, name, depth; /* name: in steps.names */
 };
 
 struct repetition {
     int64_t count, total, first_start, last_end;
-    int64_t launches;          /* of GPU operations within */
-    int64_t first_op, last_op; /* the first and the last of these operations, counted on the thread */
-    int64_t optimizers;        /* ranges of PyTorch's optimizers within */
+    int64_t launches;          /* the number of GPU operations launched in the ranges */
+    int64_t first_op, last_op; /* the first and the last of these operations, as numbers in the walk */
+    int64_t optimizers;        /* the number of ranges of PyTorch's optimizers within */
     uint64_t depth;
     enum fitness fitness;
     bool overlaps;
     uint32_t process; /* index + 1 in steps.processes; 0: these ranges are not steps */
-    struct step last; /* of FIT_PART: from the last range to the next; its start is FIELD_ABSENT before the first */
+    struct step last; /* the last range; its start is FIELD_ABSENT before the first */
 };
 
-/* A repetition that may be the steps of a process: the best so far. */
+/* The best repetition of a process so far. */
 struct candidate {
-    uint32_t number; /* index + 1 in finder.items; 0: there is none */
+    uint32_t number; /* index + 1 in finder.items; 0: none */
     bool optimizes;  /* PyTorch's optimizers ran in the process at least twice */
-    bool launches;   /* some repetition has launches */
+    bool launches;   /* a repetition of the process has launches */
 };
 
 struct finder {
@@ -49,7 +51,7 @@ struct finder {
     ARRAY(struct repetition) items;
     ARRAY(uint32_t) name_of;      /* by number in trace.strings: the number + 1 in steps.names; 0: not read yet */
     ARRAY(struct candidate) best; /* by process */
-    int64_t ops;                  /* counted so far */
+    int64_t ops;                  /* the number of operations that were counted */
 };
 
 static struct candidate *best_of(struct finder *finder, uint64_t thread)
@@ -57,7 +59,7 @@ static struct candidate *best_of(struct finder *finder, uint64_t thread)
     return &finder->best.items[finder->trace->threads.items[thread].process];
 }
 
-/* The length of NAME without "#7", " 7", "_7", "-7", ":7", "[7]" or "7" at its end. */
+/* Returns the length of NAME without "#7", " 7", "_7", "-7", ":7", "[7]" or "7" at its end. */
 static size_t stem_length(const char *name)
 {
     size_t length = strlen(name), stem = length;
@@ -73,8 +75,8 @@ static size_t stem_length(const char *name)
     return stem > 0 ? stem : length;
 }
 
-/* How well ranges of this name fit. Names of PyTorch are known. An operator or a call of a collective operation comes
- * many times in a step. */
+/* Returns how well ranges of this name fit, by the names that PyTorch uses. Operators and calls of collective
+ * operations occur many times in a step, so they do not fit. */
 static enum fitness fitness_by_name(const char *name)
 {
     static const struct {
@@ -101,7 +103,7 @@ static enum fitness fitness_by_name(const char *name)
 
 #define NEVER_A_STEP (UINT32_MAX - 1)
 
-/* Returns a number of steps.names, NEVER_A_STEP or INTERN_NO_MEMORY. */
+/* Returns the number in steps.names of a range's name without its number, NEVER_A_STEP or INTERN_NO_MEMORY. */
 static uint32_t stem_of(struct finder *finder, uint32_t name)
 {
     uint32_t *known = array_at(&finder->name_of, name);
@@ -120,8 +122,8 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
 
 #define DEPTH_MOST 8 /* deeper ranges are ignored */
 
-/* Sets the key of the range that the walk opened last. A call of NCCL or MPI is never a step. Returns 0; 1 if it is not
- * a candidate; -1: no memory. */
+/* Sets KEY for the range OPEN. Returns 0; 1 if the range cannot be a step, such as a call of NCCL or MPI; -1: no
+ * memory. */
 static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
                   struct repetition_key *key)
 {
@@ -142,7 +144,8 @@ static int key_of(struct finder *finder, const struct range_walk *walk, const st
 typedef int (*range_visit)(struct finder *finder, const struct range_walk *walk, struct range_open *open,
                            const struct repetition_key *key);
 
-/* Calls VISIT for each range that nests and its key, by thread and start. */
+/* Calls VISIT for each nesting range that may be a step, with its key, by thread and start. Returns 0, or -1: no
+ * memory, or after error(). */
 static int visit_ranges(struct finder *finder, range_visit visit)
 {
     struct range_walk walk;
@@ -159,7 +162,7 @@ static int visit_ranges(struct finder *finder, range_visit visit)
     return status < 0 ? status : walked;
 }
 
-/* Counts an operation in all ranges around its launch. */
+/* Counts an operation in the repetitions of all ranges around its launch. */
 static int count_launch(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct finder *finder = context;
@@ -212,14 +215,15 @@ static int count_range(struct finder *finder, const struct range_walk *walk, str
     return 0;
 }
 
-/* A repetition that takes less than this share of the time, and launches less than this share of the operations,
- * between its first and its last range is only a part of a step. */
+/* The ranges of a repetition are only parts of steps if they take less than this share of the time, and launch less
+ * than this share of the operations, between the first and the last of them. */
 #define STEP_SHARE 0.5
 
-/* An outer repetition is the step if it launches at least so much of what an inner one launches. */
+/* An outer repetition is preferred if it launches at least this share of the operations that an inner repetition
+ * launches. */
 #define OUTER_SHARE 0.9
 
-/* Whether A fits better than B. If nothing was launched, the time decides. */
+/* Whether A fits better than B. If neither launches, the times decide instead of the launches. */
 static bool is_better(const struct repetition *a, const struct repetition *b)
 {
     bool launches = a->launches > 0 || b->launches > 0;
@@ -231,7 +235,8 @@ static bool is_better(const struct repetition *a, const struct repetition *b)
     return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
-/* Adds processes without steps whose best repetition fits so well. Returns how many are left, or -1: no memory. */
+/* Adds the processes without steps whose best repetition has at least the fitness LEAST. Returns the number of
+ * processes whose best repetition fits less well, or -1: no memory. */
 static int64_t add_processes(struct finder *finder, enum fitness least)
 {
     int64_t left = 0;
@@ -260,11 +265,11 @@ static int add_step(struct finder *finder, const struct range_walk *walk, struct
                     const struct repetition_key *key)
 {
     const struct range *range = &open->range;
-    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* it is known */
+    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* the key exists */
     if (repetition->process == 0)
         return 0;
     struct steps_process *process = &finder->steps->processes.items[repetition->process - 1];
-    /* The number at the end of the name; FIELD_ABSENT: there is none, or it is too large. */
+    /* Read the number at the end of the name; FIELD_ABSENT: none, or too large. */
     const char *name = interned(&finder->trace->strings, range->name), *digits = name + stem_length(name);
     digits += strcspn(digits, "0123456789");
     errno = 0;
@@ -288,7 +293,7 @@ static int find_in_ranges(struct finder *finder)
             ?: range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
     if (status != 0)
         return status;
-    /* Finds the best repetition of each process. */
+    /* Find the best repetition of each process. */
     for (size_t i = 0; i < finder->items.count; i++) {
         const struct repetition_key *key = dense_map_row(&finder->keys, i);
         struct candidate *best = best_of(finder, key->thread);
@@ -312,9 +317,9 @@ static int find_in_ranges(struct finder *finder)
     return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, add_step) : 0;
 }
 
-/* --- what is in the steps --- */
+/* --- work in the steps --- */
 
-/* The index of the step of PROCESS that TIME of the host is in, or -1. */
+/* Returns the index of the step of PROCESS around TIME on the host, or -1. */
 static int64_t step_at(const struct steps_process *process, int64_t time)
 {
     size_t index = COUNT_BEFORE(process->items.count, i, process->items.items[i].to <= time);
@@ -333,7 +338,8 @@ static int add_work(struct steps *steps, const struct step_work_key *key, bool s
     return 0;
 }
 
-/* Adds an operation. Other threads of the process launch for the step, too, such as that of PyTorch's backward pass. */
+/* Adds an operation to the step of its process around its launch. Any thread may have launched it, such as that of
+ * PyTorch's backward pass. Returns 0, or -1: no memory. */
 static int add_op(struct steps *steps, const struct trace *trace, const struct launched_op *op)
 {
     bool called = op->thread != LAUNCHED_NO_THREAD;
@@ -358,10 +364,11 @@ static int add_call(struct steps *steps, const struct trace *trace, const struct
     return add_work(steps, &key, (size_t)index == process->slowest, call->end - call->start);
 }
 
-/* Adds the work "outside of calls" of each process: the time of its steps without their calls. */
+/* Adds the work STEP_OUTSIDE of each process: the time of its steps less the time of calls in them. Returns 0, or -1:
+ * no memory. */
 static int add_outside(struct steps *steps)
 {
-    size_t calls = steps->works.count; /* the works so far: calls and operations */
+    size_t calls = steps->works.count; /* the number of works of calls and operations */
     for (size_t number = 0; number < steps->processes.count; number++) {
         const struct steps_process *process = &steps->processes.items[number];
         const struct step *slowest = &process->items.items[process->slowest];
@@ -388,7 +395,8 @@ int64_t step_work_difference(const struct steps_process *process, const struct s
     return others > 0 ? work->slowest - (work->total - work->slowest) / others : 0;
 }
 
-/* Sums the work of all steps. LAUNCHED is sorted by thread and call. */
+/* Finds the slowest step of each process, and sums the work of all steps. LAUNCHED is sorted by thread and call.
+ * Returns 0, or -1: no memory, or after error(). */
 static int gather(struct steps *steps, const struct trace *trace, const struct sorter *launched)
 {
     int status = 0;

@@ -1,14 +1,15 @@
 /*
- * A period begins with each launch of one kernel, the anchor: the rarest kernels are tried in turn. The usual period is
- * the hash of names that more than half of the periods have.
+ * Finds periods of the operations that a thread launches. A period begins with each launch of one operation, the
+ * anchor; the rarest operations are tried in turn. The usual period is the sequence of names, as a hash, of more than
+ * half of the periods.
  */
 
 #include "analysis/steps/steps_process.h"
 
-#define SEQUENCE_MOST (1u << 20) /* operations that are read */
-#define CANDIDATES 8             /* operations that may begin a period */
-#define PERIOD_LEAST 3           /* operations of a period */
-#define PERIODS_EQUAL 0.8        /* so many of all periods are equal */
+#define SEQUENCE_MOST (1u << 20) /* operations of a thread that are read */
+#define CANDIDATES 8             /* operations that are tried as anchors */
+#define PERIOD_LEAST 3           /* the fewest operations of a period */
+#define PERIODS_EQUAL 0.8        /* the least share of periods that are equal to the usual one */
 
 struct sequence {
     ARRAY(struct launch) items;
@@ -19,7 +20,7 @@ struct launch {
     uint32_t name;
 };
 
-/* Periods that begin with the same name: how many there are, and how many are equal to the usual one. */
+/* The periods that begin with one name: their number, and how many are equal to the usual period. */
 struct periods {
     uint64_t usual; /* hash of the usual period */
     size_t length;  /* operations of the usual period */
@@ -27,13 +28,13 @@ struct periods {
     int64_t votes;
 };
 
-/* Votes for the usual period, which more than half of the periods are equal to (Boyer and Moore): it is found in one
- * pass, wherever the others are. The first periods load code and allocate, and DistributedDataParallel changes its
- * buckets in the second. Another pass counts the periods (VOTES is false). */
+/* With VOTES, finds the usual period by majority vote (Boyer and Moore), in one pass, wherever the unusual periods are:
+ * the first periods load code and allocate, and DistributedDataParallel changes its buckets in the second. Without
+ * VOTES, counts all periods, and those equal to the usual one. */
 static void pass_periods(const struct sequence *sequence, uint32_t name, struct periods *periods, bool votes)
 {
     const struct launch *items = sequence->items.items, *from = NULL;
-    uint64_t hash = 0; /* of the names from FROM on */
+    uint64_t hash = 0; /* of the names of the operations since `from` */
     for (const struct launch *at = items; at < items + sequence->items.count; at++) {
         if (at->name == name) {
             if (from && votes && periods->votes == 0) {
@@ -51,7 +52,7 @@ static void pass_periods(const struct sequence *sequence, uint32_t name, struct 
     }
 }
 
-/* The kernel that begins the longest periods: the rarest one that repeats regularly, or EVENT_NO_TEXT. */
+/* Returns the name of the operation whose regular periods have the most operations in all, or EVENT_NO_TEXT. */
 static uint32_t anchor_of(const struct sequence *sequence)
 {
     uint32_t best = EVENT_NO_TEXT, below = 0;
@@ -65,8 +66,8 @@ static uint32_t anchor_of(const struct sequence *sequence)
         if (rarest == UINT32_MAX)
             return best;
         for (const struct launch *at = sequence->items.items; at < sequence->items.items + sequence->items.count; at++)
-            if (sequence->counts.items[at->name] == rarest) { /* the first such kernel in the program's order */
-                /* How many operations are in the usual periods that begin with this kernel; 0: they are not regular. */
+            if (sequence->counts.items[at->name] == rarest) { /* the first such operation in the order of launches */
+                /* Count the operations in usual periods that begin with this one; 0: its periods are not regular. */
                 struct periods periods = {0};
                 pass_periods(sequence, at->name, &periods, true);
                 pass_periods(sequence, at->name, &periods, false);
@@ -97,7 +98,7 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
             continue;
         if (from && at->start > from->start) {
             const struct step step = {from->start, at->start, from->called, at->called, FIELD_ABSENT, 0, 0};
-            if (!steps_in) { /* a process has at least one step */
+            if (!steps_in) { /* a process is only added with its first step */
                 if (!(steps_in = steps_process_new(steps, process)))
                     return -1;
                 steps_in->thread = thread;

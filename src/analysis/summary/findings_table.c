@@ -1,4 +1,4 @@
-/* The table of findings: a row for each, for people as paragraphs. */
+/* Writes the table of findings, with a row for each finding, and the first line of a report. */
 #include "analysis/summary/findings_table.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #include "analysis/selection/filter.h"
 #include "trace/frames.h"
 
-#define KINDS_SHOWN 8 /* of events, where none is a GPU's */
+#define KINDS_SHOWN 8 /* the most kinds of events that are listed if the trace has no GPU work */
 
 enum column_number {
     ID,
@@ -56,8 +56,8 @@ const struct column findings_columns[FINDINGS_COLUMNS] = {
     [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
 };
 
-/* Findings that say more behind a colon have it on a line of its own, and the time behind their first words, which are
- * not many. */
+/* If a sentence has a colon within its first TITLE_MOST bytes, the text behind the colon is on a line of its own, and
+ * the time follows the text before the colon. */
 #define TITLE_MOST 64
 
 static struct cell title_of(struct table *table, const struct findings *findings, const struct finding *finding)
@@ -65,7 +65,7 @@ static struct cell title_of(struct table *table, const struct findings *findings
     const struct trace *trace = findings->trace;
     int64_t run = trace_span(trace);
     if (trace->options->format == REPORT_TABLE || trace->options->format == REPORT_MARKDOWN) {
-        /* For people: of what is idle in steps, the time of one step. */
+        /* In formats for people, findings about idle time show the time per step, if there are steps. */
         int64_t steps = finding->rule->of_idle ? findings->window.steps : 0, parts = steps > 0 ? steps : 1;
         int64_t whole = steps > 0 ? findings->window.to - findings->window.from : trace_span(trace);
         struct amount time = amount_part(finding->cost / parts, whole / parts);
@@ -94,7 +94,8 @@ static struct cell title_of(struct table *table, const struct findings *findings
                         amount_time(finding->gain).text);
 }
 
-/* PLACE: the program's line; "": not known. Then stream and thread are of no use. */
+/* Writes the place of a finding. PROGRAM is the line of the program ("": not known); if it is known, stream and thread
+ * are left out. */
 static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
                         const char *program, const char *thread)
 {
@@ -158,7 +159,7 @@ int findings_show(struct report_row *row, const struct findings *findings, const
         cells[THREAD] = trace_thread_cell(trace, table, place->thread);
     cells[RANGE] = trace_text_cell(trace, table, finding->range);
     cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
-    if (!trace->options->usual) /* the first screen has the place alone */
+    if (!trace->options->usual) /* the first screen shows only the place */
         cells[STACK] = trace_callers_cell(trace, table, place->stack);
     buffer_init_memory(&where);
     struct cell program = trace_place_cell(trace, table, place->stack);
@@ -176,7 +177,8 @@ bool findings_is_blind(const struct rule *rule, const struct trace *trace)
     return blind;
 }
 
-/* "Not checked: small-copies (memcpy was not recorded)". A trace without GPU operations has no use for that. */
+/* Adds the row "Not enough data for small-copies: memcpy was not recorded", if there are such rules. Returns 0, or -1:
+ * no memory. */
 int findings_show_blind(struct report_row *row)
 {
     struct buffer text;
@@ -202,8 +204,8 @@ int findings_show_blind(struct report_row *row)
     return count > 0 && !cells ? -1 : 0;
 }
 
-/* Adds a row for a trace of another profiler in which no event is known to be a GPU's, so that readers do not think
- * that the GPUs were idle. */
+/* Adds a row for a trace of another profiler in which no event is known as GPU work, so that readers do not think that
+ * the GPUs were idle. Returns 0, or -1: no memory. */
 int findings_show_unknown(struct report_row *row)
 {
     const struct trace *trace = row->trace;
@@ -216,7 +218,7 @@ int findings_show_unknown(struct report_row *row)
         return -1;
     buffer_init_memory(&text);
     buffer_format(&text, "%s, none known as GPU work; kinds found: ", text_count(trace->events, "event").text);
-    /* What slices there are: "python_function (12), other (3)". */
+    /* List the kinds of slices: "python_function (12), other (3)". */
     const char *gap = "";
     for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {
         if (trace->counts[i] == 0)
@@ -245,7 +247,7 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
 {
     const struct trace *trace = row->trace;
     const struct trace_device *devices = trace->devices.items;
-    size_t device = SIZE_MAX; /* the GPU that works most; SIZE_MAX: nothing ran on one */
+    size_t device = SIZE_MAX; /* the busiest GPU; SIZE_MAX: nothing ran on a GPU */
     for (size_t i = 0; i < trace->devices.count; i++)
         if (devices[i].used && (device == SIZE_MAX || devices[i].busy.total > devices[device].busy.total))
             device = i;
@@ -253,7 +255,7 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
     buffer_init_memory(&text);
     if (device == SIZE_MAX) {
         buffer_format(&text, "No rule finds a fault. Nothing ran on a GPU in %s", amount_time(trace_span(trace)).text);
-        /* How long threads were in calls, and in which one most. */
+        /* Sum the time of threads in calls, and find the function with most time. */
         int64_t total = 0;
         size_t most = 0;
         for (size_t i = 0; i < called->by_name.count; i++) {
@@ -269,7 +271,8 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
         buffer_format(&text, "No rule finds a fault. The GPU is busy %s of the time",
                       amount_share(trace->devices.items[device].busy.total, trace_span(trace)).text);
     if (idle && device < idle->devices.count) {
-        /* "; idle longest: 110 of 127 ms, before the first work": the largest cause, with the range of most of it. */
+        /* Append the largest cause, and the range with most of its time: "; idle longest: 110 of 127 ms, before the
+         * first work". */
         const struct idle_sum *causes = idle->devices.items[device].causes;
         const struct idle_row *most = NULL;
         unsigned cause = 0;
@@ -297,9 +300,10 @@ void findings_show_none(struct report_row *row, const struct idle *idle, const s
  * between --- */
 
 #define GAP " · "
-#define PROGRAM_MOST 60 /* bytes of the program's words, so that the figures stay in sight */
+#define PROGRAM_MOST 60 /* the most bytes of the program that are shown, so that the figures stay in sight */
 
-/* Writes "2 × H100 80GB HBM3", and how busy they were on average. */
+/* Writes the GPUs ("2 × H100 80GB HBM3"), the time span, how the program ended, and the average share of time in
+ * which the GPUs were busy. */
 static void write_gpus(struct buffer *out, const struct trace *trace)
 {
     static const char maker[] = "NVIDIA ";
@@ -312,7 +316,7 @@ static void write_gpus(struct buffer *out, const struct trace *trace)
         const char *own = trace_text(trace, device->name);
         own += strncmp(own, maker, strlen(maker)) == 0 ? strlen(maker) : 0;
         name = count == 0 ? own : strcmp(own, name) == 0 ? name : "different GPUs";
-        busy += device->busy.total / 1000; /* so that the sum of any times fits */
+        busy += device->busy.total / 1000; /* in µs, so that the sum does not overflow */
         count++;
     }
     if (count > 1)
@@ -333,7 +337,7 @@ int findings_headline(struct buffer *line, const struct findings *findings, cons
 {
     const struct trace *trace = findings->trace;
     const char *program = trace->program == EVENT_NO_TEXT ? frame_base_name(path) : trace_text(trace, trace->program);
-    /* The name is enough of "/opt/app/run --fast". */
+    /* Of "/opt/app/run --fast", show "run --fast". */
     const char *slash = memrchr(program, '/', strcspn(program, " "));
     if (*program == '/')
         program = slash + 1;

@@ -1,4 +1,4 @@
-/* The table of findings: section_findings.c finds them and puts them in order, this writes their rows. */
+/* Writes the rows of the table of findings. section_findings.c finds and sorts the findings. */
 #ifndef GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
 #define GPUTRACE_ANALYSIS_SUMMARY_FINDINGS_TABLE_H
 
@@ -14,26 +14,26 @@ struct idle;
 #define FINDINGS_COLUMNS 17
 extern const struct column findings_columns[FINDINGS_COLUMNS];
 
-/* Whether the rule cannot be checked because --trace left out the events that it needs. */
+/* Whether RULE cannot be checked, because --trace left out all events of a source that it needs. */
 bool findings_is_blind(const struct rule *rule, const struct trace *trace);
 
-/* Add a row: for a finding; for the rules that could not be checked; for a trace without GPU work, which says what its
- * events are. Each returns 0, or -1: no memory. */
+/* These add a row: for a finding; for the rules that could not be checked, if any; for a trace without known GPU work,
+ * with the kinds of its events. They return 0, or -1: no memory. */
 int findings_show(struct report_row *row, const struct findings *findings, const struct finding *finding);
 int findings_show_blind(struct report_row *row);
 int findings_show_unknown(struct report_row *row);
 
-/* How long threads were in calls. */
+/* How long threads were in calls, by function. */
 struct called {
     ARRAY(int64_t) by_name; /* ns, by index in trace.strings */
 };
 
-/* Sets the text in place of rows for a trace without findings: how busy the GPU is that works most, and why it was idle
- * for longest (IDLE); if nothing ran on a GPU, in which calls threads were for longest. */
+/* Sets the text that is shown for a trace without findings: how busy the busiest GPU was, and the largest cause of its
+ * idle time (IDLE may be NULL); if nothing ran on a GPU, the function in which threads were longest. */
 void findings_show_none(struct report_row *row, const struct idle *idle, const struct called *called);
 
-/* Writes the first line of a report to LINE, with a NUL: what ran, on what, how long, how it ended, and how busy the
- * GPUs were. FINDINGS are those of the file at PATH. Returns 0, or -1: no memory. */
+/* Writes the first line of a report to LINE, NUL-terminated: the program, the GPUs, the time, how the program ended,
+ * and how busy the GPUs were. FINDINGS are those of the trace at PATH. Returns 0, or -1: no memory. */
 int findings_headline(struct buffer *line, const struct findings *findings, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs all rules over the trace, orders their findings, and adds the range, operator and call stack of each. */
+/* Runs all rules over the trace, sorts their findings, and adds the range, operator and call stack of each finding. */
 #include "analysis/summary/section_findings.h"
 
 #include <stdlib.h>
@@ -16,17 +16,17 @@
 struct judgement {
     struct findings findings;
     bool has_window;          /* findings.window and findings.idle are set */
-    struct idle idle;         /* of the window, unless it is the whole trace */
-    int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
+    struct idle idle;         /* of the window; unused if the window is the whole trace */
+    int64_t waits, last_call; /* ns in which calls waited for a GPU; the end of the last call */
     struct called called;
     void *states[FINDING_RULE_COUNT];
     struct wanting {
         unsigned char rules[FINDING_RULE_COUNT], count;
-    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that read such events */
+    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that read such events or calls */
     struct wanting_op {
         int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
         void *state;
-    } of_op[FINDING_RULE_COUNT]; /* most rules read operations */
+    } of_op[FINDING_RULE_COUNT]; /* the rules that read operations */
     unsigned of_op_count;
 };
 
@@ -89,7 +89,8 @@ static int event(void *context, const struct trace *trace, const struct event_fi
 
 /* --- operations and calls --- */
 
-/* A launching call that takes so long waits, too: it copies pageable memory, or too many launches are queued. */
+/* A launching call that takes longer than this also waits, because it copies pageable memory or too many launches are
+ * queued. */
 #define LONG_CALL_NS 50000
 
 static int show_call(struct judgement *judgement, const struct trace *trace, const struct host_call *call)
@@ -158,14 +159,14 @@ ORDER_BY(by_walked_and_call, struct finding, walked, place.called)
 static int by_cost(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    /* A warm-up comes last, because it does not matter for a long run. */
+    /* Findings about the warm-up come last, because it does not matter for a long run. */
     return ORDER(b->rule->urgent, a->rule->urgent) ?: ORDER(a->rule->without_cost, b->rule->without_cost)
                ?: ORDER(a->early, b->early)
                ?: ORDER(b->weight, a->weight) ?: ORDER(a->number, b->number);
 }
 
-/* Sets the field at offset AT of each finding to the name of the innermost of RANGES around its call on the thread
- * `walked`, unless the rule has set it. */
+/* Sets the field at offset AT of each finding, unless its rule has set it, to the name of the innermost of RANGES
+ * around place.called on thread `walked`. Returns 0, or -1: no memory, or after error(). */
 static int find_ranges(struct findings *findings, const struct ranges *ranges, size_t at)
 {
     struct range_walk walk;
@@ -187,7 +188,7 @@ static int find_ranges(struct findings *findings, const struct ranges *ranges, s
     return range_walk_end(&walk);
 }
 
-/* The main thread of the process of THREAD, or LAUNCHED_NO_THREAD if it is not in the trace. */
+/* Returns the main thread of the process of THREAD, or LAUNCHED_NO_THREAD if it is not in the trace. */
 static uint32_t main_thread(const struct trace *trace, uint32_t thread)
 {
     uint32_t process = trace->threads.items[thread].process;
@@ -199,7 +200,8 @@ static uint32_t main_thread(const struct trace *trace, uint32_t thread)
     return LAUNCHED_NO_THREAD;
 }
 
-/* Threads without ranges, such as those of PyTorch's backward pass, work for the range of the main thread. */
+/* Sets the missing ranges of findings to those of the main thread, because threads without ranges, such as those of
+ * PyTorch's backward pass, work for it. Returns 0, or -1: no memory, or after error(). */
 static int find_main_ranges(struct findings *findings)
 {
     bool any = false;
@@ -241,7 +243,8 @@ static void *state_of(struct judgement *judgement, const struct rule *rule)
     return NULL;
 }
 
-/* Finds the warm-up and the window, and the idle time in it. */
+/* Sets the warm-up, the window and the idle time in it, at the first call. Returns 0, or -1: no memory, or after
+ * error(). */
 static int prepare(struct judgement *judgement)
 {
     struct findings *findings = &judgement->findings;
@@ -261,7 +264,7 @@ static int prepare(struct judgement *judgement)
 
 const struct findings *findings_of(const struct trace *trace)
 {
-    /* Sections finish one by one, so that no other section reads this state meanwhile. */
+    /* The state may be changed, because sections finish one by one and no other section reads it now. */
     struct judgement *judgement = (struct judgement *)section_state(trace, REPORT_FINDINGS);
     return prepare(judgement) == 0 && !judgement->findings.no_memory ? &judgement->findings : NULL;
 }
@@ -271,7 +274,7 @@ static void finish(struct report_row *row)
     struct judgement *judgement = row->state;
     struct findings *findings = &judgement->findings;
     int status = prepare(judgement);
-    int64_t least = findings->run; /* that a GPU was busy */
+    int64_t least = findings->run; /* the least ns that a GPU was busy */
     for (size_t i = 0; i < findings->trace->devices.count; i++) {
         const struct trace_device *device = &findings->trace->devices.items[i];
         least = device->used && device->busy.total < least ? device->busy.total : least;

@@ -5,8 +5,8 @@
 struct findings;
 struct trace;
 
-/* The state of section_findings, of which `window` and `idle` are found by the first call. Returns NULL without memory
- * or after error(). */
+/* Returns the state of section_findings. The first call sets its `warm_up`, `window` and `idle`. Returns NULL without
+ * memory, or after error(). */
 const struct findings *findings_of(const struct trace *trace);
 
 #endif

@@ -1,4 +1,4 @@
-/* The first look: how long, how busy, how much of what, and what is missing. */
+/* Sections that summarise a trace: overview (times, counts, and what is missing), plugins, and where the time goes. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static const struct column columns[] = {
 
 static const struct cell none;
 
-/* If memory for a row is exhausted, the table remembers that. */
+/* Adds a row. Without memory, table_row() sets table->no_memory. */
 static void put(struct table *table, struct cell item, struct cell value, enum column_type type, struct cell detail)
 {
     const char *unit = type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
@@ -37,7 +37,7 @@ static void put(struct table *table, struct cell item, struct cell value, enum c
     row[DETAIL] = detail;
 }
 
-/* The value of the last row says that something went wrong. */
+/* Marks the value of the last row as bad. */
 static void mark_bad(struct table *table)
 {
     if (table->rows > 0)
@@ -50,7 +50,8 @@ static void write_text(struct table *table, const struct trace *trace, const cha
         put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT, none);
 }
 
-/* COUNT of what --trace names by SOURCES, 0: of what is always recorded. */
+/* Adds a row with COUNT. If --trace left out all bits of SOURCES (0: always recorded), the row shows "not recorded"
+ * instead. */
 static void write_count(struct table *table, const struct trace *trace, uint64_t sources, const char *item,
                         uint64_t count, struct cell detail)
 {
@@ -61,7 +62,7 @@ static void write_count(struct table *table, const struct trace *trace, uint64_t
         put(table, said, cell_integer((int64_t)count), TYPE_COUNT, detail);
 }
 
-/* "without kernel, memset" where only some of SOURCES were recorded. */
+/* Returns the cell "without kernel, memset" with the bits of SOURCES that --trace left out, or an empty cell. */
 static struct cell without_cell(struct table *table, const struct trace *trace, uint64_t sources)
 {
     char words[TABLE_MISSING];
@@ -111,7 +112,7 @@ static void write_counts(struct table *table, const struct trace *trace)
         write_count(table, trace, 0, "CPU operators", counts[CATEGORY_CPU_OP], none);
 }
 
-/* "python3 (583)", one after another. */
+/* Returns a cell with the names of the processes: "python3 (583), python3 (584)". */
 static struct cell process_names(const struct trace *trace, struct table *table)
 {
     char names[512] = "";
@@ -138,7 +139,7 @@ static void finish(struct report_row *row)
     struct table *table = row->table;
     write_text(table, trace, "Program", trace->program);
     write_text(table, trace, "Host", trace->host);
-    /* With the line of the program that a thread was in when it got its signal. */
+    /* Find the first crash with a known line of the program, which is shown with the end of the program. */
     const struct trace_crash *crash = NULL;
     for (size_t i = trace->crashes.count; i-- > 0;)
         if (trace->crashes.items[i].place != EVENT_NO_TEXT)
@@ -184,7 +185,7 @@ static void finish(struct report_row *row)
             TYPE_COUNT, none);
         mark_bad(table);
     }
-    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
+    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else `losses` has it */
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
@@ -194,7 +195,8 @@ const struct section section_overview = {
     .finish = finish,
 };
 
-/* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
+/* The section plugins shows the lines that plugins printed. The first row of a plugin also has its calls, and the time
+ * that the program spent in it. */
 
 struct plugin_row {
     uint32_t name, text, stack;
@@ -240,9 +242,9 @@ const struct section section_plugins = {
     .finish = finish_plugins,
 };
 
-/* Where the time of a step, or the run, goes on the GPU that works most; findings have the same words. */
+/* The section time shows where the time of a step, or of the run, goes on the busiest GPU. */
 
-/* What a GPU did, as parts that do not overlap: time that belongs to several parts counts for the first of them. */
+/* The parts of the time. They do not overlap: time that belongs to several parts counts for the first of them. */
 enum { COMPUTING, COMMUNICATION, COPIES, LOADING, CAUSES, PART_COUNT = CAUSES + IDLE_CAUSE_COUNT };
 
 struct time_share {

@@ -1,9 +1,9 @@
 /*
- * PyTorch's operators by name: how long the host was in them, and the GPU operations that they launched. The figures
- * are those of torch.profiler's own table: of an operator's own host time, operators and API calls within it are taken
- * off; its own GPU time is of what it launched itself; times of GPU operations are added up, also where they overlap.
- * What CUDA graphs replay, which that table lacks, has a column apart: it counts for the innermost operator that it was
- * captured in.
+ * The section operators shows PyTorch's operators by name: how long the host was in them, and the GPU operations that
+ * they launched. The figures are defined as in torch.profiler's table: an operator's own host time excludes operators
+ * and API calls within it; its own GPU time is that of the operations that it launched itself; times of GPU operations
+ * are added up even if they overlap. Operations that CUDA graphs replay, which that table lacks, have a column of their
+ * own and count for the innermost operator in which they were captured.
  */
 #include "common/buffer.h"
 #include "common/array.h"
@@ -11,7 +11,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/engine/section.h"
 
-/* By shapes alone, else the key ends before them. */
+/* The key of a row. `shapes` is only used with by_shape; else the key is `name` alone. */
 struct operator_key {
     uint64_t name, shapes; /* of trace.strings; EVENT_NO_TEXT: the shapes were not recorded */
 };
@@ -24,16 +24,16 @@ struct operators {
     struct tally rows; /* struct operator_row by struct operator_key */
     bool by_shape;
     struct sorter launched;
-    ARRAY(struct open_operator) open; /* the outermost first */
+    ARRAY(struct open_operator) open; /* outermost first */
 };
 
 struct open_operator {
     struct range range;
-    int64_t within; /* ns of what is directly in it */
+    int64_t within; /* ns of its direct operators and API calls */
     int64_t gpu, own_gpu, launches;
     uint32_t children;        /* operators and API calls directly in it */
-    struct operator_row same; /* of a first child of its own name, until it is known whether that is the only one */
-    uint32_t same_shapes;     /* of that child */
+    struct operator_row same; /* figures of its first child, if that has its name, until it closes */
+    uint32_t same_shapes;     /* shapes of that child */
 };
 
 static void init(void *state, const struct trace *trace)
@@ -64,7 +64,8 @@ static struct open_operator *innermost(struct operators *operators)
     return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
 }
 
-/* Closes what has ended by TIME on THREAD, and all of other threads. */
+/* Closes the operators that have ended by TIME on THREAD, and all operators of other threads. Returns 0, or -1: no
+ * memory. */
 static int close_ended(struct operators *operators, uint32_t thread, int64_t time)
 {
     while (operators->open.count > 0) {
@@ -73,7 +74,7 @@ static int close_ended(struct operators *operators, uint32_t thread, int64_t tim
             return 0;
         const struct open_operator *closed = &operators->open.items[--operators->open.count];
         struct open_operator *outer = innermost(operators);
-        /* An operator whose only child has its own name is one call with it. */
+        /* An operator and its only child count as one call if they have the same name. */
         int64_t host = closed->range.end - closed->range.start;
         struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
         figures.own_host = host > closed->within ? host - closed->within : 0;
@@ -109,8 +110,8 @@ static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int6
     return thread != other_thread ? thread < other_thread : time <= other_time;
 }
 
-/* Merges three walks. If an operator, a call and a GPU operation begin at one time on a thread, the operator is around
- * the call, and the call around the operation. */
+/* Merges walks over operators, calls and GPU operations. If all begin at one time on a thread, the operator contains
+ * the call, and the call contains the operation. Returns 0, or -1: no memory, or after error(). */
 static int add_all(struct operators *operators, const struct trace *trace)
 {
     struct sorter_walk ranges, ops;
@@ -158,7 +159,8 @@ static int add_all(struct operators *operators, const struct trace *trace)
     return status ? status : walked_ranges ? walked_ranges : walked_ops ? walked_ops : walked_calls;
 }
 
-/* Shapes are not known of what was captured. */
+/* Adds replayed operations to the operators in which they were captured. With by_shape nothing is added, because the
+ * shapes are not known. Returns 0, or -1: no memory, or after error(). */
 static int add_replayed(struct operators *operators, const struct trace *trace)
 {
     struct sorter_walk walk;
@@ -167,7 +169,7 @@ static int add_replayed(struct operators *operators, const struct trace *trace)
         return 0;
     sorter_walk_begin(&walk, &operators->launched);
     while ((op = sorter_next(&walk))) {
-        /* The innermost name of the path that is an operator. */
+        /* Find the innermost name of the path that is the name of an operator. */
         const struct captured_path *path = op->captured ? captured_path(&trace->captured, op->captured) : NULL;
         uint32_t row = DENSE_MAP_NONE;
         for (uint32_t i = path ? path->count : 0; i-- > 0 && row == DENSE_MAP_NONE;) {
@@ -193,7 +195,7 @@ static int gather(void *state, const struct trace *trace)
 
 static FILL(own_share, cell_share(row_integer(row, column), row->table->whole))
 
-    /* Sorting by this column puts operators first whose work is nearly all replayed, too. */
+    /* Sorting by this column also puts operators first whose work is mostly replayed. */
     static FILL(all_gpu, cell_integer(ROW_ITEM(operator_row)->own_gpu + ROW_ITEM(operator_row)->replayed))
 
         static struct cell fill_shapes(struct report_row *row, const struct column *column)
@@ -207,9 +209,9 @@ static FILL(own_share, cell_share(row_integer(row, column), row->table->whole))
         return (struct cell){0};
     struct buffer buffer;
     buffer_init_memory(&buffer);
-    bool whole = text->text[text->length - 1] == ']'; /* it was not cut */
-    /* "8×128, 50257×768"; of an input without dimensions "-"; of a list of tensors "[8, 4×2]". The first and the last
-     * byte of the text stand outside. */
+    bool whole = text->text[text->length - 1] == ']'; /* the text was not cut */
+    /* Write "8×128, 50257×768"; an input without dimensions is "-", a list of tensors "[8, 4×2]". The outermost
+     * brackets of the text are left out. */
     for (const char *at = text->text + 1; at < text->text + text->length - whole; at++) {
         char c = *at, before = at[-1], next = at[1];
         if (c == '[' && next == ']')
@@ -241,7 +243,7 @@ static const struct column columns[] = {
 
 ORDER_WITH(longest_first, struct operator_row, ORDER(b->own_host, a->own_host))
 
-/* Rows that are equal in the column that sorts stay in the order of their own time on the host. */
+/* Adds the rows by own host time, so that rows that are equal in the column that sorts have this order. */
 static void finish(struct report_row *row)
 {
     const struct operators *operators = row->state;
