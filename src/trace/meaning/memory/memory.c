@@ -40,16 +40,16 @@ static struct allocation_level *level_of(struct allocations *allocations, uint32
 
 static void lower(struct allocations *allocations, const struct allocation *allocation)
 {
-    struct allocation_level *level = level_of(allocations, allocation->device, allocation->kind); /* exists */
+    struct allocation_level *level = level_of(allocations, allocation->device, allocation->kind); /* not a new one */
     if (!level)
         return;
     level->bytes -= allocation->size < level->bytes ? allocation->size : level->bytes;
     level->changed = true;
 }
 
-#define GONE_KIND_SHIFT 32 /* the device is below */
+#define GONE_KIND_SHIFT 32 /* in allocations.gone: the kind is above the device */
 
-/* Returns 0, or -1 after error(). */
+/* Removes the oldest entry of ADDRESS from the account, and remembers the address. Returns 0, or -1 after error(). */
 static int remove_oldest(struct allocations *allocations, uint64_t address, uint64_t *oldest)
 {
     uint32_t index = (uint32_t)*oldest;
@@ -130,7 +130,7 @@ struct ending {
     ARRAY(uint64_t) addresses;
 };
 
-/* Addresses whose oldest allocation is the context's; the map may not change while it is walked. */
+/* Collects addresses whose oldest allocation is the context's: the map may not change while it is walked. */
 static int note_address(void *context, uint64_t address, uint64_t *oldest)
 {
     struct ending *ending = context;
@@ -146,8 +146,8 @@ static int by_number(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
-/* The context was destroyed, and its memory on devices with it. Calls GONE for each allocation, by address. Returns 0,
- * or -1 after error(). */
+/* Releases a destroyed context's memory on devices. Calls GONE for each allocation, in order of address. Returns 0, or
+ * -1 after error(). */
 static int allocations_end_context(struct allocations *allocations, uint32_t context,
                                    void (*gone)(void *data, uint64_t address, const struct allocation *about),
                                    void *data)
@@ -259,7 +259,7 @@ static void describe(struct args *args, uint64_t address, const struct allocatio
         args_u64(args, ARG_DEVICE, about->device);
 }
 
-/* "Device 1048576, Pool 4096": what was held where an allocation failed. */
+/* What was held when an allocation failed, as text: "Device 1048576, Pool 4096". */
 struct held {
     char text[SPOOL_MEMORY_KIND_COUNT * 40];
     size_t length;

@@ -1,12 +1,12 @@
 /*
  * Allocations and releases of memory in a trace: instants on their threads, and memory in use as counters.
  *
- * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied.
- * A step holds all that its record says: by time, records lie anywhere in the spool, whose pages would all be needed.
+ * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied. A
+ * step copies what its record says: in order of time, records lie all over the spool, whose pages would all be read.
  *
- * For stream-ordered memory, CUDA's runtime asks the driver before it has a context, makes one when that fails, and
- * asks again: all in one call of the program, which has not failed. So failures are left out when an allocation with
- * the same correlation id succeeded.
+ * For stream-ordered memory, CUDA's runtime asks the driver before it has a context, creates one when that fails, and
+ * asks again: all in one call of the program, which has not failed. So a failure is not shown if an allocation with its
+ * correlation id succeeded.
  */
 #ifndef GPUTRACE_TRACE_MEANING_MEMORY_MEMORY_H
 #define GPUTRACE_TRACE_MEANING_MEMORY_MEMORY_H
@@ -23,15 +23,15 @@ struct process;
 /*
  * An account of a process's allocations: which memory it holds, and how much of each kind on each device.
  *
- * An address can be given out again before its release was recorded, as calls return in another order than they act: of
- * several live allocations of one address the oldest is released first.
+ * An address can be allocated again before its release was recorded, since calls need not return in the order in which
+ * they act: if several allocations of one address are live, the oldest is released first.
  */
 
 /* The account remembers at least this many released addresses, and at most twice as many. An allocator may never
  * return the same address again, so the number of released addresses has no limit. */
 #define ALLOCATIONS_GONE ((size_t)1 << 18)
 
-/* What is wrong with a release. If its address is not remembered, the account cannot say whether it was ever allocated.
+/* What is wrong with a release. MEMORY_NEVER_ALLOCATED means that the account does not remember the address.
  *      fault            words in the trace */
 #define MEMORY_FAULTS(X)          \
     X(NO_FAULT, "")               \
@@ -50,8 +50,8 @@ struct allocation {
     uint16_t kind;
     bool live;
     uint8_t fault;     /* enum memory_fault */
-    uint32_t next;     /* index + 1 of the next younger one of this address, or of the next free entry */
-    uint32_t youngest; /* of the oldest of an address: index + 1 of the youngest */
+    uint32_t next;     /* index + 1 of the next younger entry of this address, or of the next free entry */
+    uint32_t youngest; /* in the oldest entry of an address: index + 1 of the youngest */
 };
 
 /* The memory in use of one kind on one device. */
@@ -62,11 +62,11 @@ struct allocation_level {
     uint64_t bytes;
 };
 
-/* All zero is empty. */
+/* A struct of zeros is empty. */
 struct allocations {
-    struct map live;   /* address -> index + 1 of the oldest */
-    struct map gone;   /* addresses that were released -> kind and device of the last allocation there … */
-    struct map before; /* … and those before them; what was released before these is forgotten */
+    struct map live;   /* address -> index + 1 of its oldest entry */
+    struct map gone;   /* released address -> kind and device of the last allocation there; ALLOCATIONS_GONE at most */
+    struct map before; /* the map `gone` before the present one; older ones are forgotten */
     ARRAY(struct allocation) entries;
     uint32_t free;                         /* index + 1 of the first free entry */
     ARRAY(struct allocation_level) levels; /* few */
@@ -74,10 +74,10 @@ struct allocations {
 
 void allocations_release(struct allocations *allocations);
 
-/* An EVENT_MEMORY, or a context's end. */
+/* An EVENT_MEMORY, or the end of a context. */
 struct memory_step {
     uint64_t time;
-    uint64_t order; /* in which it was read */
+    uint64_t order; /* of reading */
     uint64_t address, size, pool;
     uint32_t device, context, stream, thread, correlation, stack;
     int32_t result;
@@ -87,13 +87,13 @@ struct memory_step {
 };
 
 /*
- * Applies a step that is not a context's end and describes its allocation in ABOUT. Of a release, size, kind and device are the
- * allocation's; when that allocation is not known, size is 0, `live` false, and `fault` says whether there was one
- * before. A failed operation changes nothing. Returns 0, or -1 after error().
+ * Applies a step that is not a context's end and describes its allocation in ABOUT. A release gets size, kind and
+ * device from its allocation. If that is unknown, size is 0, `live` is false, and `fault` says whether the address was
+ * allocated before. A failed operation changes nothing. Returns 0, or -1 after error().
  */
 int allocations_apply(struct allocations *allocations, const struct memory_step *step, struct allocation *about);
 
-/* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
+/* Returns how many bytes are in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
 uint64_t allocations_held(const struct allocations *allocations, uint32_t device, uint16_t kind);
 
 struct memory {
@@ -104,11 +104,11 @@ struct memory {
 
 void memory_release(struct memory *memory);
 
-/* Remembers a step; those of a thread come in their order. Returns 0, or -1 after error(). */
+/* Adds a step. The steps of each thread must come in their order. Returns 0, or -1 after error(). */
 int memory_collect(struct memory *memory, const struct event *event);
-/* Whether STEP is a failed attempt that its call repeated with success, once all steps were collected. */
+/* Whether STEP is a failed attempt that its call repeated with success. Valid after the last memory_collect(). */
 bool memory_was_tried_again(const struct memory *memory, const struct memory_step *step);
-/* Returns 0, or -1 after error(). */
+/* Sorts the steps by time. Returns 0, or -1 after error(). */
 int memory_sort(struct memory *memory);
 
 int write_memory(struct piece_writer *out, struct process *process);

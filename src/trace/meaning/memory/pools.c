@@ -1,7 +1,7 @@
 /*
- * Memory whose place the driver decides. Pools: collects the levels that the agent asked for, sorts them by time, and
- * writes the sum of a device's pools as counters; the most that each pool ever held goes to the metadata. Managed
- * memory: writes what CUPTI recorded on a row of the GPU.
+ * Memory that the driver places. Pools: collects the levels that the agent recorded, sorts them by time, and writes the
+ * sum of a device's pools as counters; the peaks of each pool go to the metadata. Managed memory: writes what CUPTI
+ * recorded on a row of the GPU.
  */
 #include "trace/meaning/memory/pools.h"
 
@@ -34,12 +34,12 @@ static struct pool_level *level_of(struct pools *pools, uint32_t device)
         if (pools->levels.items[i].device == device)
             return &pools->levels.items[i];
     struct pool_level *level = array_push(&pools->levels);
-    if (level) /* also nothing is shown: what is known of pools is that they exist */
+    if (level) /* the first level is written even if it is 0, to show that there are pools */
         *level = (struct pool_level){.device = device, .reserved_changed = true, .used_changed = true};
     return level;
 }
 
-/* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
+/* Applies step INDEX; steps must be applied in order. Returns the level of its device, or NULL after error(). */
 static struct pool_level *pools_apply(struct pools *pools, size_t index)
 {
     const struct pool_step *step = &pools->steps.items[index];
@@ -50,7 +50,7 @@ static struct pool_level *pools_apply(struct pools *pools, size_t index)
         return NULL;
     }
     struct pool_level old = *level;
-    if (*latest != 0) { /* a handle given out again may be of another device */
+    if (*latest != 0) { /* a handle that is used again may be of another device */
         const struct pool_step *before = &pools->steps.items[*latest - 1];
         struct pool_level *of_before = level_of(pools, before->device);
         of_before->reserved -= before->reserved;
@@ -110,7 +110,7 @@ void put_pools(const struct pools *pools, struct json_out *json)
     json_end(json);
 }
 
-/* The agent's own thread looks at pools: it has no row in the trace. */
+/* The agent's own thread reads the levels of pools: it gets no row in the trace. */
 int index_pool(struct process *process, const struct event *event)
 {
     uint32_t pid;
@@ -119,7 +119,7 @@ int index_pool(struct process *process, const struct event *event)
     process->cuda = true;
     if (process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
-    /* Remembers an EVENT_POOL. */
+    /* Adds the level of an EVENT_POOL to the steps and peaks. */
     struct pools *pools = process->pools;
     const struct spool_pool_level *level = event->record;
     struct pool_step *step = file_vector_push(&pools->steps);
@@ -137,7 +137,7 @@ int index_pool(struct process *process, const struct event *event)
     return 0;
 }
 
-/* Names as Nsight Systems has them; and the words for `flags`, from 1, in the order of CUPTI's enumerations. */
+/* Names as in Nsight Systems; and words for `flags`, from 1, in the order of CUPTI's enumerations. */
 #define CAUSES {"user", "coherence", "prefetch", "eviction", "access counters"}
 #define ACCESSES {"read", "write", "atomic", "prefetch"}
 #define WORDS_MOST 5

@@ -57,9 +57,9 @@ static int begin(struct process *process, const struct event *event)
         return -1;
     process->operators->any = true;
     if (process->capture_intervals->limited)
-        lanes_must_collect(&thread->lanes); /* it may end with an interval, which cuts a call */
+        lanes_must_collect(&thread->lanes); /* it may end when recording is switched off, within a call */
     if (event->operator.scope == SPOOL_OPERATOR_BACKWARD && track->ranges.count> 0) {
-        /* The last operator before it on the track learns that it is of the backward pass. */
+        /* Notes in the track's last operator that this one, of the backward pass, follows it. */
         uint32_t last = track->ranges.items[track->ranges.count - 1];
         size_t distance = process->nvtx->ranges.count - last;
         process->nvtx->ranges.items[last].to_backward = distance <= UINT16_MAX ? (uint16_t)distance : 0;
@@ -67,10 +67,12 @@ static int begin(struct process *process, const struct event *event)
     return nvtx_push(process->nvtx, track, event, kind);
 }
 
-/* Many may be open that end on other threads: one that is not found is matched when all are known. */
+/* Bound on the search, since many ranges may be open that end on other threads: operators_match_ends() finds the rest.
+ * */
 #define LOOKED_AT_MOST 256
 
-/* The place of the index + 1 of the open range SELF, innermost first; NULL: it is not open on the track. */
+/* Returns where the index + 1 of the open range SELF is stored, searching innermost first; NULL if the track has no
+ * such open range. */
 static uint32_t *find_open(struct nvtx *nvtx, struct nvtx_track *track, uint32_t self)
 {
     uint32_t *place = &track->innermost;
@@ -86,7 +88,7 @@ static void end_at(struct nvtx_range *range, uint64_t time, uint32_t thread)
     range->end_thread = thread;
 }
 
-/* True: it was open on this thread, as KIND. */
+/* Returns true if the range of KIND was open on this thread and has ended now, or, with *RESULT -1, after error(). */
 static bool end_of_kind(struct process *process, const struct event *event, enum nvtx_range_kind kind, int *result)
 {
     struct nvtx *nvtx = process->nvtx;
@@ -118,7 +120,7 @@ int index_operator(struct process *process, const struct event *event)
         return begin(process, event);
     if (event->type == EVENT_OPERATOR_END)
         return end(process, event);
-    /* Their operator is the last that began. */
+    /* A record of inputs belongs to the operator that began last on its thread. */
     struct nvtx *nvtx = process->nvtx;
     for (enum nvtx_range_kind kind = NVTX_OPERATOR; kind <= NVTX_ANNOTATION; kind++) {
         struct nvtx_track *track =
@@ -177,7 +179,7 @@ int operators_match_ends(struct process *process)
 
 struct numbered {
     uint64_t end, start;
-    uint64_t key; /* PyTorch's number of the thread of the forward pass, and the sequence number */
+    uint64_t key; /* PyTorch's number of the thread of the forward pass, combined with the sequence number */
     uint32_t range;
     bool backward;
 };
@@ -193,7 +195,7 @@ ORDER_BY(by_range, struct operator_link, range)
 struct linking {
     struct process *process;
     FILE_VECTOR(struct numbered) numbered;
-    struct map forward; /* key -> index + 1 in numbered: of those that may lead to one of the backward pass */
+    struct map forward; /* key -> index + 1 in numbered, of operators that a flow may begin at */
 };
 
 static int add_numbered(struct linking *linking, uint32_t number)
@@ -282,7 +284,7 @@ static uint64_t id_of(const struct process *process, uint32_t range)
     return process->operators->ids_before + range + 1;
 }
 
-/* Texts with a NUL behind each, as an array. */
+/* Writes texts, each with a NUL behind it, as an array. */
 static void put_types(struct buffer *buffer, const struct arg_json *arg)
 {
     const char *text = arg->context, *end = text + arg->number;
@@ -311,7 +313,8 @@ static void describe_inputs(struct args *args, const struct process *process, co
     arg->length = dimensions;
 }
 
-/* Around each node of the backward pass is an operator without a number: it has that of the node. */
+/* PyTorch puts an operator without a sequence number around each node of the backward pass: it is shown with the
+ * node's. */
 static void describe_sequence(struct args *args, const struct nvtx_range *range, const struct event *event,
                               struct operator_text name)
 {

@@ -22,13 +22,13 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx.h"
 
-/* --- which launches they are --- */
+/* --- launches by compiled code --- */
 
-/* "triton_", the kind, what is fused in it, and a number. */
+/* Whether a name is made of "triton_", a kind, what is fused, and a number. */
 static bool is_inductors(const struct name *name)
 {
     static const char prefix[] = "triton_";
-    /* foreach, persistent reduction, pointwise, reduction, split scan, template, none of these */
+    /* foreach, persistent reduction, pointwise, reduction, split scan, template, unknown */
     static const char *const kinds[] = {"for_", "per_", "poi_", "red_", "spl_", "tem_", "unk_"};
     const size_t length = sizeof(prefix) - 1, kind = sizeof("for_") - 1;
     if (name->length <= length + kind || memcmp(name->text, prefix, length) != 0 ||
@@ -113,7 +113,7 @@ void write_compiled_operator(struct piece_writer *out, const struct process *pro
     if (!launch || !launch_is_call(launch, event))
         return;
     add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
-    if (row.tid != event->thread) /* a further row of the thread */
+    if (row.tid != event->thread) /* the slice is in another lane of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
     const struct name *name =
         names_get(&process->conversion->names, process->operators->compiled.items[number - 1].name);
@@ -122,19 +122,19 @@ void write_compiled_operator(struct piece_writer *out, const struct process *pro
 
 /*
  * Lines of GPU operations that PyTorch's threads launch for the backward pass. These threads run no Python, so their
- * call stacks have no line of the program. With operators, a flow leads to an operator of the backward pass from the
- * operator of the forward pass that made it (operators.h): its line is that of any launch in it whose call stack has
- * one. Where no launch in it has, none is known.
+ * call stacks have no line of the program. If operators were recorded, a flow leads to an operator of the backward pass
+ * from the operator of the forward pass that made it (operators.h): its line is that of any launch in it whose call
+ * stack has one.
  *
- * Without operators there is the line that called the backward pass: the thread of that line launches a kernel in it
- * (the gradient of the loss), whose stack shows it. Where several lines call it, none is known.
+ * Without operators, the line that called the backward pass is taken: the thread of that line launches a kernel itself
+ * (for the gradient of the loss), whose stack shows it. If several lines call it, no line is shown.
  *
- * Of what a graph replays, the call that captured it counts in the same way: its line is found once for each node.
+ * For what a graph replays, the call that captured it counts instead: its line is found once for each node.
  */
 
 #define OPERATORS NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR)
 
-/* The link of the range that begins a flow, or ENDS one; NULL: there is none. */
+/* Returns the link of the flow that begins at a range, or that ENDS there; NULL if there is none. */
 static const struct operator_link *link_of(const struct operators *operators, uint32_t range, bool ends)
 {
     const struct operator_link *links = operators->links.items;
@@ -145,7 +145,8 @@ static const struct operator_link *link_of(const struct operators *operators, ui
     return NULL;
 }
 
-/* Whose line a stack has. Only one of Python or of the program itself counts. */
+/* Returns whose code the line of a stack is. All libraries other than Python's count as FRAME_LIBRARY, which has no
+ * line. */
 static enum frame_owner line_owner(const struct process *process, uint32_t number)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);
@@ -179,7 +180,7 @@ int forward_stacks_add(struct process *process, struct nvtx_places *places, cons
     return 0;
 }
 
-/* The best line of each first. */
+/* Sorts the stack with the best line of each range first. */
 static int by_range(const void *left, const void *right)
 {
     const struct forward_stack *a = left, *b = right;
@@ -205,7 +206,7 @@ int forward_stacks_sort(struct process *process)
 
 /* --- the backward pass --- */
 
-/* The stack of the forward operator of RANGE (index + 1), or of one around it; NULL: none is known. */
+/* Returns the stack of the forward operator of RANGE (index + 1), or of a range around it; NULL if there is none. */
 static const struct forward_stack *forward_stack(const struct process *process, uint32_t range)
 {
     const struct operators *operators = process->operators;
@@ -220,9 +221,9 @@ static const struct forward_stack *forward_stack(const struct process *process, 
     return place < operators->forward_stacks.count && items[place].range == forward ? &items[place] : NULL;
 }
 
-/* The line of the forward operator, if it counts more than that of the site itself: index + 1 in
- * conversion.stacks.places; 0: there is none. Compiled code runs Python for the backward pass, too, but no line of the
- * program. RANGE is the operator around the site (index + 1; 0: there is none). */
+/* Returns the line of the forward operator, as index + 1 in conversion.stacks.places, if it is closer to the program
+ * than the site's own; else 0. Compiled code runs Python in the backward pass, too, but no line of the program. RANGE
+ * is the operator around the site (index + 1; 0: there is none). */
 static uint32_t forward_line(const struct process *process, const struct launch_site *site, uint32_t range)
 {
     const struct forward_stack *forward = range != 0 ? forward_stack(process, range) : NULL;
@@ -230,8 +231,9 @@ static uint32_t forward_line(const struct process *process, const struct launch_
     return counts ? stacks_get(process->stacks, forward->stack)->place + 1 : 0;
 }
 
-/* The line that called the backward pass in which this was launched: index + 1; 0: it is not known, or the site has a
- * line. Compiled code has lines there, but of files that torch.compile wrote, and of text that it compiled. */
+/* Returns the line that called the backward pass in which the site launched, as index + 1; 0 if it is unknown or the
+ * site has a line of its own. Lines of files that torch.compile wrote, and of text that it compiled, do not count as
+ * such. */
 static uint32_t backward_line(const struct process *process, const struct launch_site *site)
 {
     const struct backward_line *line = &process->stacks->backward;

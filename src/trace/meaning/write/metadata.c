@@ -1,6 +1,6 @@
 /*
- * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace", also how a process
- * ended that did not run its exit handlers. The PCI addresses of GPUs come from the text files of NVIDIA's kernel module.
+ * The metadata: keys as in Kineto's traces, and all of ours below "gputrace", including how processes ended that did
+ * not run their exit handlers. PCI addresses of GPUs come from the text files of NVIDIA's kernel module.
  */
 #include "trace/meaning/write/metadata.h"
 
@@ -65,7 +65,7 @@ static void put_signal(const struct conversion *conversion, const struct process
     if (crash->sender != 0)
         json_put_i64(json, "sender", crash->sender);
     put_time(conversion, json, event->start);
-    /* The stack of the thread, and what the innermost of its frames was doing. */
+    /* The stack of the thread, and the place that it is known by. */
     const struct recorded_stack *stack = stacks_get(process->stacks, CRASH_STACK);
     if (stack && stack->leaf != 0) {
         json_put_u64(json, "stack", stack->leaf);
@@ -111,7 +111,7 @@ static void write_crash_records(const struct conversion *conversion, const struc
     const struct event *crash = NULL;
     if (header->state == SPOOL_FINISHED)
         return;
-    /* The service thread of the agent looks at the clocks in every round: the process lived then. */
+    /* The agent's service thread reads the clocks in every round: the process was alive at the last time. */
     if (header->clock_looked > header->started_monotonic) {
         json_key_object(json, "alive");
         put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
@@ -121,7 +121,7 @@ static void write_crash_records(const struct conversion *conversion, const struc
     for (size_t i = 0; i < process->crash_records.count; i++) {
         const struct event *event = &process->crash_records.items[i];
         const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-        /* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
+        /* CUPTI records a call when it returns: such a call is not open, even if the agent could not record its end. */
         bool returned = launch && launch->from != LAUNCH_UNKNOWN;
         if (event->type == EVENT_CRASH)
             crash = event;
@@ -166,7 +166,7 @@ bool pci_address_find(const char *folder, const char *uuid, char address[PCI_ADD
 
 #define SCHEMA_VERSION 1
 
-/* As nvidia-smi shows it; and the address on the PCI bus, if this machine has the GPU. */
+/* Writes the UUID as nvidia-smi shows it, and the address on the PCI bus, if this machine has the GPU. */
 static void put_uuid(struct json_out *json, const uint8_t uuid[16])
 {
     static const uint8_t unknown[16];
@@ -269,8 +269,8 @@ static void put_process(const struct conversion *conversion, const struct proces
     json_end(json);
 }
 
-/* A reader of traces holds the metadata whole. Processes of which there is nothing special to say come first to be left
- * out; the rows of all have names. */
+/* Bounds on the JSON of processes, since readers hold the metadata in memory. Plain processes, without GPUs, losses and
+ * crashes, are left out first; their rows still have names. */
 #define PLAIN_BYTES_MAX ((size_t)3 << 20)
 #define PROCESSES_BYTES_MAX ((size_t)6 << 20)
 
@@ -296,10 +296,10 @@ static void write_processes(const struct conversion *conversion, struct json_out
         json_put_u64(json, "processes_left_out", left_out);
 }
 
-/* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
+/* State for writing the notes of all processes. A warning is printed as well, unless the agent printed it. */
 struct noting {
     struct json_out *json;
-    struct interner warned;
+    struct interner warned; /* texts of all notes: each is printed once */
 };
 
 static void add_note(struct noting *noting, const struct process *process, const char *text, size_t length, bool warned)
@@ -314,7 +314,7 @@ static void add_note(struct noting *noting, const struct process *process, const
         warning("%s", interned(&noting->warned, number));
 }
 
-/* The library for MPI marks what it does not record. */
+/* The library for MPI marks calls that it does not record: adds a note about them. */
 static void put_unrecorded(struct process *process, const struct event *event)
 {
     static const char start[] = "not recorded: ";
@@ -371,8 +371,8 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_plugins(&conversion->plugins, json);
     write_nvtx_resources(conversion, json);
     put_nvtx_counters(conversion, json);
-    /* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols
-     * with one readable name the first is kept. */
+    /* {readable name: symbol}, once for each kernel instead of an argument of each launch. If several symbols have one
+     * readable name, the first is written. */
     const struct names *names = &conversion->names;
     struct map written = {0};
     json_key_object(json, "symbols");
@@ -392,7 +392,7 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     json_end(json);
 }
 
-/* One value, put together in memory and handed to the format, unless it is empty. */
+/* A value that is composed in memory and then passed to the format, unless it is empty. */
 struct value {
     struct buffer buffer;
     struct json_out json;
@@ -442,7 +442,7 @@ int write_metadata(struct conversion *conversion)
         return -1;
     if (header) {
         write_number(conversion, "cupti_version", header->cupti_version);
-        /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
+        /* 0: unknown, as for a runtime that is linked statically. The key is written anyway: readers expect it. */
         write_number(conversion, "cuda_runtime_version", header->runtime_version);
         if (header->driver_version != 0)
             write_number(conversion, "cuda_driver_version", header->driver_version);

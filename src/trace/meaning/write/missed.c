@@ -1,6 +1,6 @@
 /*
- * What the user wanted to see and what never came: recording that never began, NVTX of domains that nobody used. The
- * sentence says what was waited for and what was seen instead, for the metadata and for the last line of a run.
+ * What the user asked for and never came: recording that never began, NVTX of domains that nobody used. Composes a
+ * sentence with what was expected and what was seen instead, for the metadata and for the last line of a run.
  */
 #include "trace/meaning/write/missed.h"
 
@@ -13,7 +13,7 @@
 #include "trace/meaning/base/process.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-/* More names than these are not listed; the library does not note more ranges of a process either. */
+/* At most so many names are listed; the agent records no more ranges of a process either. */
 #define NAMES_SHOWN 8
 
 int index_seen(struct process *process, const struct event *event)
@@ -38,7 +38,7 @@ void release_missed(struct missed *missed)
 
 static void put_time(struct buffer *text, uint64_t ns)
 {
-    if (ns < NS_PER_S - NS_PER_MS / 2) /* else it would be 1e+03 ms */
+    if (ns < NS_PER_S - NS_PER_MS / 2) /* more would be printed as 1e+03 ms */
         buffer_format(text, "%.3g ms", (double)ns / (double)NS_PER_MS);
     else
         buffer_format(text, ns % NS_PER_S < NS_PER_S / 20 ? "%.0f s" : "%.1f s", (double)ns / (double)NS_PER_S);
@@ -78,7 +78,7 @@ static bool any_cuda(const struct conversion *conversion)
     return false;
 }
 
-/* Whether NVTX of a domain that the user wants was there. */
+/* Whether NVTX of a domain that the user selected was seen. */
 static bool any_wanted_nvtx(const struct conversion *conversion)
 {
     bool any = conversion->missed->ranges.count > 0;
@@ -89,7 +89,7 @@ static bool any_wanted_nvtx(const struct conversion *conversion)
     return any;
 }
 
-/* Options of the run; NULL or 0: not given. */
+/* Options of the run; NULL or 0 if they were not given. */
 struct asked {
     const char *range, *domains;
     uint64_t delay, duration; /* ns */
@@ -105,7 +105,7 @@ static bool is_nvtx(const char *range)
     return range && strncmp(range, "nvtx:", 5) == 0;
 }
 
-/* The time in which the program could be recorded, or all other time. */
+/* Appends the time window in which recording was possible, INSIDE, or the time outside of it. */
 static void put_window(struct buffer *text, uint64_t delay, uint64_t duration, bool inside)
 {
     if (delay && duration) {
@@ -151,7 +151,7 @@ int find_missed(struct conversion *conversion)
                           .delay = session_note_number(session, "delay"),
                           .duration = session_note_number(session, "duration")};
     buffer_init_memory(&missed->text);
-    /* Whether recording waited for something that never came. Nobody knows where a process could not be watched. */
+    /* Nothing is reported if some process could not be watched: it may have done what recording waited for. */
     bool blind =
         conversion->losses.unrecorded > 0 || (conversion->losses.cuda_unrecorded > 0 && is_profiler(asked.range));
     missed->all = (asked.range || asked.delay || asked.duration) && !any_began(conversion) && !blind;
@@ -174,7 +174,7 @@ int find_missed(struct conversion *conversion)
             put_window(text, asked.delay, asked.duration, true);
         }
     }
-    /* Whether the program has none of the domains that were listed, as far as it was recorded. */
+    /* Whether the program used none of the selected domains while it was recorded. */
     if (asked.domains && conversion->losses.unrecorded == 0 && !any_wanted_nvtx(conversion) &&
         (any_began(conversion) || is_nvtx(asked.range))) {
         buffer_format(&missed->text, "%sno NVTX domain of --nvtx-domains=%s was used", missed->all ? "; " : "",

@@ -1,4 +1,4 @@
-/* What the user waited for in vain. */
+/* What the user asked for and never came, such as a capture range or an NVTX domain. */
 #ifndef GPUTRACE_TRACE_MEANING_WRITE_MISSED_H
 #define GPUTRACE_TRACE_MEANING_WRITE_MISSED_H
 
@@ -11,15 +11,15 @@ struct conversion;
 struct json_out;
 
 struct missed {
-    struct interner ranges, domains; /* that were there */
-    bool started_outside;            /* the program started what was waited for, outside of the time window */
+    struct interner ranges, domains; /* NVTX ranges and domains that the program used instead */
+    bool started_outside;            /* the program started the capture, but outside of the time window */
     bool all;                        /* nothing was recorded */
-    struct buffer text;              /* once found; NUL-terminated, "": all that was waited for came */
+    struct buffer text;              /* set by find_missed(), NUL-terminated; "": nothing is missing */
 };
 
-/* Once all is known: finds what the user waited for in vain. Returns 0, or -1 after error(). */
+/* Finds what the user asked for and never came, after all records were read. Returns 0, or -1 after error(). */
 int find_missed(struct conversion *conversion);
-/* Its key and text, within an object, if there is any. */
+/* Writes the text, if there is any, as a key of the object that JSON is in. */
 void write_missed(const struct conversion *conversion, struct json_out *json);
 void release_missed(struct missed *missed);
 

@@ -1,6 +1,6 @@
 /*
- * Names and order of processes, threads and streams; then ranges and marks on these rows: those of NVTX and PyTorch's
- * operators on their threads, their projections and device ranges on the GPU's streams.
+ * Names and order of processes, threads and streams; then the ranges and marks on these rows: those of NVTX and of
+ * PyTorch's operators on their threads, their projections and device ranges on the GPU's streams.
  */
 #include "trace/meaning/write/rows.h"
 
@@ -19,10 +19,10 @@
 #include "trace/meaning/torch/operators.h"
 #include "trace/spool/agent_records.h"
 
-/* As Kineto sorts: processes by pid, GPUs below all of them. */
+/* Kineto's order: processes by pid, GPUs below all of them. */
 #define GPU_SORT_INDEX INT64_C(5000000)
 
-/* Names are put together in a buffer, which says at the end whether there was memory for them. */
+/* Terminates a name that was composed in a buffer. Returns it, or NULL after error(). */
 static const char *name_done(struct buffer *name)
 {
     buffer_char(name, '\0');
@@ -32,7 +32,7 @@ static const char *name_done(struct buffer *name)
     return NULL;
 }
 
-/* The name that was given, in blanks and brackets, or nothing. */
+/* Appends a blank and the name in brackets, or nothing if NAME is NULL. */
 static void put_given(struct buffer *text, const struct given_name *name)
 {
     if (!name)
@@ -47,7 +47,7 @@ static const char *program_name(const struct process *process)
     return process->file.header.program[0] ? process->file.header.program : "process";
 }
 
-/* "rank 3: ", where it is known. */
+/* Appends "rank 3: ", if the process has a rank. */
 static void put_rank(struct buffer *text, const struct process *process)
 {
     uint32_t rank = process->file.header.rank;
@@ -55,9 +55,9 @@ static void put_rank(struct buffer *text, const struct process *process)
         buffer_format(text, "rank %u: ", rank - 1);
 }
 
-/* The command line without the program's folders, cut between characters where it is long. */
-#define COMMAND_SHOWN 64
-/* Gives the name to the format and releases it. */
+#define COMMAND_SHOWN 64 /* bytes of the command line in the name of a row */
+
+/* Passes the name to the format and releases it. Returns 0, or -1 after error(). */
 static int write_process_row(struct conversion *conversion, struct buffer *name, struct row_name *row)
 {
     row->name = name_done(name);
@@ -113,7 +113,7 @@ static void put_context(struct buffer *text, const struct process *process, cons
     put_given(text, process_name(process, &process->name_of_context, track->context));
 }
 
-/* A text that is to be freed; NULL after error(). */
+/* Appends OWNED and frees it. Returns 0, or -1 if OWNED is NULL, after error(). */
 static int put_owned(struct buffer *text, char *owned)
 {
     if (!owned)
@@ -123,7 +123,7 @@ static int put_owned(struct buffer *text, char *owned)
     return 0;
 }
 
-/* "thread 12 (name) CUPTI overhead", "state of thread 12 (name)", "stream 7 (name) of context 2 (name)" */
+/* Appends "thread 12 (name) CUPTI overhead", "state of thread 12 (name)", "stream 7 (name) of context 2 (name)". */
 static void put_thread_or_stream(struct buffer *text, const struct process *process, const struct track *track)
 {
     static const char *const suffixes[TRACK_KIND_COUNT] = {
@@ -148,7 +148,7 @@ static void put_thread_or_stream(struct buffer *text, const struct process *proc
     buffer_text(text, suffixes[track->kind] ? suffixes[track->kind] : "");
 }
 
-/* What a track is called before its lanes get names of their own. Returns 0, or -1 after error(). */
+/* Appends the name of a track, to which its further lanes add a number. Returns 0, or -1 after error(). */
 static int put_track(struct buffer *text, const struct process *process, const struct track *track)
 {
     switch (track->kind) {
@@ -160,8 +160,8 @@ static int put_track(struct buffer *text, const struct process *process, const s
     }
 }
 
-/* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. Below
- * all threads come those of the process. */
+/* Returns the place of a row in its process. Rows of one thread or stream are adjacent: ranges, then work, then further
+ * lanes, then waits and overhead. Rows of the process follow those of all threads. */
 static int64_t sort_index(const struct track *track, uint32_t lane)
 {
     static const int64_t base[] = {
@@ -210,7 +210,7 @@ int write_rows(struct conversion *conversion, struct process *process)
     return 0;
 }
 
-/* In order of push: what encloses comes first. */
+/* Ranges are in the order of their push, so enclosing ones come first. */
 int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
@@ -224,7 +224,7 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
         struct name name = is_nvtx ? describe_nvtx_range(&args, process->nvtx, range, true)
                                    : describe_operator(&args, process, (uint32_t)i, true);
         struct row row = track_row(thread, range->start, range->end);
-        if (row.tid != range->thread) /* a further row of the thread */
+        if (row.tid != range->thread) /* the slice is in another lane of the thread */
             args_u64(&args, ARG_THREAD, range->thread);
         if (is_nvtx && process->collectives->calls.count > 0)
             collectives_describe_range(&args, process, (uint32_t)i, &collective);
@@ -304,19 +304,19 @@ static void write_device_range(struct piece_writer *out, struct process *process
     piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, range->start, range->end, &args);
 }
 
-/* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */
+/* --- projections and device ranges, merged: by start, then longer ones first, then device ranges first --- */
 
 static bool device_range_is_first(const struct device_range *range, const struct projection *projection)
 {
     return range->start < projection->start || (range->start == projection->start && range->end >= projection->end);
 }
 
-/* How many device ranges are among the first NUMBER of all. */
+/* Returns how many of the first NUMBER ranges on GPUs are device ranges. */
 static size_t device_ranges_among(const struct process *process, size_t number)
 {
     size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
     size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
-    /* I device ranges and NUMBER - I projections, of which the last comes after them? */
+    /* Whether device range I precedes projection NUMBER - I - 1, so that I is too few. */
     return COUNT_BEFORE_BETWEEN(low, high, i,
                                 device_range_is_first(&process->device_ranges->items.items[i],
                                                       &process->nvtx->projections.items.items[number - i - 1]));
