@@ -2,12 +2,14 @@
  * The critical path: the chain of GPU operations, API calls and host time that decides how long the run takes. It is
  * contiguous: its intervals follow each other from the trace's start to its end, and add up to the run.
  *
- * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of - the
- * end of the operation before it in its stream, - the end of the last operation before an event for which the stream
- * was made to wait, - the barrier of the legacy default stream, unless the two streams were seen to run at the same
- * time, - in a graph, the end of the graph's operation that ended last before it, - its launch, - if it started late
- * for all of these, the end of the operation of its GPU that ended last before it (a copy
- *    engine or multiprocessors that were in use, a wait that was not recorded).
+ * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of
+ *  - the end of the operation before it in its stream,
+ *  - the end of the last operation before an event for which the stream was made to wait,
+ *  - the barrier of the legacy default stream, unless the two streams were seen to run at the same time,
+ *  - in a graph, the end of the graph's operation that ended last before it,
+ *  - its launch,
+ *  - if it started late for all of these, the end of the operation of its GPU that ended last before it (a copy engine
+ *    or multiprocessors that were in use, a wait that was not recorded).
  * A thread does one thing after another. The end of a call that waited for the GPU was decided by the awaited
  * operation. Two threads that launch into one stream in turn wait for each other, as PyTorch's backward pass and its
  * caller do.

@@ -31,7 +31,7 @@ struct open_operator {
     struct range range;
     int64_t within; /* ns of its direct operators and API calls */
     int64_t gpu, own_gpu, launches;
-    uint32_t children;        /* operators and API calls directly in it */
+    uint32_t children;        /* the number of these operators and API calls */
     struct operator_row same; /* figures of its first child, if that has its name, until it closes */
     uint32_t same_shapes;     /* shapes of that child */
 };
