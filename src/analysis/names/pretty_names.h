@@ -13,7 +13,7 @@
 struct pretty_names {
     ARRAY(char) is_kernel; /* by the number of a text: 1 if it is the name of a kernel */
     ARRAY(uint32_t)
-    shown; /* by the number of a text: number + 1 of its pretty name, or 0; set by pretty_names_make() */
+    shown; /* after pretty_names_make(), by a text's number: number + 1 of its pretty name, or 0 */
 };
 
 void pretty_names_release(struct pretty_names *names);

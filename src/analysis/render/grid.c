@@ -1,5 +1,5 @@
 /*
- * Writes the texts of all cells column by column, aligned numbers with units included, then measures the columns.
+ * Writes the texts of all cells column by column, with numbers aligned and units included, then measures the columns.
  */
 #include "analysis/render/grid.h"
 
@@ -16,9 +16,9 @@ static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
     cell->width = grid->text.failure ? 0 : render_width(grid->text.data + start, cell->length);
 }
 
-/* --- cells, exact or with the digits that matter --- */
+/* --- cells: exact, or with the digits that matter --- */
 
-/* Writes a cell that is not a number. Returns false if it is one. */
+/* Writes a cell unless it is a number. Returns false if it is a number. */
 static bool write_words(struct grid *grid, size_t row, size_t column, const struct cell *cell)
 {
     const struct table *table = grid->table;
@@ -59,7 +59,8 @@ static void write_exact(struct grid *grid, size_t row, size_t column, const stru
 
 /* --- columns --- */
 
-/* The cell of a column in ROW below its head; after the rows shown, the sum. */
+/* Returns the cell of a column in ROW, which is not the head. After the rows shown, computes the sum of the column into
+ * *SUM and returns SUM. */
 static const struct cell *column_cell(const struct grid *grid, size_t row, size_t column, struct cell *sum)
 {
     size_t index = grid->column[column].index;
@@ -125,7 +126,7 @@ static void write_column(struct grid *grid, size_t column)
         buffer_text(&grid->text, "total");
         end_cell(grid, grid->rows + 1, column, start);
     }
-    /* Values that mean that something went wrong are red. */
+    /* Mark values that mean that something went wrong; they are shown in red. */
     bool column_bad = shown->flags & COLUMN_BAD;
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
         const struct cell *cell = column_cell(grid, row, column, &sum);
@@ -191,10 +192,11 @@ void grid_release(struct grid *grid)
 
 /* --- the width of a terminal --- */
 
-#define IMPORTANCE_OF_BAR 45 /* less important columns are left out before a bar */
+#define IMPORTANCE_OF_BAR 45 /* a bar stays if a less important column can be left out */
 #define NARROWEST 16         /* no text is cut shorter than this */
 
-/* How important a column is if not all fit: its own number, or by its kind and place. */
+/* Returns how important a column is if not all columns fit: its own number if it has one, or a number by its type and
+ * place. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
     static const unsigned by_type[] = {[TYPE_TEXT] = 65,  [TYPE_COUNT] = 55,   [TYPE_NUMBER] = 58, [TYPE_NS] = 45,
@@ -217,8 +219,8 @@ static unsigned importance_of(const struct grid *grid, size_t column)
     return importance;
 }
 
-/* How wide texts are to be: as much as they keep at least, or as much as is worth leaving out columns of little
- * importance. The last column, what the row is about, gets more. */
+/* How wide texts should be: LEAST is the width that they always keep, WANTED the width for which unimportant columns
+ * are left out. The last column, which names what the row is about, gets more. */
 enum { LEAST, WANTED };
 
 static size_t text_width(const struct grid *grid, size_t column, size_t width, int how)
@@ -269,8 +271,8 @@ static size_t least_important(const struct grid *grid)
     return least;
 }
 
-/* Leaves out columns: those of little importance, and the bar, until texts have the width they want; others, until
- * texts have their least width. */
+/* Leaves out columns. Unimportant columns and the bar are left out until texts have the wanted width, other columns
+ * until texts have their least width. */
 static void drop_columns(struct grid *grid, size_t width)
 {
     bool may = !grid->table->chosen && (!grid->table->listing || grid->table->headed);
@@ -319,7 +321,7 @@ static int shorten_column(struct grid *grid, size_t column, size_t width)
     return status;
 }
 
-/* A text that is last in its row may be as wide as the rest of the line. */
+/* Shortens texts that are the last of their row, which may be as wide as the rest of the line. */
 static int shorten_ends(struct grid *grid, size_t width)
 {
     for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++) {
@@ -345,7 +347,7 @@ int grid_fit(struct grid *grid, size_t width)
     size_t *widths = calloc(grid->columns + 1, sizeof(*widths));
     int status = widths ? 0 : -1;
     if (widths) {
-        /* What is left of the width goes to the texts, in turn. */
+        /* Distribute the rest of the width over the text columns, one character at a time. */
         size_t used = needed(grid, width, LEAST), left = width > used ? width - used : 0;
         for (size_t column = 0; column < grid->columns; column++)
             widths[column] = text_width(grid, column, width, LEAST);

@@ -1,5 +1,5 @@
 /*
- * A table as texts, ready to be laid out, which the formats for people share.
+ * A table whose cells are texts, ready to be laid out. The formats for people share it.
  */
 #ifndef GPUTRACE_ANALYSIS_RENDER_GRID_H
 #define GPUTRACE_ANALYSIS_RENDER_GRID_H
@@ -20,27 +20,28 @@
 struct grid {
     const struct render *render;
     const struct table *table;
-    const char *special; /* of render_visible() */
-    bool suited;         /* each value has a unit that suits it; else values are exact, in the unit of their column */
+    const char *special; /* argument of render_visible() */
+    bool suited;         /* each value has the unit that suits it; otherwise values are exact, in the unit of their
+                            column */
     struct buffer text;  /* all cells' texts, one after another */
     size_t columns, rows;
     struct grid_column {
-        size_t index; /* in the table */
-        bool left;    /* texts; numbers are aligned to the right */
-        bool bar;     /* of shares, with a bar of GRID_BAR characters behind them */
-        size_t
-            width; /* characters of the widest cell that is not the last of its row; in the last column, of any cell */
+        size_t index; /* index of the column in the table */
+        bool left;    /* aligned to the left, as texts are */
+        bool bar;     /* cells are shares, each followed by a bar of GRID_BAR characters */
+        size_t width; /* characters of the widest cell, without cells that are the last of their row except in the last
+                      column */
     } *column;
     struct grid_cell {
         size_t at, length, width;
         bool bad; /* shown in red */
-    } *cells;     /* rows + 2 times columns: the head, the rows shown, the sums */
+    } *cells;     /* (rows + 2) * columns: the head, the rows shown, the sums */
     bool sums;    /* there is a row of sums */
     bool dropped; /* columns were left out to fit */
 };
 
-/* Fills GRID with the columns for people of TABLE; texts are escaped by render_visible() with SPECIAL. Returns 0, or
- * -1: no memory. */
+/* Fills GRID with the columns of TABLE that people see. Texts are escaped by render_visible() with SPECIAL. SUITED: see
+ * struct grid. Returns 0, or -1: no memory. */
 int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special,
               bool suited);
 void grid_release(struct grid *grid);
@@ -58,7 +59,7 @@ static inline const struct column *grid_column_of(const struct grid *grid, size_
     return &grid->table->columns[grid->column[column].index];
 }
 
-/* The last column that has a text in ROW. */
+/* Returns the last column that has a text in ROW. */
 size_t grid_last(const struct grid *grid, size_t row);
 
 struct grid;

@@ -1,5 +1,5 @@
 /*
- * Writes the JSON of a chapter into memory, and texts as numbers of a list that comes last.
+ * Writes the JSON of a chapter into memory. Texts are numbers of a list that comes last.
  */
 #include "analysis/render/page.h"
 
@@ -60,7 +60,7 @@ void page_end(struct page *page, struct buffer *out)
     if (page->data.failure)
         out->failure = page->data.failure;
     else {
-        /* A "<" in data would end the script element, or begin a comment in it. */
+        /* Escape "<", which could end the script element or begin a comment in it. */
         const char *at = page->data.data, *end = at + page->data.length, *next;
         buffer_text(out, "<script type=\"application/json\" class=\"chapter\">");
         for (; (next = memchr(at, '<', (size_t)(end - at))); at = next + 1) {
@@ -114,7 +114,7 @@ static void write_line(struct page *page, const struct profile *profile, const s
 
 /* --- findings --- */
 
-/* Writes a row of a window. THREAD: the name of its thread; NULL: the row is a stream. */
+/* Writes a row of a window. THREAD is the name of the row's thread; NULL: the row is a stream. */
 static void write_row(struct page *page, const struct profile *profile, const struct profile_window *window,
                       const struct profile_row *row, const char *thread)
 {
@@ -226,9 +226,9 @@ static int write_kernels(struct page *page, const struct trace *trace)
 struct flame {
     const struct gpu_stacks *stacks;
     int64_t *totals;  /* by index of a node: its time with all nodes below it */
-    int64_t *written; /* by index of a node: its place on the page; -1: it is left out */
-    int64_t least;    /* ns: a node of less is left out */
-    int64_t count;    /* written so far */
+    int64_t *written; /* by index of a node: its number on the page; -1: it is left out */
+    int64_t least;    /* ns; nodes with less time are left out */
+    int64_t count;    /* number of nodes written so far */
 };
 
 static const char *const kind_words[] = {
@@ -316,7 +316,7 @@ static void write_memory(struct page *page, const struct trace *trace)
     buffer_release(&name);
 }
 
-/* --- */
+/* --- all charts --- */
 
 struct gathering {
     const struct trace *trace;

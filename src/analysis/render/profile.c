@@ -1,6 +1,6 @@
 /*
- * One walk over the timeline adds busy time to the buckets of GPUs and streams and operations to the windows around
- * findings; a walk over calls adds those of the windows' threads.
+ * One walk over the timeline adds busy time to the buckets of GPUs and streams, and operations to the windows around
+ * findings. A walk over the calls adds calls to the windows of their threads.
  */
 #include "analysis/render/profile.h"
 
@@ -9,10 +9,10 @@
 #include "common/array.h"
 #include "analysis/engine/section.h"
 
-/* Margins around a finding: at least so long, and a quarter of its length. */
+/* Margins on both sides of a finding: a quarter of its length, but at least MARGIN_NS. */
 #define MARGIN_NS INT64_C(250000)
 #define MARGIN_PART 4
-/* A launch that is further away than LAUNCH_LENGTHS lengths of the window is left out. */
+/* A launch is left out if it is farther away than LAUNCH_LENGTHS lengths of the window. */
 #define LAUNCH_LENGTHS 3
 /* Operations shorter than 1/180 of the window are joined if the gap between them is shorter than 1/400. */
 #define SHORT_PART 180
@@ -28,7 +28,7 @@ static void add_to_line(const struct profile *profile, struct profile_line *line
         int64_t grown = busy_sum_add(sum, op->start, op->end);
         int64_t from = sum->until - grown, at = from - profile->trace->start;
         for (size_t k = (size_t)(at / profile->width); grown > 0 && k < profile->buckets && from < sum->until; k++) {
-            int64_t left = profile->width - at % profile->width; /* of the bucket */
+            int64_t left = profile->width - at % profile->width; /* rest of the bucket */
             int64_t part = sum->until - from < left ? sum->until - from : left;
             line->busy[i][k] += part;
             from += part;
@@ -45,7 +45,8 @@ static struct profile_line *find_line(struct profile_line *lines, size_t count, 
 
 ORDER_BY(compare_lines, struct profile_line, index)
 
-/* Adds a line for a stream. If there are too many lines, it replaces that of the stream with the least busy time. */
+/* Adds a line for a stream. If there are too many lines, the new line replaces that of the stream with the least busy
+ * time. */
 static int add_stream(struct profile *profile, uint32_t index)
 {
     struct profile_line *least = profile->streams.items;
@@ -105,7 +106,7 @@ static void place_window(struct profile_window *window, const struct trace *trac
         window->from = launch;
 }
 
-/* Adds OP to ROW, joined with the last one if both are too short to be seen apart. */
+/* Adds OP to ROW. Joins it with the last operation if both are too short to be drawn separately, or if ROW is full. */
 static int add_op(const struct profile_window *window, struct profile_row *row, const struct profile_op *op)
 {
     struct profile_op *last = row->ops.count > 0 ? &row->ops.items[row->ops.count - 1] : NULL;
@@ -133,7 +134,7 @@ static int add_op(const struct profile_window *window, struct profile_row *row, 
     return 0;
 }
 
-/* The row of STREAM in the window, or NULL if all rows are used. The finding's own stream always has one. */
+/* Returns the row of STREAM in the window, or NULL if all rows are used. The finding's own stream always has a row. */
 static struct profile_row *window_row(struct profile_window *window, uint32_t stream)
 {
     if (window->row_count == 0 && window->stream != FIELD_ABSENT)

@@ -1,4 +1,4 @@
-/* What all formats share, and the formats csv and json, for programs. */
+/* Functions that all formats share, and the formats csv and json, which are for programs. */
 #include "analysis/render/render.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "analysis/base/table.h"
 
-/* If a backslash is special, the ones that are added are escaped, too. */
+/* If backslashes are special, those that utf8_visible() adds are escaped, too. */
 void render_visible(struct buffer *buffer, const char *text, const char *special)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
@@ -38,7 +38,7 @@ void render_ascii(struct buffer *text, size_t start)
             text->data[to++] = text->data[at++];
             continue;
         }
-        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* no word is longer than what it replaces */
+        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* no replacement is longer than the word */
         to += strlen(words[i][1]);
         at += strlen(words[i][0]);
     }
@@ -55,7 +55,7 @@ size_t render_width(const char *text, size_t length)
 
 /* --- sentences --- */
 
-#define WIDTH_UNKNOWN 100 /* for files and pipes: longer lines are hard to read */
+#define WIDTH_UNKNOWN 100 /* for files and pipes; longer lines are hard to read */
 #define WIDTH_LEAST 40
 
 size_t render_wrapped(struct buffer *out, const char *text, size_t indent, size_t at, size_t width)
@@ -112,9 +112,9 @@ void render_line(struct render *render, const char *text)
 
 /* --- csv --- */
 
-/* Comma-separated values as RFC 4180 has them. Of several traces each row begins with the trace's file, and of several
- * tables with the section; an empty line separates tables with other columns. What was not recorded is named in a last
- * row, in the column "name" or another of texts; the others are empty there. */
+/* Comma-separated values as in RFC 4180. With several traces, each row begins with the trace's file; with several
+ * tables, the section follows. An empty line separates tables with other columns. If something was not recorded, a last
+ * row names it in the column "name" or the last text column, and its other cells are empty. */
 
 static void write_text(struct buffer *out, const char *text)
 {
@@ -192,7 +192,7 @@ static void csv_table(struct render *render, const struct table *table)
         for (size_t i = 0; i < table_view_count(table); i++) {
             const struct column *column = &table->columns[table_view(table, i)];
             struct unit unit = unit_for_machines(column->type, render->options->unit);
-            /* The section that a finding points to has another name beside that of the row. */
+            /* The first column is "section" already, so the section that a finding points to is called "more". */
             bool twice = render->several_tables && strcmp(column->word, "section") == 0;
             buffer_format(render->out, "%s%s%s%s", i ? "," : "", twice ? "more" : column->word, *unit.word ? "_" : "",
                           unit.word);
@@ -208,9 +208,9 @@ static void csv_table(struct render *render, const struct table *table)
 
 const struct renderer renderer_csv = {.table = csv_table};
 
-/* JSON: for one trace an object with its name and an array of rows for each section; for several an array of these.
- * What was not recorded is named by the key "not_recorded", and a section that is about it alone is null, not empty.
- * Times are nanoseconds and sizes bytes, whatever unit was asked for. */
+/* JSON: for one trace an object with its name and an array of rows for each section; for several traces an array of
+ * such objects. The key "not_recorded" names what was not recorded. A section about nothing else is null, not empty.
+ * Times are nanoseconds and sizes bytes in any case. */
 
 #define KEY_BYTES 64
 
@@ -227,7 +227,7 @@ static void write_json_trace_begin(struct render *render, const char *path, cons
     json_key(&render->json, "trace");
     json_string(&render->json, path);
     if (*missing) {
-        /* ["kernel", "memset"] of "kernel, memset". */
+        /* Write "kernel, memset" as ["kernel", "memset"]. */
         json_key(&render->json, "not_recorded");
         json_begin_array_flat(&render->json);
         for (size_t length; *missing; missing += length + strspn(missing + length, ", ")) {
@@ -292,7 +292,7 @@ const struct renderer renderer_json = {.begin = write_json_begin,
 #define FRAMES_SHOWN 32   /* enough for all stacks but deep recursions */
 #define FUNCTION_WIDTH 40 /* longer names push their place to the right */
 
-/* Whether FRAME is between a call of CUDA and the agent. The function that the program called is not. */
+/* Returns whether FRAME lies between a CUDA call and the agent. The function that the program called does not. */
 static bool is_inside_cuda(const struct stack_frame *frame)
 {
     bool is_called = frame->function && strncmp(frame->function, "cuda", 4) == 0;
@@ -333,8 +333,8 @@ static void write_frame(struct buffer *out, const struct stack_frame *frame, con
 
 void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent)
 {
-    /* The program's own frames: without the innermost ones that are inside CUDA, and without those of the C library that
-     * started main() or a thread. All frames if there would be none. */
+    /* Choose the program's own frames: without the innermost frames, which are inside CUDA, and without the frames of
+     * the C library that started main() or a thread. If no frame is left, all are written. */
     size_t first = 0, end = count;
     while (first < count && first < FRAMES_BEFORE_CUDA && !is_inside_cuda(&frames[first]))
         first++;
@@ -355,7 +355,7 @@ void frames_write(struct buffer *out, const struct stack_frame *frames, size_t c
     end = any ? end : count;
     size_t more = end - first > FRAMES_SHOWN ? end - first - FRAMES_SHOWN : 0;
     end -= more;
-    /* The widest function, so that places are aligned. */
+    /* Find the widest function, so that places are aligned. */
     size_t width = 0;
     for (size_t i = first; i < end; i++) {
         for (size_t k = 0; k < frames[i].inlined_count; k++) {

@@ -1,5 +1,5 @@
 /*
- * The report as a page: the files of html/, and the tables as data (page.h).
+ * Writes the report as an HTML page: the files of html/, and the tables as data (page.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "analysis/engine/trace.h"
 #include "analysis/ranks/ranks.h"
 
-/* The files of html/, as they are, and a NUL. The Makefile knows that this file depends on them. */
+/* Includes a file of html/ unchanged and adds a NUL. The Makefile knows that this file depends on them. */
 #define FILE_BYTES(symbol, file)                                                      \
     extern const char symbol[] __attribute__((visibility("hidden")));                 \
     __asm__(".pushsection .rodata\n.globl " #symbol "\n.hidden " #symbol "\n" #symbol \
@@ -30,12 +30,12 @@ FILE_BYTES(html_script_heat, "heat.js");
 FILE_BYTES(html_script_tables, "tables.js");
 FILE_BYTES(html_script_main, "main.js");
 
-/* Lines of page.html that are replaced. */
+/* Lines of page.html that the style, the data and the scripts replace. */
 #define STYLE_MARK "@STYLE@\n"
 #define DATA_MARK "@DATA@\n"
 #define SCRIPT_MARK "@SCRIPT@\n"
 
-/* Writes FRAME up to MARK. Returns what follows the mark. */
+/* Writes FRAME up to MARK. Returns the text after the mark. */
 static const char *write_until(struct buffer *out, const char *frame, const char *mark)
 {
     const char *end = strstr(frame, mark);
@@ -66,20 +66,20 @@ static void end(struct render *render)
 
 /*
  * The ranks of a job and their steps, as the key `heat` of a chapter:
- *     ranks     the ranks of each row, by number, the first of them
- *     per_row   how many ranks a row has
+ *     ranks     the first rank of each row; rows are sorted by rank
+ *     per_row   number of ranks in a row
  *     steps, columns, per_column
- *               how many steps there are, and in how many columns, of so many steps
+ *               number of steps, of columns, and of steps in a column
  *     late      stragglers: [{row, rank, text}]
- *     figures   [{name, unit, cells}]: cells by row and column, in units of ns, the mean of the steps; of several ranks
- *               that of the rank with most. -1: no rank has such a step
+ *     figures   [{name, unit, cells}]: cells by row and column, each the mean of its steps in units of `unit` ns; for
+ *               several ranks the largest mean. -1: no rank has such a step
  */
 #define ROWS 100
 #define COLUMNS 100
 #define DIGITS 9999 /* the largest number of a figure */
 #define NOTHING (-1)
 
-/* The page shows the first of these that has values. */
+/* The page shows first the first figure that has values. */
 enum figure { WAITED, STEP, COMPUTE, COMMUNICATION, IDLE, CAUSES, FIGURES = CAUSES + RANK_STEP_CAUSE_COUNT };
 
 static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other ranks",
@@ -92,12 +92,12 @@ static const char *const figure_names[FIGURES] = {[WAITED] = "Waiting for other 
 #undef CAUSE
 };
 
-#define LEAST_PART 200 /* a cause of idle time that takes less than 1/200 of the longest step is left out */
+#define LEAST_PART 200 /* a cause of idle time is left out below 1/200 of the longest step */
 
 struct heat {
     const struct ranks *ranks;
-    const struct rank **order; /* by number */
-    uint32_t *row;             /* by index in ranks.items */
+    const struct rank **order; /* sorted by number */
+    uint32_t *row;             /* by index in ranks.items: row on the map */
     size_t steps, rows, per_row, columns, per_column;
     double *cells[FIGURES];
 };
@@ -106,7 +106,7 @@ struct sums {
     double of[FIGURES], steps;
 };
 
-/* Adds the value of an item. Items come by rank. */
+/* Fills the cells. The items of a rank are neighbours. */
 static int fill_cells(struct heat *heat)
 {
     const struct rank_steps *steps = &heat->ranks->steps;
@@ -219,7 +219,8 @@ static int write_map(struct page *page, const struct ranks *ranks, int64_t least
     int status = 0;
     if (ranks->items.count < 2 || ranks->steps.count == 0)
         return 0;
-    /* Columns have as many steps as the widest item, or twice as many, and so on: an item is in one column. */
+    /* A column has as many steps as the widest item, or this number times a power of two, so that each item lies in one
+     * column. */
     const struct rank_steps *steps = &heat.ranks->steps;
     heat.per_column = 1;
     for (size_t i = 0; i < steps->count; i++) {
@@ -266,7 +267,7 @@ static void trace_begin(struct render *render, const char *path, const char *mis
     json_put_i64(&page->json, "span", trace_span(render->trace));
 }
 
-/* The name of a column's type in the page's JSON: "count". */
+/* Returns the name of a column's type in the page's JSON: "count". */
 static const char *type_word(enum column_type type)
 {
     static const char *const words[] = {[TYPE_MEAN] = "count",      [TYPE_TEXT] = "text", [TYPE_COUNT] = "count",
@@ -275,7 +276,8 @@ static const char *type_word(enum column_type type)
     return words[type];
 }
 
-/* Columns for programs are only written for findings, which the page does not draw as a table. */
+/* Returns whether a column is written. Columns for programs are only written for findings, which the page does not draw
+ * as a table. */
 static bool is_shown(const struct table *table, size_t column)
 {
     unsigned flags = table->columns[column].flags;
@@ -284,7 +286,7 @@ static bool is_shown(const struct table *table, size_t column)
     return !(flags & COLUMN_OPTIONAL) || !table_column_empty(table, column);
 }
 
-/* Large numbers have no decimals, except percentages. */
+/* Writes a number. Large numbers get no decimals, except percentages. */
 static void write_number(struct json_out *json, const struct cell *cell, enum column_type type)
 {
     bool precise = type == TYPE_PERCENT || (cell->real < 100 && cell->real > -100);

@@ -35,7 +35,7 @@ static void write_bar(struct buffer *out, const struct grid *grid, size_t row, s
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     bool data = row >= GRID_FIRST_ROW && row <= grid->rows, ascii = grid->render->options->ascii;
     const struct cell *cell = data ? table_cell(grid->table, row - GRID_FIRST_ROW, grid->column[column].index) : NULL;
-    /* The greatest share of a column has a full bar. */
+    /* The largest share of a column gets a full bar. */
     double most = 0;
     for (size_t i = 0; i < grid->rows; i++) {
         const struct cell *one = table_cell(grid->table, i, grid->column[column].index);
@@ -76,7 +76,7 @@ static void write_cell(struct buffer *out, const struct grid *grid, size_t row, 
 
 static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
 {
-    size_t last = grid_last(grid, row); /* without blanks at the end of a line */
+    size_t last = grid_last(grid, row); /* so that no blanks end the line */
     for (size_t column = 0; column <= last; column++) {
         repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
         write_cell(out, grid, row, column, column == last);
@@ -139,9 +139,9 @@ static void write_markdown_row(struct buffer *out, const struct grid *grid, size
 
 /* --- paragraphs --- */
 
-/* The rows of a table are paragraphs: the first column is a heading with the row's number, each other column a line of
- * its own behind its title. Tags are at the right end of lines: one in the line of the heading, another one in the last
- * line. */
+/* Each row of the table is a paragraph. The first column is a heading with the row's number; each other column is a
+ * line that begins with its title. Tags stand at the right end of lines: one in the line of the heading, another in the
+ * last line. */
 
 struct paragraphs {
     struct buffer *out, text;
@@ -150,8 +150,8 @@ struct paragraphs {
     bool markdown, ascii;
 };
 
-/* The text of a cell as it is shown, until the next one; NULL: it has none. DETAIL: what comes behind its first line.
- */
+/* Returns the shown text of the first line of a cell, or with DETAIL of the lines after it, valid until the next call.
+ * Returns NULL if there is no text. */
 static const char *text_of(struct paragraphs *to, size_t row, int column, bool detail)
 {
     const struct cell *cell = column < 0 ? NULL : table_cell(to->table, row, (size_t)column);
@@ -169,7 +169,8 @@ static const char *text_of(struct paragraphs *to, size_t row, int column, bool d
     return to->text.failure ? NULL : to->text.data;
 }
 
-/* Ends the line, of which AT characters are written, with a tag. TAG: its column; -1: none. */
+/* Ends the line, of which AT characters are written, with BEFORE and the text of column TAG. TAG is -1 if the line has
+ * no tag. */
 static void end_line(struct paragraphs *to, size_t row, int tag, const char *before, size_t at)
 {
     const char *text = text_of(to, row, tag, false);
@@ -233,9 +234,9 @@ static void write_paragraphs(struct render *render, const struct table *table, b
     buffer_release(&to.text);
 }
 
-/* --- both --- */
+/* --- tables of both formats --- */
 
-/* Appends WORD to the LIST of SIZE bytes. */
+/* Appends WORD to LIST, which has SIZE bytes; MISSING: which part was not recorded. */
 static void list_add(char *list, size_t size, const char *word, const char *missing)
 {
     size_t length = strlen(list);
@@ -243,11 +244,11 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
     snprintf(list + length, size - length, format, length ? ", " : "", word, missing);
 }
 
-/* Whether an empty section is left out because it was not asked for by its own name. A line at the end lists such
- * sections, but not those that are part of another section. */
+/* Returns whether an empty section is left out because the user did not ask for it by its name. Adds its name to the
+ * line at the end, unless it is part of another section. */
 static bool leave_out(struct render *render, const struct table *table)
 {
-    bool says_so = table->none && table->paragraphs; /* its text says that nothing was found */
+    bool says_so = table->none && table->paragraphs; /* a text tells that nothing was found */
     if (table->rows > 0 || says_so || (render->options->sections != 0 && !table->part))
         return false;
     if (table->unrecorded)
@@ -285,7 +286,7 @@ static void write_none(struct render *render, const struct table *table, const c
     buffer_char(&text, '\0');
     if (!text.failure)
         render_line(render, text.data);
-    render->lines = lines; /* those of tables are counted by report_put_table() */
+    render->lines = lines; /* report_put_table() counts the lines of tables */
     render->out->failure = render->out->failure ? render->out->failure : text.failure;
     buffer_release(&text);
 }
@@ -296,7 +297,7 @@ static void write_table(struct render *render, const struct table *table)
     const char *indent = markdown ? "" : "  ";
     if (leave_out(render, table))
         return;
-    /* "Kernels (kernels)" */
+    /* Write the heading "Kernels (kernels)". */
     buffer_text(render->out, render->any ? "\n" : "");
     if (markdown)
         buffer_text(render->out, render->several_traces ? "## " : "# ");
@@ -334,7 +335,7 @@ static void begin_trace(struct render *render, const char *path, const char *mis
     render->any = true;
 }
 
-/* Writes LABEL and a list of words, in several lines if it is too wide. */
+/* Writes LABEL and a list of words, wrapped to the terminal's width. */
 static void write_words(struct render *render, const char *label, const char *words)
 {
     bool markdown = render->format == &renderer_markdown;
