@@ -17,7 +17,8 @@
 #include "agent/dispatch/registry.h"
 #include "common/cupti.h"
 
-/* The size of KIND's records: how far CUPTI steps in a buffer of nothing but this kind. 0: it steps nowhere. */
+/* Returns the size of KIND's records, which is CUPTI's first step in a buffer with nothing but this kind, or 0 if CUPTI
+ * refuses to step. */
 static uint16_t ask_size(const struct cupti *cupti, uint32_t kind)
 {
     _Alignas(8) uint8_t buffer[2048] = {0};
@@ -39,7 +40,7 @@ void activity_walk_init(struct spool_header *header, const struct cupti *cupti)
     }
 }
 
-/* Whether records of KIND point to a name; *NAME is what this one points to, NULL: it is not there yet. */
+/* Whether records of KIND point to a name. *NAME is this record's pointer, or NULL if CUPTI has not written it yet. */
 static bool has_name(uint32_t kind, const uint8_t *record, const char **name)
 {
     switch (kind) {
@@ -50,13 +51,13 @@ static bool has_name(uint32_t kind, const uint8_t *record, const char **name)
     }
 }
 
-/* Publishes the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
+/* Publishes the text that a record of KIND points to. Returns false if CUPTI has not written the pointer yet. */
 static bool publish_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
     if (!has_name(kind, record, &name))
         return true;
-    bool is_kernel = kind != CUPTI_ACTIVITY_KIND_DEVICE; /* else it is of no call */
+    bool is_kernel = kind != CUPTI_ACTIVITY_KIND_DEVICE; /* a device's record has no correlation id */
     kernel_names_publish(name, is_kernel ? ((const CUpti_ActivityKernel10 *)record)->correlationId : 0);
     return name != NULL;
 }
@@ -67,7 +68,7 @@ SAME(CACHE_STORE, CACHE_STORE);
 SAME(COMPILE, COMPILE);
 #undef SAME
 
-/* A record of CUPTI 12.0 to 12.3 (BYTES) ends before the thread. */
+/* Publishes a record of just-in-time compilation. In CUPTI 12.0 to 12.3 the record (BYTES) ends before the thread. */
 static void publish_jit(const uint8_t *record, size_t bytes)
 {
     const CUpti_ActivityJit2 *jit = (const CUpti_ActivityJit2 *)record;
@@ -85,7 +86,7 @@ static void publish_jit(const uint8_t *record, size_t bytes)
     });
 }
 
-/* Reads what must not be lost of a record in a complete buffer, which has BYTES (0: not known). */
+/* Reads from a record of BYTES (0: unknown) in a complete buffer what would die with the process. */
 static void read_record(struct spool_header *header, const uint8_t *record, size_t bytes)
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
@@ -109,18 +110,19 @@ bool activity_walk_complete(const struct cupti *cupti, struct spool_header *head
             read_record(header, before, (size_t)(at - before));
         before = at;
     }
-    bool whole = result == CUPTI_ERROR_MAX_LIMIT_REACHED; /* else CUPTI cannot read on: what follows is not known */
+    bool whole = result == CUPTI_ERROR_MAX_LIMIT_REACHED; /* else CUPTI cannot read on: the last size is unknown */
     if (before)
         read_record(header, before, whole ? (size_t)(data + valid - before) : 0);
     return calls_alone && whole;
 }
 
-/* The size of the record at AT; 0: there is none, or it is not known. WORD is its kind as CUPTI wrote it. */
+/* Returns the size of the record at AT, or 0 if there is none or its kind is unknown. *WORD is its kind as CUPTI wrote
+ * it. */
 static size_t size_at(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t at, uint32_t *word)
 {
     if (at + sizeof(uint64_t) > bytes)
         return 0;
-    /* CUPTI may be writing this very word: it is read once, as one. */
+    /* CUPTI may be writing this word, so it is read only once, atomically. */
     *word = __atomic_load_n((const uint32_t *)(const void *)(data + at), __ATOMIC_ACQUIRE);
     uint32_t kind = *word & ~SPOOL_IN_FLIGHT;
     bool known = kind > 0 && kind < SPOOL_CUPTI_KINDS;
@@ -133,7 +135,7 @@ unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *
 {
     unsigned untimed = 0;
     uint32_t word;
-    bool named = true; /* every record so far */
+    bool named = true; /* every record so far had its name */
     for (size_t at = from, size; (size = size_at(header, data, bytes, at, &word)) > 0;) {
         uint32_t kind = word & ~SPOOL_IN_FLIGHT;
         untimed += (word & SPOOL_IN_FLIGHT) != 0;
@@ -155,17 +157,17 @@ static struct activity {
     const struct activity_store *store;
     bool detached;
     bool keep;
-    pthread_mutex_t lock; /* of what follows; never held while CUPTI is called */
+    pthread_mutex_t lock; /* guards the members below; never held while CUPTI is called */
     struct buffer {
         uint8_t *data;
         size_t bytes;
-        size_t walked; /* names are gathered up to here */
-        bool keep;     /* its API calls too: they were recorded while they were wanted */
+        size_t walked; /* names before this offset are published */
+        bool keep;     /* API calls in the buffer are kept, because recording was on while it was in use */
     } in_use[BUFFERS_MAX];
-    unsigned slots; /* of in_use, that were ever used */
+    unsigned slots; /* number of elements of in_use that were ever used */
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns CUPTI; NULL before it was loaded and once it was detached. */
+/* Returns CUPTI, or NULL before it is loaded and after it was detached. */
 static const struct cupti *running(void)
 {
     const struct cupti *cupti = __atomic_load_n(&activity.cupti, __ATOMIC_ACQUIRE);
@@ -182,7 +184,7 @@ static void note_handed_out(uint8_t *data, size_t bytes)
         buffer->bytes = bytes;
         buffer->walked = 0;
         buffer->keep = activity.keep;
-        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* read without the lock */
+        __atomic_store_n(&buffer->data, data, __ATOMIC_RELEASE); /* a crashing thread reads this without the lock */
         if (i >= activity.slots)
             __atomic_store_n(&activity.slots, i + 1, __ATOMIC_RELAXED);
         break;
@@ -190,7 +192,7 @@ static void note_handed_out(uint8_t *data, size_t bytes)
     pthread_mutex_unlock(&activity.lock);
 }
 
-/* Returns whether its API calls are kept. */
+/* Removes the buffer from in_use. Returns whether its API calls are kept. */
 static bool note_returned(const uint8_t *data)
 {
     bool keep = true;
@@ -213,10 +215,10 @@ void activity_buffers_keep(bool keep)
     pthread_mutex_unlock(&activity.lock);
 }
 
-/* CUPTI asks for a buffer, on the program's own thread. */
+/* Called by CUPTI, on the program's own thread, for a buffer. */
 static void buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max)
 {
-    *records_max = 0; /* as many as fit */
+    *records_max = 0; /* no limit but the buffer's size */
     *size = 0;
     *buffer = fork_unannounced() ? NULL : activity.store->get(size);
     if (*buffer)
@@ -238,7 +240,7 @@ static void buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer
     bool keep = note_returned(buffer);
     bool calls_alone = activity_walk_complete(activity.cupti, activity.store->header(), buffer, valid);
     if (calls_alone && !keep) {
-        memset(buffer, 0, valid); /* as it was given */
+        memset(buffer, 0, valid); /* chunks must be zeroed when they are not used */
         valid = 0;
     }
     activity.store->done(buffer, valid);
@@ -270,7 +272,7 @@ void activity_buffers_flush(void)
     if (!cupti)
         return;
     cupti->cuptiActivityFlushAll(0);
-    count_dropped(NULL, 0); /* without a buffer, none is completed that would report them */
+    count_dropped(NULL, 0); /* buffer_completed() only counts with a buffer */
 }
 
 unsigned activity_buffers_gather(bool names_alone)
@@ -282,7 +284,7 @@ unsigned activity_buffers_gather(bool names_alone)
         struct buffer *buffer = &activity.in_use[i];
         if (!__atomic_load_n(&buffer->data, __ATOMIC_RELAXED))
             continue;
-        pthread_mutex_lock(&activity.lock); /* so that it cannot be given back and unmapped while it is read */
+        pthread_mutex_lock(&activity.lock); /* so that the buffer cannot be returned and unmapped while it is read */
         if (buffer->data)
             untimed += activity_walk_in_use(activity.store->header(), buffer->data, buffer->bytes,
                                             names_alone ? buffer->walked : 0, &buffer->walked);
@@ -315,7 +317,7 @@ bool activity_buffers_crash_names(unsigned i, void (*publish)(const char *name))
     const struct spool_header *header = activity.store->header();
     uint32_t word;
     const char *name;
-    /* Without a lock, so the bytes may change or go away meanwhile: the caller is prepared for a fault. */
+    /* No lock is taken, so the bytes may change or be unmapped meanwhile: the caller is prepared for a fault. */
     for (size_t at = buffer->walked, size; data && (size = size_at(header, data, buffer->bytes, at, &word)) > 0;
          at += size)
         if (has_name(word & ~SPOOL_IN_FLIGHT, data + at, &name) && name)

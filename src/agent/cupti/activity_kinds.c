@@ -1,7 +1,7 @@
 /*
- * Switches the kinds of CUPTI's activity records on and off. Most kinds follow the table of common/cupti.h;
- * those with several users, with settings of their own or with rows per API function (calls of the runtime and the
- * driver) are switched by functions below.
+ * Enables and disables the kinds of CUPTI's activity records. Most kinds follow the table of common/cupti.h; functions
+ * below handle kinds with several users, with settings of their own or with rows per API function (calls of the runtime
+ * and the driver).
  */
 #include "agent/cupti/activity_kinds.h"
 
@@ -14,7 +14,7 @@
 #include "agent/spool/recorder.h"
 #include "common/cupti.h"
 
-static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
+static const struct cupti *cupti_in_use; /* NULL before CUPTI is loaded and after it was detached */
 
 /* Records of just-in-time compilation have two users: the trace, and the registry's kind `jit`. */
 static struct {
@@ -25,7 +25,7 @@ static struct {
 
 /* Records of CUDA events have two users: the trace, and device ranges, which need the GPU's times too. */
 static struct {
-    pthread_mutex_t lock; /* of all here, and of what is switched by them */
+    pthread_mutex_t lock; /* guards all members, and the switching of these kinds */
     bool wanted;
     bool recording;
 } event_times = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -40,7 +40,7 @@ static void switch_kind(const struct cupti *cupti, CUpti_ActivityKind kind, bool
 
 /* --- just-in-time compilation --- */
 
-/* Sets *USER, and CUPTI's kind to what both users together want. */
+/* Sets *USER, and enables or disables CUPTI's kind if that changes whether any user wants it. */
 static void switch_jit(bool *user, bool value)
 {
     const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
@@ -61,9 +61,9 @@ void activity_kinds_want_jit(bool wanted)
 
 /* --- unified memory --- */
 
-/* CUPTI wants to know the counters before the kind is switched on, and switches it on only once CUDA is initialised. It
- * says so when the kind is switched on, not when the counters are set (13.0). So the first context is the second try.
- */
+/* CUPTI needs the counters' configuration before the kind is enabled, and enables the kind only once CUDA is
+ * initialised. It returns that error when the kind is enabled, not when the counters are configured (13.0). So the
+ * creation of the first context tries again. */
 static struct {
     pthread_mutex_t lock;
     bool recording, on, unsupported;
@@ -84,7 +84,7 @@ static CUptiResult configure_unified_memory(const struct cupti *cupti)
     return cupti->cuptiActivityConfigureUnifiedMemoryCounter(configs, count);
 }
 
-/* Under the lock. */
+/* Enables or disables the kind as recording needs. The caller holds the lock. */
 static void switch_unified_memory(const struct cupti *cupti)
 {
     if (unified_memory.recording == unified_memory.on || unified_memory.unsupported)
@@ -125,7 +125,8 @@ static const CUpti_CallbackId runtimes_own[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing, CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
 };
 
-/* What launches kernels. The callbacks of the driver's come and go while the program runs (driver_calls.h). */
+/* Functions that launch kernels. Callbacks of the driver's functions are switched while the program runs
+ * (driver_calls.h). */
 static const CUpti_CallbackId runtime_launches[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
@@ -155,19 +156,21 @@ static const CUpti_CallbackId driver_launches[] = {
 };
 
 /*
- * Functions are switched on one by one, never as a whole kind, and never off again:
- * - With the whole kind on, a call that is left out still costs 130 ns and more, and the driver's kind records every
- * call that the runtime makes inside its own.
- * - CUPTI 13.0 heeds a function only if it is on when the first context is made.
- * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
- * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
- * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
- * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
- * leaves out what was not asked for.
- * - Switching off saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
+ * Functions are enabled one by one, never as a whole kind, and never disabled again:
+ *
+ *     - With the whole kind on, a call that is left out still costs 130 ns or more, and the driver's kind records every
+ *       call that the runtime makes inside its own.
+ *     - CUPTI 13.0 heeds a function only if it is on when the first context is made.
+ *     - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
+ *       recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that
+ *       thread then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate,
+ *       in half of the runs). So launches are recorded whenever kernels or compilation are, because the callbacks of
+ *       launches are switched. The reader leaves out calls that the user did not ask for.
+ *     - Disabling saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
  */
 
-/* A CUPTI newer than our headers has functions that these do not know. It refuses numbers that it does not know. */
+/* How many numbers of functions beyond our headers' are enabled: a newer CUPTI may know them, and refuses those that it
+ * does not know. */
 #define NEWER_FUNCTIONS 128
 
 static void enable_runtime_calls(const struct cupti *cupti, uint64_t trace_bits)
@@ -208,12 +211,12 @@ void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
         if (cupti_kinds[i].on == CUPTI_KIND_AT_START && (cupti_kinds[i].groups & trace_bits))
             switch_kind(cupti, cupti_kinds[i].number, true);
     if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
-        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* costs 1 us for each record of an event */
     enable_runtime_calls(cupti, trace_bits);
     enable_driver_calls(cupti, trace_bits);
     if (trace_bits & TRACE_UNIFIED_MEMORY)
         registry_context_creation_register(context_made, NULL);
-    switch_jit(&jit.recorded, false); /* it may be wanted by the registry already */
+    switch_jit(&jit.recorded, false); /* the registry may want these records already */
 }
 
 /* --- while recording is on --- */
@@ -241,15 +244,17 @@ enum activity_times activity_kinds_want_event_times(void)
     return ACTIVITY_TIMES_ON;
 }
 
-/* Whether KIND follows its row of the table. */
+/* Whether KIND follows its row of the table without special handling. */
 static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nodes)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_KIND_RUNTIME: return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has all calls … */
-    case CUPTI_ACTIVITY_KIND_DRIVER: return !cupti->cuptiActivityEnableDriverApi;   /* … or none */
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+        return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has only all calls */
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        return !cupti->cuptiActivityEnableDriverApi; /* an older CUPTI has only all calls */
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return !graph_nodes;
     case CUPTI_ACTIVITY_KIND_JIT: return false;                    /* it has two users: switch_jit() */
-    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* not before it is configured */
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* switch_unified_memory() configures it first */
     default: return true;
     }
 }
@@ -273,7 +278,7 @@ void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
         switch_unified_memory(cupti);
         pthread_mutex_unlock(&unified_memory.lock);
     }
-    /* After the kinds that the trace wants, of which that of events may be one. */
+    /* Comes after the kinds for the trace, because the kind for events may be one of them and was disabled above. */
     pthread_mutex_lock(&event_times.lock);
     event_times.recording = on;
     if (event_times.wanted)

@@ -1,6 +1,6 @@
 /*
- * Says which kinds of CUPTI's activity records are on: those that the trace wants are on while recording is on, those
- * that device ranges or plugins want stay on as long as these need them.
+ * Enables and disables the kinds of CUPTI's activity records: kinds for the trace are on while recording is on; kinds
+ * for device ranges or plugins stay on while these need them.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_ACTIVITY_KINDS_H
 #define GPUTRACE_AGENT_CUPTI_ACTIVITY_KINDS_H
@@ -10,30 +10,31 @@
 
 struct cupti;
 
-/* CUPTI has its buffers: switches on what must be on from the start for TRACE_BITS (TRACE_* of common/settings.h), and
- * what a subscriber wanted before. API calls are on from here to the end. Once per process, before the first context.
- */
+/* Enables what must be on from the start for TRACE_BITS (TRACE_* of common/settings.h), and what a subscriber already
+ * wants. API calls are on from here to the end. Called once per process, after CUPTI has its buffer functions and
+ * before the first context. */
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);
 
-/* Switches the kinds of TRACE_BITS on or off. Work already launched keeps its records. */
+/* Enables or disables the kinds of TRACE_BITS. Work already launched keeps its records. */
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on);
 
-/* A subscriber wants records of just-in-time compilation, whatever is recorded. At any time, also before init. */
+/* Sets whether a subscriber wants records of just-in-time compilation, even while recording is off. Callable at any
+ * time, also before activity_kinds_init(). */
 void activity_kinds_want_jit(bool wanted);
 
-/* A subscriber wants the GPU's times of recorded events, whatever is recorded: their records are on from now on, while
- * the others are. At any time; again does no harm. */
+/* Turns on the GPU's times of recorded events for a subscriber: from now on their records are enabled whenever
+ * recording is on, even if the trace does not need them. Callable at any time; further calls do nothing. */
 enum activity_times {
     ACTIVITY_TIMES_ON,
-    ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not there, or not yet */
-    ACTIVITY_TIMES_TOO_OLD,  /* CUPTI of CUDA 12.8 is the first that has them */
+    ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not loaded (yet) */
+    ACTIVITY_TIMES_TOO_OLD,  /* the first CUPTI with event times is that of CUDA 12.8 */
 };
 enum activity_times activity_kinds_want_event_times(void);
 
-/* CUPTI is not called any more: activity_buffers_detached(). */
+/* Stops all calls of CUPTI, for activity_buffers_detached(). */
 void activity_kinds_detached(void);
 
-/* In a forked child: forgets everything, calls nothing. */
+/* In a forked child: resets everything, without calling CUPTI. */
 void activity_kinds_atfork_child(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The driver's functions that load, unload and link code, or look up functions in it. Loading and linking are
- * published as phases of compilation; functions that were looked up are named for their first launch.
+ * The driver's functions that load, unload and link code, or look up functions in it. Loading and linking are published
+ * as phases of compilation; functions that were looked up are named before their first launch.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/phases.h"
 
-/* The first bytes of images, as they lie in memory. None is zero, so that a comparison stops at the end of a text. */
+/* The first bytes of images in memory. None is zero, so that a comparison stops at the end of a text. */
 static const struct {
     char magic[4];
     enum gputrace_image image;
@@ -20,11 +20,11 @@ static const struct {
     {"\x7f"
      "ELF",
      GPUTRACE_IMAGE_CUBIN},
-    {"\x50\xed\x55\xba", GPUTRACE_IMAGE_FATBIN}, /* the header of a fat binary: 0xba55ed50 */
-    {"\xb1\x43\x62\x46", GPUTRACE_IMAGE_FATBIN}, /* __cudaFatCudaBinary, which points to one: 0x466243b1 */
+    {"\x50\xed\x55\xba", GPUTRACE_IMAGE_FATBIN}, /* header of a fat binary: 0xba55ed50 */
+    {"\xb1\x43\x62\x46", GPUTRACE_IMAGE_FATBIN}, /* __cudaFatCudaBinary, which points to a fat binary: 0x466243b1 */
 };
 
-/* The first word of a PTX file is ".version"; before it there may be blanks and comments. */
+/* Whether TEXT is PTX. Its first word is ".version", after optional blanks and comments. */
 static bool is_ptx(const char *text)
 {
     for (;;) {
@@ -47,13 +47,13 @@ enum gputrace_image image_sort(const void *image)
 }
 
 /*
- * Modules and libraries: loaded, which is a phase of compilation, and unloaded.
+ * Modules and libraries: loading, which is a phase of compilation, and unloading.
  */
 
 struct loaded {
-    const void *handle; /* where the call writes it */
-    const void *image;  /* in memory, or … */
-    const char *file;   /* … the name of a file */
+    const void *handle; /* where the call writes the handle */
+    const void *image;  /* image in memory; NULL if loaded from a file */
+    const char *file;   /* name of a file; NULL if loaded from memory */
     bool library;
 };
 
@@ -78,7 +78,8 @@ static void publish_load(const struct driver_return *returned, const struct load
     });
 }
 
-/* What follows the function's name initialises a struct loaded from `p`, the parameters. */
+/* Defines the functions of a row for a function that loads code. The arguments after the name initialise a struct
+ * loaded from `p`, the parameters. */
 #define LOADS(function, ...)                                                                                  \
     static struct loaded loaded_by_##function(const function##_params *p)                                     \
     {                                                                                                         \
@@ -128,11 +129,13 @@ UNLOADS(cuModuleUnload, hmod, false)
 UNLOADS(cuLibraryUnload, library, true)
 
 /*
- * Calls that prepare code and are published as phases of compilation: linking, and getting functions, whose code is
- * loaded then where modules are loaded lazily. What was got has a name and is launched next (kernel_names.h).
+ * Calls that prepare code and are published as phases of compilation: linking, and looking up functions, which loads
+ * their code where modules are loaded lazily. A function that was looked up has a name and is launched next
+ * (kernel_names.h).
  */
 
-/* Libraries ask for a kernel's function before each launch; it is loaded the first time. */
+/* Whether the call loads the kernel's code. Libraries look up a kernel's function before each launch, and only the
+ * first time loads the code. */
 static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t correlation)
 {
     const cuKernelGetFunction_params *p = params;
@@ -140,14 +143,16 @@ static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t cor
     return lazy_loading_is_first(p->kernel, context) ? GPUTRACE_TRIGGER_FUNCTION_LOAD : 0;
 }
 
-/* FUNCTION, a CUfunction or CUkernel called NAME (may be NULL), is of MODULE (may be NULL). */
+/* Publishes the name of FUNCTION, a CUfunction or CUkernel of MODULE, and expects its first launch. NAME and MODULE may
+ * be NULL. */
 static void got(const void *function, const char *name, const void *module)
 {
     function_name_publish(function, name);
     first_launches_got(name, module);
 }
 
-/* CUDA's runtime gets a kernel right before it launches it for the first time; the launch loads it. */
+/* Notes the kernel's name. CUDA's runtime calls this function right before a kernel's first launch, which then loads
+ * the code. */
 static void note_kernel(const struct driver_return *returned)
 {
     const cuLibraryGetKernel_params *p = returned->params;

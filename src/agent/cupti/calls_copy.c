@@ -1,7 +1,7 @@
-/* The driver's functions that copy and set memory. What the many functions for copies have in common comes first. */
+/* The driver's functions that copy and set memory. First come helpers for the many functions that copy. */
 #include "agent/cupti/driver_calls.h"
 
-/* One copy of a call, in the default stream; its places and extent are still to be filled in. */
+/* Returns the event of one copy in the default stream; the caller fills in places and extent. */
 static inline struct gputrace_memcpy copy_begin(const struct driver_return *returned)
 {
     return (struct gputrace_memcpy){
@@ -13,7 +13,7 @@ static inline struct gputrace_memcpy copy_begin(const struct driver_return *retu
     };
 }
 
-/* WIDTH in bytes. */
+/* WIDTH is in bytes, HEIGHT in rows, DEPTH in slices. */
 static inline void copy_set_extent(struct gputrace_memcpy *copy, uint64_t width, uint64_t height, uint64_t depth)
 {
     copy->width = width;
@@ -28,10 +28,11 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
     copy->stream_given = 1;
 }
 
-/* --- copies of one row: cuMemcpyHtoD and the like --- */
+/* --- copies of one row: cuMemcpyHtoD and similar functions --- */
 
-/* Side `src` or `dst` of `p`, the parameters, by its letter in struct gputrace_memcpy; U is '?'. A is an array, from the
- * byte of the offset on, the others are linear memory. */
+/* Initialises a struct gputrace_place from side `src` or `dst` of `p`, the parameters. The suffix is the letter of the
+ * side in struct gputrace_memcpy, U for '?'. A is an array, which the copy uses from the byte Offset on; the others are
+ * linear memory. */
 #define PLACE_H(side) .address = driver_call_integer(p->side##Host)
 #define PLACE_D(side) .address = p->side##Device
 #define PLACE_A(side) .address = driver_call_integer(p->side##Array), .array = 1, .x = (uint32_t)p->side##Offset
@@ -78,13 +79,13 @@ enum { LETTER_H = 'H', LETTER_D = 'D', LETTER_A = 'A', LETTER_U = '?' };
 ROW_COPIES(PUBLISH_SYNC, PUBLISH_ASYNC)
 
 /*
- * Copies of rectangles and boxes: what they copy stands in a struct of the program, which the call points to.
+ * Copies of rectangles and boxes, which the program describes in a struct that the call points to.
  *
- * Addresses are published with the offsets into them added. A struct that is not there (NULL: the call failed) is
- * published as a copy of nothing.
+ * Published addresses include the offsets. A struct that is missing (NULL: the call failed) is published as a copy of 0
+ * bytes.
  */
 
-/* A side as the structs for rectangles and boxes have it. */
+/* One side of a copy, with the members of the structs for rectangles and boxes. */
 struct side {
     CUmemorytype type;
     uint64_t host, device, array;
@@ -92,7 +93,7 @@ struct side {
     uint64_t x, y, z;
 };
 
-/* Side `src` or `dst` of a rectangle, or of a box. */
+/* Initialises a struct side from side `src` or `dst` of a rectangle or box. */
 #define RECTANGLE_SIDE(copied, which, ...)                                                                      \
     (struct side)                                                                                               \
     {                                                                                                           \
@@ -102,7 +103,8 @@ struct side {
     }
 #define BOX_SIDE(copied, which) RECTANGLE_SIDE(copied, which, .z = (copied)->which##Z, .rows = (copied)->which##Height)
 
-/* HEIGHT and DEPTH of the copy say whether there is a next row or slice at all. */
+/* Returns the place of a side in linear memory. HEIGHT and DEPTH of the copy show whether pitch and rows are used at
+ * all. */
 static struct gputrace_place linear_place(const struct side *side, uint64_t base, uint64_t height, uint64_t depth)
 {
     return (struct gputrace_place){
@@ -112,7 +114,7 @@ static struct gputrace_place linear_place(const struct side *side, uint64_t base
     };
 }
 
-/* Returns the letter of gputrace_memcpy's sides. */
+/* Fills in *PLACE and returns the side's letter in struct gputrace_memcpy. */
 static char read_side(const struct side *side, uint64_t height, uint64_t depth, struct gputrace_place *place)
 {
     switch (side->type) {
@@ -122,7 +124,7 @@ static char read_side(const struct side *side, uint64_t height, uint64_t depth, 
         return 'A';
     case CU_MEMORYTYPE_HOST: *place = linear_place(side, side->host, height, depth); return 'H';
     case CU_MEMORYTYPE_DEVICE: *place = linear_place(side, side->device, height, depth); return 'D';
-    default: *place = linear_place(side, side->device, height, depth); return '?'; /* unified */
+    default: *place = linear_place(side, side->device, height, depth); return '?'; /* unified address */
     }
 }
 
@@ -158,10 +160,10 @@ PUBLISH_SHAPE(cuMemcpy3DPeer, BOX, (void)0)
 PUBLISH_SHAPE(cuMemcpy3DPeerAsync, BOX, IN_STREAM)
 
 /*
- * Copies by the batch: what they copy stands in arrays of the program.
+ * Batches of copies, which the program describes in arrays.
  *
- * How much of a failed batch the driver had read is not known: it is published once, as a copy of nothing,
- * and its arrays are not looked at.
+ * It is unknown how many copies of a failed batch the driver has read: a failed batch is published once, as a copy of 0
+ * bytes, and its arrays are not read.
  */
 
 static struct gputrace_memcpy batch_begin(const struct driver_return *returned, size_t count, CUstream stream)
@@ -187,8 +189,9 @@ static void publish_batch(const struct driver_return *returned, const CUdevicept
     }
 }
 
-/* Rows and layers are counted in elements: bytes between two pointers; beside an array, of the array's size, which the
- * call does not have. Then the pointer's pitch is left out, and an element counts as one byte, the least. */
+/* Fills in *PLACE and returns the side's letter. Rows and layers are counted in elements. Between two pointers (BYTES)
+ * an element is a byte. Beside an array, the element's size is the array's, which the call does not contain: then the
+ * pointer's pitch is left out, and an element counts as one byte, the least possible. */
 static char read_operand(const CUmemcpy3DOperand *operand, bool bytes, const CUextent3D *extent,
                          struct gputrace_place *place)
 {
@@ -239,7 +242,7 @@ PUBLISH_BATCH(cuMemcpy3DBatchAsync_v2, publish_box_batch, p->opList, p->numOps)
 
 /* --- memory set to a value: rows and rectangles, of 1, 2 or 4 bytes a value --- */
 
-/* The function, the parameter with the value, bytes of a value. */
+/* Rows: the function, the parameter with the value, and the bytes of a value. */
 #define SETS(ROW, ROW_ASYNC, RECTANGLE, RECTANGLE_ASYNC) \
     ROW(cuMemsetD8_v2, uc, 1)                            \
     ROW(cuMemsetD16_v2, us, 2)                           \
@@ -254,7 +257,8 @@ PUBLISH_BATCH(cuMemcpy3DBatchAsync_v2, publish_box_batch, p->opList, p->numOps)
     RECTANGLE_ASYNC(cuMemsetD2D16Async, us, 2)           \
     RECTANGLE_ASYNC(cuMemsetD2D32Async, ui, 4)
 
-/* COLUMNS are values, each of SIZE bytes; what follows are members of the event. */
+/* Defines the publisher of a function. COLUMNS counts values of SIZE bytes each; the last arguments are further members
+ * of the event. */
 #define PUBLISH_SET(function, of_value, size, columns, rows, row_pitch, ...)                              \
     static void publish_##function(const struct driver_return *returned)                                  \
     {                                                                                                     \

@@ -1,8 +1,8 @@
 /*
  * The driver's functions that allocate, map, register and free memory of the device and the host, and those that make
- * and destroy memory pools. A row's reader says where the memory is and how large; shared functions publish it. No
- * callback reports how much a pool has reserved and lent out: the first part asks the driver for that, in rounds of the
- * service thread.
+ * and destroy memory pools. A row's reader finds where the memory is and how large; shared functions publish it. No
+ * callback reports how much a pool has reserved and lent out: the first part queries the driver for that, in rounds of
+ * the service thread.
  */
 #include "agent/cupti/calls_memory.h"
 
@@ -16,23 +16,23 @@
 
 /* --- pools of stream-ordered memory --- */
 
-/* A place for a pool, which is used again when the pool is gone. */
+/* An entry for a pool, reused when the pool is gone. */
 struct pool {
     struct pool *next;
-    uint64_t handle; /* 0: the default one of its device */
+    uint64_t handle; /* 0: the default pool of `device` */
     uint32_t device;
-    bool known;                           /* the place is taken (release) */
-    bool changed;                         /* since it was published; this and what follows under `asking` */
-    struct gputrace_pool_level published; /* pool 0: nothing yet */
+    bool known;   /* the entry is in use; stored with release order */
+    bool changed; /* sizes changed and must be published; `asking` guards this and `published` */
+    struct gputrace_pool_level published; /* sizes published last; pool is 0 before the first time */
 };
 
 static struct {
-    struct pool *first; /* grows at its head, never shrinks */
-    bool used;          /* memory was allocated or freed since the last question */
+    struct pool *first; /* a new entry becomes the head; entries are never removed */
+    bool used;          /* memory was allocated or freed since the last round */
     bool stopped;
-    pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
-    pthread_mutex_t asking; /* the driver, and of what was published; a pool is forgotten under it */
-    unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
+    pthread_mutex_t adding; /* guards adding and removing of entries; never held while CUDA is called */
+    pthread_mutex_t asking; /* held during queries, and guards published sizes; pools are forgotten under this lock */
+    unsigned settling;      /* rounds to come even if no pool is used: freed memory returns when the GPU gets there */
 } pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
 
 #define FIRST_POOL __atomic_load_n(&pools.first, __ATOMIC_ACQUIRE)
@@ -62,7 +62,8 @@ static struct pool *free_place(void)
 
 static void mark_used(void)
 {
-    if (!__atomic_load_n(&pools.used, __ATOMIC_RELAXED)) /* a line of memory that many threads read */
+    if (!__atomic_load_n(&pools.used,
+                         __ATOMIC_RELAXED)) /* stores only at a change, because many threads read this cache line */
         __atomic_store_n(&pools.used, true, __ATOMIC_RELEASE);
 }
 
@@ -72,7 +73,7 @@ void memory_pools_note(uint64_t handle, uint32_t device)
     if (has(handle, device))
         return;
     pthread_mutex_lock(&pools.adding);
-    struct pool *pool = has(handle, device) ? NULL : free_place(); /* without memory for it, it is left out */
+    struct pool *pool = has(handle, device) ? NULL : free_place(); /* NULL without memory: the pool is left out */
     if (pool) {
         pool->handle = handle;
         pool->device = device;
@@ -90,7 +91,8 @@ bool memory_pools_any(void)
     return false;
 }
 
-/* Under `asking`. It holds nothing any more; what was the most remains. */
+/* Removes a pool, and publishes that it holds nothing any more; its highest values remain. The caller holds `asking`.
+ */
 static void forget(struct pool *pool)
 {
     struct gputrace_pool_level level = pool->published;
@@ -128,7 +130,8 @@ void memory_pools_returned(void)
         mark_used();
 }
 
-/* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
+/* Reads the used size before the reserved size, and the highest values last, so that no value exceeds one that bounds
+ * it. Returns false if a query failed or queries were stopped. */
 static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
 {
     const struct {
@@ -177,7 +180,7 @@ void memory_pools_ask(bool all_the_same)
     pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
     if (tracing_suppress(&suppressed)) {
-        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* a question of ours is no danger to a capture */
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* our query does not endanger a capture */
         driver->cuThreadExchangeStreamCaptureMode(&mode);
         EACH_KNOWN_POOL(pool)
         if (!__atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE))
@@ -251,7 +254,8 @@ static size_t halved(size_t extent)
     return extent > 1 ? extent / 2 : extent;
 }
 
-/* The driver makes one level at least, and none below a single texel. Layers are as many at every level. */
+/* The driver creates at least one level, and none below a single texel. The number of layers is the same at every
+ * level. */
 uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned levels)
 {
     if (!array)
@@ -269,10 +273,10 @@ uint64_t array_bytes_mipmapped(const CUDA_ARRAY3D_DESCRIPTOR *array, unsigned le
 }
 
 /*
- * Memory: allocated, freed, host memory registered, virtual addresses mapped.
+ * Memory that is allocated, freed, registered (host memory), or mapped (virtual addresses).
  *
- * A reader fills in a struct request: where the memory is and how much, from the call's parameters and, when it is
- * done, from its outputs. Whether that is an allocation, a failed one or a deallocation is published from there.
+ * A reader fills in a struct request from the call's parameters and, if the call succeeded, from its outputs: where the
+ * memory is and how large. From it an allocation, a failed allocation or a deallocation is published.
  */
 
 struct request {
@@ -284,7 +288,8 @@ struct request {
     bool done;
 };
 
-/* CUPTI is not asked about a handle that may be none. */
+/* Returns CUPTI's number of the request's stream, or GPUTRACE_NO_STREAM. CUPTI is not asked about a handle that may be
+ * invalid. */
 static uint32_t stream_id_of(const struct request *request)
 {
     const struct gputrace_call *call = &request->returned->call;
@@ -325,7 +330,7 @@ static void publish_allocation(const struct request *request, enum gputrace_memo
     };
     allocation.call.device = request->device;
     registry_memory_allocation_publish_by(request->returned->reader, &allocation);
-    /* Pools are the program's where a client does not use them. */
+    /* Pools that only a client uses are not queried. */
     const struct epoch_reader *reader = request->returned->reader;
     bool programs =
         kind == GPUTRACE_MEMORY_POOL && request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client;
@@ -349,7 +354,7 @@ static void publish_deallocation(const struct request *request, enum gputrace_me
     memory_pools_returned();
 }
 
-/* Memory of cuMemCreate lies where its properties say, not on the thread's device. */
+/* Sets the device of memory of cuMemCreate, which is where its properties say, not on the thread's device. */
 static void set_location(struct request *request, const CUmemAllocationProp *properties)
 {
     if (properties && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
@@ -358,8 +363,7 @@ static void set_location(struct request *request, const CUmemAllocationProp *pro
         request->device = GPUTRACE_NO_DEVICE;
 }
 
-/* Readers of calls that are alike but for the type of their parameters. READ is a statement that knows `p`, their
- * parameters, `request` and `returned`. */
+/* Defines the reader of a call. READ is a statement that uses `p`, the parameters, `request` and `returned`. */
 #define PUBLISH(what, function, memory_kind, read)                                                         \
     static void publish_##function(const struct driver_return *returned)                                   \
     {                                                                                                      \
@@ -402,7 +406,7 @@ PUBLISH(allocation, cuMipmappedArrayCreate, ARRAY,
 PUBLISH(allocation, cuMemCreate, VIRTUAL,
         (request.bytes = p->size, request.address = OUTPUT(p->handle), set_location(&request, p->prop)))
 
-FREES(cuMemFree_v2, UNKNOWN, dptr) /* device, managed and stream-ordered memory alike */
+FREES(cuMemFree_v2, UNKNOWN, dptr) /* frees device, managed and stream-ordered memory */
 FREES(cuMemFreeHost, PINNED, p)
 FREES(cuMemHostUnregister, REGISTERED, p)
 FREES(cuArrayDestroy, ARRAY, hArray)
@@ -414,9 +418,9 @@ DRIVER_CALL_PUBLISHES(cuMemMap, memory_mapping, .address = p->ptr, .bytes = p->s
                       .handle = p->handle)
 DRIVER_CALL_PUBLISHES(cuMemUnmap, memory_unmapping, .address = p->ptr, .bytes = p->size)
 
-/* --- pools: what allocations do not say --- */
+/* --- pools that allocations do not name --- */
 
-/* The device's current pool was set: from now on it lends to allocations that name no pool. */
+/* Notes the device's current pool, which from now on serves allocations that name no pool. */
 static void note_set_pool(const struct driver_return *returned)
 {
     const cuDeviceSetMemPool_params *p = returned->params;
@@ -429,7 +433,7 @@ static void forget_pool(const void *params)
     memory_pools_forget(driver_call_integer(((const cuMemPoolDestroy_params *)params)->pool));
 }
 
-/* The first version has the same one parameter. */
+/* The first version's only parameter is the same. */
 static void forget_device(const void *params)
 {
     memory_pools_forget_device((uint32_t)((const cuDevicePrimaryCtxReset_v2_params *)params)->dev);

@@ -1,6 +1,6 @@
 /*
  * The driver's functions for streams: they launch kernels, put other work into a stream, record and wait for CUDA
- * events, and wait for a stream; also those that start and stop profiling.
+ * events, and wait for a stream. Also those that start and stop profiling.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static struct gputrace_kernel_launch begin(const struct driver_return *returned,
     };
 }
 
-/* The shape of a launch, which stands in structs that are alike but for their type. */
+/* Copies the shape of a launch from FROM; several structs of different types have these members. */
 #define SET_SHAPE(launch, from)                          \
     do {                                                 \
         (launch)->grid[0] = (from)->gridDimX;            \
@@ -49,7 +49,7 @@ static void publish_cooperative(const struct driver_return *returned)
     registry_kernel_launch_publish(&launch);
 }
 
-/* The attributes of a launch that was refused may be what it was refused for: they are not read. */
+/* The attributes of a refused launch are not read: they may be the reason for the refusal. */
 static void publish_launch_ex(const struct driver_return *returned)
 {
     const cuLaunchKernelEx_params *p = returned->params;
@@ -63,8 +63,8 @@ static void publish_launch_ex(const struct driver_return *returned)
     registry_kernel_launch_publish(&launch);
 }
 
-/* One launch on each of several devices. The call's device and context are the thread's, and one symbol stands for no
- * more than one of the kernels: the name is left out. Of a failed call nothing is known but that. */
+/* Publishes a launch on each of several devices. The call's device and context are those of the thread. The name is
+ * left out, because the call has only one symbol for all kernels. A failed call is published once, without details. */
 static void publish_multi_device(const struct driver_return *returned)
 {
     const cuLaunchCooperativeKernelMultiDevice_params *p = returned->params;
@@ -81,7 +81,7 @@ static void publish_multi_device(const struct driver_return *returned)
         registry_kernel_launch_publish(&(struct gputrace_kernel_launch){.call = returned->call, .cooperative = 1});
 }
 
-/* The functions of CUDA 3: the block's shape was set before, by a call of its own, and is not known. */
+/* Publishes launches of CUDA 3's functions. The block's shape is unknown, because an earlier call has set it. */
 #define PUBLISH_OLD(function, in_stream, width, height)                          \
     static void publish_##function(const struct driver_return *returned)         \
     {                                                                            \
@@ -97,7 +97,7 @@ PUBLISH_OLD(cuLaunchGridAsync, p->hStream, p->grid_width, p->grid_height)
 
 /* --- the first launch of a kernel --- */
 
-/* Defines what a launch launches, and which phase of compilation it is. */
+/* Defines what a function launches, and whether the launch loads the kernel's code, as a phase of compilation. */
 #define LAUNCHES(function, handle)                                                                \
     static CUfunction launched_by_##function(const void *params)                                  \
     {                                                                                             \
@@ -113,7 +113,7 @@ LAUNCHES(cuLaunchKernel, f)
 LAUNCHES(cuLaunchKernelEx, f)
 LAUNCHES(cuLaunchCooperativeKernel, f)
 
-/* What else is put into streams: functions of the host, waits for and writes of values in memory, semaphores. */
+/* Other work in streams: host functions, waits for and writes of values in memory, semaphores. */
 
 DRIVER_CALL_PUBLISHES(cuLaunchHostFunc, host_function, .stream = driver_call_stream(returned, p->hStream))
 DRIVER_CALL_PUBLISHES(cuStreamAddCallback, host_function, .stream = driver_call_stream(returned, p->hStream))
@@ -122,13 +122,13 @@ DRIVER_CALL_PUBLISHES(cuStreamAddCallback, host_function, .stream = driver_call_
     DRIVER_CALL_PUBLISHES(function, stream_value, .stream = driver_call_stream(returned, p->stream), \
                           .waits = wait_count, .writes = write_count)
 
-/* Values of 32 and of 64 bits, first and second version: the stream comes first in all of them. */
+/* These readers serve values of 32 and 64 bits, and both versions: all have the stream as first parameter. */
 PUBLISHES_VALUES(cuStreamWaitValue32_v2, 1, 0)
 PUBLISHES_VALUES(cuStreamWriteValue32_v2, 0, 1)
 PUBLISHES_VALUES(cuSignalExternalSemaphoresAsync, 0, p->numExtSems)
 PUBLISHES_VALUES(cuWaitExternalSemaphoresAsync, p->numExtSems, 0)
 
-/* How many of each; of a batch that failed the array is not read. */
+/* Publishes how many waits and writes a batch has. The array of a failed batch is not read. */
 static void publish_batch(const struct driver_return *returned)
 {
     const cuStreamBatchMemOp_v2_params *p = returned->params;
@@ -146,7 +146,7 @@ static void publish_batch(const struct driver_return *returned)
     });
 }
 
-/* --- the program says between which calls it wants to be profiled --- */
+/* --- start and stop of profiling by the program --- */
 
 #define PUBLISH_PROFILER(function, is_start)                                                               \
     static void publish_##function(const struct driver_return *returned)                                   \
@@ -183,8 +183,8 @@ PUBLISH_CREATION(cuStreamCreate, Flags, 0)
 PUBLISH_CREATION(cuStreamCreateWithPriority, flags, p->priority)
 PUBLISH_CREATION(cuGreenCtxStreamCreate, flags, p->priority)
 
-/* A deletion is published when it starts, by a resource callback, while the stream still has its number. Here remains
- * one that failed before; CUPTI is not asked about a handle that may be none. */
+/* Publishes a failed deletion. Other deletions are published when they start, by a resource callback, while the stream
+ * still has its number. CUPTI is not asked about a handle that may be invalid. */
 static void publish_stream_deletion(const struct driver_return *returned)
 {
     const cuStreamDestroy_v2_params *p = returned->params;
@@ -195,7 +195,7 @@ static void publish_stream_deletion(const struct driver_return *returned)
 
 /* --- events --- */
 
-/* The members of an event that say which stream an operation is put into. */
+/* The members of an event for the stream that an operation is put into. */
 #define IN_STREAM(given)                                                               \
     .stream = driver_call_stream(returned, given),                                     \
     .stream_id = driver_call_stream_id(returned, driver_call_stream(returned, given)), \
@@ -212,7 +212,7 @@ DRIVER_CALL_PUBLISHES(cuStreamWaitEvent, event_wait, .event = p->hEvent, .flags 
 DRIVER_CALL_PUBLISHES(cuEventSynchronize, event_synchronization, .event = p->hEvent)
 DRIVER_CALL_PUBLISHES(cuEventQuery, event_query, .event = p->hEvent)
 
-/* The number of a green context's CUcontext is not to be had without calling CUDA: the call's stays the thread's. */
+/* CUPTI's number of a green context needs a CUDA call to find out, so the event has the thread's context. */
 DRIVER_CALL_PUBLISHES(cuGreenCtxRecordEvent, event_record, .event = p->hEvent, IN_CONTEXT)
 DRIVER_CALL_PUBLISHES(cuGreenCtxWaitEvent, event_wait, .event = p->hEvent, IN_CONTEXT)
 
@@ -232,7 +232,7 @@ static void publish_context_wait(const struct driver_return *returned)
     registry_event_wait_publish_by(returned->reader, &wait);
 }
 
-/* When it succeeds both events are done; when it fails it does not say which of them is not. */
+/* A successful call shows that both events are done; a failed one does not show which event is not. */
 static void publish_elapsed_time(const struct driver_return *returned)
 {
     const cuEventElapsedTime_v2_params *p = returned->params;
@@ -271,27 +271,28 @@ static void publish_waited(const struct driver_return *returned, CUcontext conte
     {                                                                    \
         publish_waited(returned, context);                               \
     }
-/* The second version names the context that it waits for, which may be another one than the thread's. */
+/* The second version names the context to wait for, which may not be the thread's. */
 PUBLISH_WAITED(cuCtxSynchronize, NULL)
 PUBLISH_WAITED(cuCtxSynchronize_v2, ((const cuCtxSynchronize_v2_params *)returned->params)->ctx)
 
 /* --- rows --- */
 
 #define LAUNCH REGISTRY_BIT(kernel_launch)
-/* A launch that loads code lazily, is the first of its kernel, or is captured has a callback when it begins, too. */
+/* Launches get a callback at their begin, too, while a thread loads code lazily, a first launch is expected, or a
+ * capture goes on. */
 #define BEGINS(function)                                                                                          \
     .needs = CALLBACKS_LAZY_LOADING | CALLBACKS_FIRST_LAUNCHES | CALLBACKS_CAPTURES, .trigger = loads_##function, \
     .launched = launched_by_##function, .brief = true
 #define HOST_FUNCTION REGISTRY_BIT(host_function)
 #define VALUE REGISTRY_BIT(stream_value)
 #define PROFILER REGISTRY_BIT(profiler)
-/* The one that subscribes to deletions has to know which streams there are. */
+/* A subscriber to deletions needs to know which streams exist. */
 #define CREATION (REGISTRY_BIT(stream_creation) | REGISTRY_BIT(stream_deletion))
 #define STREAM_DELETION REGISTRY_BIT(stream_deletion)
 #define EVENT_DELETION REGISTRY_BIT(event_deletion)
 #define RECORD REGISTRY_BIT(event_record)
 #define WAIT REGISTRY_BIT(event_wait)
-/* The thread that is in such a call waits. */
+/* The kinds of calls in which the thread waits: while a thread is in one, the call is published as open. */
 #define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
 
 static const struct driver_call rows[] = {

@@ -1,7 +1,7 @@
 /*
- * The function that CUPTI calls back: it finds the row of the driver's function (driver_calls.h), remembers the call
- * until it returns, and lets the row publish what it did. Changes of contexts, streams, modules and graph nodes come
- * here as resources. It runs at every launch while anybody wants launches, so its common path is short.
+ * The function that CUPTI calls back. It finds the row of the driver's function (driver_calls.h), remembers the call
+ * until it returns, and lets the row publish what the call did. Changes of contexts, streams, modules and graph nodes
+ * come here as resources. It runs at every launch while a subscriber wants launches, so its common path is short.
  */
 
 #include <errno.h>
@@ -20,11 +20,11 @@
 
 /* --- the calls that a thread is in --- */
 
-/* Calls within calls that both have callbacks are rare. One whose callback was switched off while it went on never
- * returns here: it is overwritten in the end. */
+/* Maximum depth of nested calls with callbacks, which are rare. A call whose callback was switched off meanwhile never
+ * returns here: its entry is overwritten in the end. */
 #define OPEN_CALLS_DEPTH 4u
 
-/* The open calls of one thread; all zero: none. */
+/* The open calls of one thread; all zero if there are none. */
 struct open_calls {
     unsigned next;
     struct open_call calls[OPEN_CALLS_DEPTH];
@@ -53,7 +53,8 @@ static inline struct open_call *open_call_pop(struct open_calls *open, const str
 
 /* --- resources --- */
 
-/* What happens within OPEN (may be NULL) to something of CONTEXT. */
+/* Returns the struct gputrace_call for a change of CONTEXT or of something in it, within the call OPEN (may be NULL).
+ */
 static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
 {
     uint64_t now = clock_now();
@@ -71,7 +72,7 @@ static struct gputrace_call call_within(const struct open_call *open, CUcontext 
 static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
 {
     CUstream stream = data->resourceHandle.stream;
-    bool by_call = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0; /* and not with its context */
+    bool by_call = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0; /* not its context */
     bool destroyed = by_call && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream;
     struct gputrace_call call = call_within(destroyed ? open : NULL, data->context);
     bool programs_own = own_streams_remove(stream) || destroyed;
@@ -84,11 +85,12 @@ static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
             .stream_id = cupti_stream_id(driver_call_integer(data->context), driver_call_integer(stream)),
         });
     phases_end(stream, NULL, &call, GPUTRACE_ENDING_STREAM_DESTROYED);
-    cupti_ids_forget_streams(); /* not before its number was asked for, the last time */
+    cupti_ids_forget_streams(); /* comes last, because the stream's number was needed above */
 }
 
-/* CUPTI reports CBID, a CUpti_CallbackIdResource, with its DATA on the thread that did it, in the driver call OPEN
- * (NULL: in none that has a callback). What is published of the resource is noted there. */
+/* Handles the resource callback CBID, a CUpti_CallbackIdResource, with its DATA. It comes on the thread that changed
+ * the resource, in the driver call OPEN (NULL: not in a call with a callback). OPEN is marked if the change was
+ * published. */
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
     struct gputrace_call call;
@@ -134,9 +136,9 @@ static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceDa
 
 /* --- threads --- */
 
-/* What a thread's callbacks keep from one to the next, in one variable: to find a thread's own takes a call. */
+/* A thread's data for callbacks, in one variable because finding a thread-local variable takes a call. */
 struct callback_thread {
-    struct epoch_reader **reader; /* where the registry keeps this thread's; NULL: nothing was looked for yet */
+    struct epoch_reader **reader; /* where the registry keeps this thread's reader; NULL: not looked up yet */
     uint32_t id;
     struct cupti_ids ids;
     struct open_calls open;
@@ -146,7 +148,7 @@ static __thread struct callback_thread this_thread;
 static inline struct callback_thread *callback_thread(void)
 {
     struct callback_thread *mine = &this_thread;
-    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
+    __asm__("" : "+r"(mine)); /* without this, compilers find the variable again at every use */
     if (!mine->reader) {
         mine->reader = &epoch_reader_known;
         mine->id = thread_id();
@@ -178,7 +180,7 @@ static inline struct gputrace_call call_of(struct callback_thread *mine, const s
 #define WAITS \
     (REGISTRY_BIT(stream_synchronization) | REGISTRY_BIT(event_synchronization) | REGISTRY_BIT(device_synchronization))
 
-/* What the thread waits for in a call. */
+/* Returns what the thread waits for in a call, with its handle in *OBJECT. */
 static enum spool_call_object waits_for(const struct driver_call *row, const void *params, uint64_t *object)
 {
     *object = 0;
@@ -194,8 +196,8 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
     return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
 }
 
-/* Every call with a callback is published, so that a crash shows where threads were; except launches, whose
- * callbacks come and go. */
+/* Whether the call is published as open, so that a crash shows where threads were: every call with a callback, except
+ * launches, whose callbacks are switched while threads are in them. */
 static inline bool is_reported_open(const struct driver_call *row)
 {
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
@@ -217,7 +219,7 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
     if (row->begins)
         row->begins(data->functionParams);
     if (row->launched) {
-        if (captures_go_on()) /* CUDA's runtime may launch a kernel by another handle than the one it got */
+        if (captures_go_on()) /* CUDA's runtime may launch a kernel by a handle that it did not look up */
             function_name_publish(row->launched(data->functionParams), data->symbolName);
         first_launches_begins(data->symbolName, data->correlationId);
     }
@@ -237,7 +239,7 @@ static int32_t result_of(const CUpti_CallbackData *data)
     return data->functionReturnValue ? (int32_t)*(const CUresult *)data->functionReturnValue : 0;
 }
 
-/* The launch of one, which began at START and has returned. */
+/* Whether a graph launch, which began at START and has returned, is its executable graph's first. */
 static inline bool is_new_graph(const struct driver_call *row, const CUpti_CallbackData *data, uint64_t start)
 {
     return row->kinds == REGISTRY_BIT(graph_launch) &&
@@ -248,18 +250,18 @@ static inline bool is_new_graph(const struct driver_call *row, const CUpti_Callb
 static void call_returns(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
 {
     const struct open_call *open = open_call_pop(&mine->open, row, data->correlationId);
-    /* Clients get the end time of every call, the recorder only of phases and of calls that are not brief: reading a
-     * clock takes as long as to write a record. */
+    /* Reading a clock takes as long as writing a record. So the end time is only read if clients need it (for every
+     * call) or the recorder does (for phases, and for calls that are not brief). */
     bool in_phase = open && open->in_phase, brief = row->brief && open && !in_phase && !registry_had_clients();
     uint64_t now = brief ? open->start : clock_now(), start = open ? open->start : now;
-    bool published = open && open->published; /* read before another call may begin */
+    bool published = open && open->published; /* read before another call can reuse the entry */
     if (is_reported_open(row)) {
         struct gputrace_open_call call = {
             .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
         registry_open_call_publish_by(reader_of(mine), &call);
     }
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
-        activity_buffers_gather_names(); /* that of a first launch is in its record, or soon will be */
+        activity_buffers_gather_names(); /* the name of a first launch is in its record, or soon will be */
     bool wanted = row->publish && (row->kinds & callback_switches_wanted()) != 0;
     if (!wanted && !in_phase)
         return;
@@ -300,7 +302,7 @@ static void driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 
 /* --- the subscription --- */
 
-/* Apart from the calls, which are many and want few registers saved. */
+/* Separate from the path of calls, which are frequent: that keeps few registers to save there. */
 static __attribute__((noinline)) void resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 {
     struct open_call *innermost = open_call_back(&callback_thread()->open, 1);
@@ -320,7 +322,7 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
     errno = saved;
 }
 
-/* Called by the registry, under its lock. */
+/* Follows a change of the set of wanted kinds. The registry calls this under its lock. */
 static void wanted_changed(uint64_t wanted)
 {
     if (!(wanted & PHASE_KINDS)) {
@@ -354,7 +356,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     driver_calls_init();
     cupti_ids_init(cupti);
     graphs_init(cupti);
-    driver_functions(); /* found here, so that callbacks need not take the dynamic loader's lock */
+    driver_functions(); /* resolved here, so that callbacks need not take the dynamic loader's lock */
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
     return 0;

@@ -1,8 +1,8 @@
 /*
  * Finds and loads libcupti and libcuda and resolves their functions. Nothing is linked: a program without CUDA runs
- * without them, and the CUPTI of the process's own CUDA version is taken where there is one. Asks CUPTI for the numbers
- * of contexts, devices and streams, and remembers the answers for each thread; a counter of destroyed streams says when
- * a remembered stream may be another one.
+ * without them, and the CUPTI of the process's own CUDA version is preferred. Asks CUPTI for the numbers of contexts,
+ * devices and streams, and remembers the answers for each thread; a counter of destroyed streams shows when a
+ * remembered stream may be outdated.
  */
 #include "agent/cupti/cupti_library.h"
 
@@ -38,7 +38,7 @@ struct search {
     size_t size;
 };
 
-/* Tries one file, also one that others can write to; non-zero ends the search. */
+/* Tries one file, without checking who can write to it. A non-zero result ends the search. */
 static int load_file(void *context, const char *path)
 {
     struct search *search = context;
@@ -70,7 +70,8 @@ static int load_file(void *context, const char *path)
     return 1;
 }
 
-/* Bare names are the loader's to find, which has its own rules. */
+/* Tries one file, unless everybody can write to it. A name without a directory is left to the loader, which has its own
+ * rules. */
 static int try_file(void *context, const char *path)
 {
     struct search *search = context;
@@ -108,7 +109,7 @@ const char *cupti_words(const struct cupti *cupti, CUptiResult result)
 /* --- libcuda --- */
 
 static struct {
-    pthread_mutex_t lock; /* of finding */
+    pthread_mutex_t lock; /* held while resolving */
     struct driver found;
     const struct driver *known;
 } libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -134,7 +135,7 @@ const struct driver *driver_functions(void)
     struct driver driver;
     if (driver_known())
         return driver_known();
-    /* Before the lock: the dynamic loader has one of its own. */
+    /* Called without the lock, because the dynamic loader has a lock of its own. */
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!library || !resolve_driver(library, &driver))
         return NULL;
@@ -168,7 +169,7 @@ void cuda_versions_read(int32_t *driver, int32_t *runtime)
 /* --- numbers of contexts, devices and streams --- */
 
 static const struct cupti *cupti_in_use;
-static uint32_t streams_round = 1; /* of streams: one that was asked for in another is forgotten */
+static uint32_t streams_round = 1; /* counts destroyed streams: answers from an earlier round are outdated */
 
 void cupti_ids_init(const struct cupti *cupti)
 {
@@ -216,14 +217,14 @@ void cupti_ids_forget_streams(void)
     __atomic_add_fetch(&streams_round, 1, __ATOMIC_RELEASE);
 }
 
-/* The round is read before CUPTI is asked: if the stream goes meanwhile, what CUPTI said is not believed again. A call
- * within the call, made by a client, may have left another context here. */
+/* Reads the round before asking CUPTI: if a stream is destroyed meanwhile, the answer is not used again. A client's
+ * call within this call may have left another context in MINE. */
 uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call, const struct CUstream_st *stream)
 {
     uint64_t handle = (uint64_t)(uintptr_t)stream, context = (uint64_t)(uintptr_t)call->context;
     if (mine->context != call->context || mine->uid == 0)
         return cupti_stream_id(context, handle);
-    /* Handles are addresses of things that are larger than 64 bytes, or small numbers. */
+    /* Handles are addresses of objects larger than 64 bytes, or small numbers. */
     unsigned place = (unsigned)(handle ^ handle >> 6 ^ handle >> 9) % CUPTI_IDS_STREAMS;
     __typeof__(mine->streams[0]) *known = &mine->streams[place];
     uint32_t round = __atomic_load_n(&streams_round, __ATOMIC_ACQUIRE);
@@ -240,13 +241,14 @@ uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call 
 
 static struct {
     pthread_mutex_t lock;
-    struct map streams; /* handle -> nothing */
+    struct map streams; /* set of handles */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void own_streams_add(const struct CUstream_st *stream)
 {
     pthread_mutex_lock(&own.lock);
-    map_put(&own.streams, (uint64_t)(uintptr_t)stream, NULL); /* without memory only its own call reports its end */
+    map_put(&own.streams, (uint64_t)(uintptr_t)stream,
+            NULL); /* without memory, only the call that destroys it reports its end */
     pthread_mutex_unlock(&own.lock);
 }
 
@@ -262,5 +264,5 @@ void cupti_ids_atfork_child(void)
 {
     cupti_ids_init(NULL);
     pthread_mutex_init(&own.lock, NULL);
-    own.streams = (struct map){0}; /* another thread may have been changing it: leave it */
+    own.streams = (struct map){0}; /* another thread may have been changing the map: it is not freed */
 }

@@ -1,6 +1,6 @@
 /*
  * Loads the libraries that are called at run time: CUPTI, from 11.8 on, in the version that the process or the machine
- * has, and the libcuda that the process has loaded. Asks them for versions, and for the numbers of contexts and streams.
+ * has, and the libcuda that the process has loaded. Also finds out versions, and numbers of contexts and streams.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
@@ -12,7 +12,7 @@
 
 #include "agent/dispatch/registry.h"
 
-/* Functions that every CUPTI we work with has … */
+/* Functions that every supported CUPTI has. */
 #define CUPTI_FUNCTIONS(X)               \
     X(cuptiGetVersion)                   \
     X(cuptiSubscribe)                    \
@@ -30,7 +30,7 @@
     X(cuptiGetDeviceId)                  \
     X(cuptiGetStreamIdEx)
 
-/* Functions that only newer versions of CUPTI have: NULL when missing. */
+/* Functions that only newer versions of CUPTI have; NULL if missing. */
 #define CUPTI_NEWER_FUNCTIONS(X)                  \
     X(cuptiGetCallbackState)                      \
     X(cuptiActivityEnableDriverApi)               \
@@ -45,14 +45,14 @@ struct cupti {
     CUPTI_FUNCTIONS(FUNCTION)
     CUPTI_NEWER_FUNCTIONS(FUNCTION)
 #undef FUNCTION
-    uint32_t version; /* as cuptiGetVersion returns it: 18 is CUDA 11.8, 130001 CUDA 13.0 */
-    char path[512];   /* of the file it was loaded from */
+    uint32_t version; /* as from cuptiGetVersion: 18 is CUDA 11.8, 130001 CUDA 13.0 */
+    char path[512];   /* of the file that CUPTI was loaded from */
 };
 
 /*
  * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
- * (common/cupti.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried.
- * Once loaded it stays, also over a fork.
+ * (common/cupti.h). Returns NULL if that fails; WHY (SIZE bytes) then has a message for the user. CUPTI stays loaded,
+ * also over a fork.
  */
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
 
@@ -60,11 +60,12 @@ const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
 const char *cupti_words(const struct cupti *cupti, CUptiResult result);
 
 /*
- * The libcuda that the process has loaded, and the functions of it that the agent calls itself. The agent links with no
- * CUDA: a program without it is traced too.
+ * The libcuda that the process has loaded, and its functions that the agent calls. The agent does not link CUDA, so
+ * that a program without CUDA is traced, too.
  */
 
-/* Names as libcuda exports them: cuda.h lets some stand for newer versions. Every driver since CUDA 10.1 has these … */
+/* Functions that every driver since CUDA 10.1 has. The names are those that libcuda exports, because macros of cuda.h
+ * replace some by newer versions. */
 #define DRIVER_FUNCTIONS(X)                                                \
     X(cuCtxGetCurrent, CUcontext *context)                                 \
     X(cuCtxPushCurrent_v2, CUcontext context)                              \
@@ -77,7 +78,7 @@ const char *cupti_words(const struct cupti *cupti, CUptiResult result);
     X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
     X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
 
-/* Functions that only newer drivers have: NULL when missing. Pools came with 11.2, names with 12.3. */
+/* Functions that only newer drivers have; NULL if missing. Pools came with 11.2, names with 12.3. */
 #define DRIVER_NEWER_FUNCTIONS(X)                                                           \
     X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
     X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
@@ -91,50 +92,51 @@ struct driver {
 #undef FUNCTION
 };
 
-/* Finds them once; they live for ever. NULL: no libcuda is loaded, or one that is older. May take the dynamic loader's
- * lock. */
+/* Returns the functions, resolved once; they live for ever. Returns NULL if no libcuda is loaded, or an older one. May
+ * take the dynamic loader's lock. */
 const struct driver *driver_functions(void);
-/* NULL also before they were found; takes no lock. */
+/* Returns the functions, or NULL if driver_functions() has not resolved them yet. Takes no lock. */
 const struct driver *driver_known(void);
 
-/* For tests: DRIVER takes the place of the process's functions. NULL: these count again. */
+/* For tests: DRIVER replaces the process's functions; NULL restores them. */
 void driver_replace(const struct driver *driver);
 
-/* Reads the versions of the CUDA driver and of the CUDA runtime that the process has loaded, each as 1000 * major + 10 * minor; 0 when it cannot be known, as of a runtime that is linked statically. */
+/* Reads the versions of the CUDA driver and of the CUDA runtime that the process has loaded, each as 1000 * major + 10
+ * * minor, or 0 if unknown, for example of a runtime that is linked statically. */
 void cuda_versions_read(int32_t *driver, int32_t *runtime);
 
 /*
- * CUPTI's numbers of contexts, devices and streams, as its records have them.
+ * CUPTI's numbers of contexts, devices and streams, as in its records.
  *
- * To ask CUPTI takes longer than the rest of a callback, so each thread remembers the answers: for a context until
- * the thread's calls are in another one, of a stream until any stream of the process goes.
+ * Asking CUPTI takes longer than the rest of a callback, so each thread remembers the answers: for one context, until
+ * the thread makes a call in another one; for streams, until any stream of the process is destroyed.
  */
 
-/* Streams that a thread remembers at once. */
+/* Number of streams that a thread remembers. */
 #define CUPTI_IDS_STREAMS 8u
 
-/* The answers of one thread; zero: none. */
+/* The answers that one thread remembers; all zero if there are none. */
 struct cupti_ids {
-    struct CUctx_st *context; /* NULL: none */
-    uint32_t uid;             /* its own among all contexts that there ever were */
+    struct CUctx_st *context; /* NULL if none is remembered */
+    uint32_t uid;             /* CUPTI's unique number of the context, never reused */
     uint32_t id, device;
     struct {
         uint64_t stream;
-        uint32_t uid; /* its context's; 0: none */
+        uint32_t uid; /* `uid` of the stream's context; 0: the element is empty */
         uint32_t round;
         uint32_t id;
     } streams[CUPTI_IDS_STREAMS];
 };
 
 void cupti_ids_init(const struct cupti *cupti);
-/* In a forked child: CUPTI is not to be asked, and the streams are the parent's. What threads remember is theirs to
- * forget. */
+/* In a forked child: stops asking CUPTI, and forgets the parent's streams. Each thread's cupti_ids become outdated. */
 void cupti_ids_atfork_child(void);
 
-/* Fills in CALL's context, its number and its device. */
+/* Fills in the context of CALL with its number and its device. */
 void cupti_ids_of_context(struct CUctx_st *context, struct gputrace_call *call);
 
-/* Fills them in for a call of the thread that MINE belongs to. UID: CUpti_CallbackData.contextUid; 0: not known. */
+/* Asks CUPTI for CONTEXT, and remembers the answers in MINE, this thread's. UID is CUpti_CallbackData.contextUid, 0 if
+ * unknown. */
 void cupti_ids_ask(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid);
 static inline void cupti_ids_of_call(struct cupti_ids *mine, struct CUctx_st *context, uint32_t uid,
                                      struct gputrace_call *call)
@@ -146,20 +148,20 @@ static inline void cupti_ids_of_call(struct cupti_ids *mine, struct CUctx_st *co
     call->device = mine->device;
 }
 
-/* The number of a stream of the program (CUstream or cudaStream_t as an integer) in its context (0: the thread's), or
- * GPUTRACE_NO_STREAM. Streams 0 and 1 are the legacy default stream, 2 is the thread's own. */
+/* Returns the number of a stream of the program (CUstream or cudaStream_t as an integer) in CONTEXT (0: the thread's),
+ * or GPUTRACE_NO_STREAM. Streams 0 and 1 are the legacy default stream, 2 is the thread's own. */
 uint32_t cupti_stream_id(uint64_t context, uint64_t stream);
 
-/* Returns the number of a stream that exists, in the context of CALL, which cupti_ids_of_call() has filled in. */
+/* Returns the number of an existing stream in the context of CALL, which cupti_ids_of_call() has filled in. */
 uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call *call,
                              const struct CUstream_st *stream);
 
-/* The kinds whose callers ask for streams: while they are wanted CUPTI has to report each stream that is destroyed. */
+/* The kinds whose publishers ask for streams: while these kinds are wanted, CUPTI must report each destroyed stream. */
 #define CUPTI_IDS_KINDS                                                                             \
     (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) | \
      REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure) | REGISTRY_BIT(memory_deallocation))
 
-/* A stream was destroyed, or may have been without a report: all threads ask anew. */
+/* Outdates the streams that threads remember, because a stream was, or may have been, destroyed. */
 void cupti_ids_forget_streams(void);
 
 /*
@@ -169,7 +171,7 @@ void cupti_ids_forget_streams(void);
 
 void own_streams_add(const struct CUstream_st *stream);
 
-/* Returns whether it was one of them. */
+/* Removes the stream. Returns whether it was in the set. */
 bool own_streams_remove(const struct CUstream_st *stream);
 
 #endif

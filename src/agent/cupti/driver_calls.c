@@ -1,7 +1,7 @@
 /*
- * Keeps CUPTI's callbacks equal to what subscribers of the registry want: whenever that changes, each function of the
- * driver and each resource is compared with its wish, and only the differences are switched. The second part finds the
- * launches that load their kernel's code.
+ * Keeps CUPTI's callbacks equal to what subscribers of the registry want: at each change, the wanted state of each
+ * driver function and each resource is compared with its present state, and only differences are switched. The second
+ * part finds the launches that load their kernel's code.
  */
 #include "agent/cupti/driver_calls.h"
 
@@ -32,9 +32,8 @@ void driver_calls_init(void)
 
 /* --- switches --- */
 
-/* The callbacks of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED comes at every launch: it may never be
- * here.
- */
+/* The callbacks of the RESOURCE domain. CUPTI_CBID_RESOURCE_MODULE_PROFILED must never be among them, because it comes
+ * at every launch. */
 static const struct {
     CUpti_CallbackId cbid;
     uint64_t kinds;
@@ -50,7 +49,7 @@ static const struct {
     {CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, REGISTRY_BIT(graph_node)},
 };
 
-/* A need is forgotten when no kind is wanted that it is there for. */
+/* The kinds that each need serves: a need is dropped when none of its kinds is wanted. */
 static const struct {
     enum callback_need need;
     uint64_t kinds;
@@ -61,7 +60,7 @@ static const struct {
 };
 
 static struct {
-    pthread_mutex_t lock; /* of all but reading `wanted` */
+    pthread_mutex_t lock; /* guards all members; `wanted` is also read without it */
     const struct cupti *cupti;
     CUpti_SubscriberHandle subscriber;
     uint64_t wanted;
@@ -70,7 +69,8 @@ static struct {
     bool resources_on[CUPTI_CBID_RESOURCE_SIZE];
 } switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. A cbid that CUPTI does not know, because it is older than we, is not asked for again. */
+/* Switches one callback. A cbid that an older CUPTI does not know fails once and is not tried again. The caller holds
+ * the lock. */
 static void turn(bool *is_on, bool on, CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (*is_on == on)
@@ -79,7 +79,7 @@ static void turn(bool *is_on, bool on, CUpti_CallbackDomain domain, CUpti_Callba
     switches.cupti->cuptiEnableCallback(on, switches.subscriber, domain, cbid);
 }
 
-/* Brings all to what it should be. */
+/* Switches all callbacks to the wanted state. The caller holds the lock. */
 static void apply(void)
 {
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
@@ -114,7 +114,7 @@ void callback_switches_follow(uint64_t wanted)
     pthread_mutex_lock(&switches.lock);
     __atomic_store_n(&switches.wanted, wanted, __ATOMIC_RELAXED);
     apply();
-    cupti_ids_forget_streams(); /* without a subscriber CUPTI may not have reported destroyed streams */
+    cupti_ids_forget_streams(); /* while there was no subscriber, CUPTI may not have reported destroyed streams */
     pthread_mutex_unlock(&switches.lock);
 }
 
@@ -133,7 +133,8 @@ void callback_switches_need(enum callback_need need, bool on)
     pthread_mutex_unlock(&switches.lock);
 }
 
-/* CUPTI is asked without the lock, which its callbacks may wait for. */
+/* CUPTI is asked without the lock, because a callback of CUPTI may wait for the lock while CUPTI waits for the
+ * callback. */
 bool callback_switches_lost(void)
 {
     pthread_mutex_lock(&switches.lock);
@@ -188,20 +189,20 @@ bool event_watch_claims(uint32_t correlation)
 /* --- the first launch of a kernel that is loaded lazily --- */
 
 static struct {
-    pthread_mutex_t lock; /* of changes; armed and round are read without it */
-    unsigned armed;       /* threads, with those that are loading */
+    pthread_mutex_t lock; /* guards all members; armed, round and deadline are also read without it */
+    unsigned armed;       /* number of threads with a kernel to load, or loading */
     unsigned loading;
-    unsigned round; /* goes up when all of them are given up */
+    unsigned round; /* increases when all threads' kernels are forgotten */
     uint64_t deadline;
 } lazy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct {
     pthread_mutex_t lock;
-    struct map functions; /* hashes of a kernel and a context */
+    struct map functions; /* set of hashes of a kernel and a context */
 } asked = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
-    CUkernel kernel; /* armed for, in `round` */
+    CUkernel kernel; /* the kernel that this thread looked up; valid only in `round` */
     uint32_t correlation;
     unsigned round;
     bool loading;
@@ -219,7 +220,7 @@ static bool is_armed(void)
 
 void lazy_loading_arm(CUkernel kernel, uint32_t correlation)
 {
-    lazy_loading_ends(); /* of a launch that never returned here */
+    lazy_loading_ends(); /* ends a launch whose return was not seen */
     pthread_mutex_lock(&lazy.lock);
     if (!is_armed())
         set(&lazy.armed, lazy.armed + 1);
@@ -231,7 +232,7 @@ void lazy_loading_arm(CUkernel kernel, uint32_t correlation)
     pthread_mutex_unlock(&lazy.lock);
 }
 
-/* Under the lock. */
+/* Ends one thread's waiting for a launch. The caller holds the lock. */
 static void one_less(void)
 {
     set(&lazy.armed, lazy.armed - 1);
@@ -239,7 +240,7 @@ static void one_less(void)
         callback_switches_need(CALLBACKS_LAZY_LOADING, false);
 }
 
-/* Under the lock. */
+/* Forgets the kernels of all threads. The caller holds the lock. */
 static void cancel_all(void)
 {
     set(&lazy.round, lazy.round + 1);
@@ -291,8 +292,8 @@ bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
     }
     if (clock_monotonic() <= __atomic_load_n(&lazy.deadline, __ATOMIC_RELAXED))
         return false;
-    /* Threads that ended, or launched nothing, would keep the callbacks on for ever. A launch that is loading needs its
-     * callback when it returns. */
+    /* Switches callbacks off, which threads that ended or launched nothing would keep on for ever. Not while a launch
+     * is loading, because its return needs the callback. */
     pthread_mutex_lock(&lazy.lock);
     if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
         cancel_all();
@@ -327,5 +328,5 @@ void lazy_loading_atfork_child(void)
     lazy_here.kernel = NULL;
     lazy_here.loading = false;
     pthread_mutex_init(&asked.lock, NULL);
-    asked.functions = (struct map){0}; /* the parent's memory is a copy here: leave it, malloc may be locked */
+    asked.functions = (struct map){0}; /* a copy of the parent's map, not freed because malloc may be locked */
 }

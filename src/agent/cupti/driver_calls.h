@@ -1,7 +1,7 @@
 /*
- * The driver's functions that have callbacks, and which callbacks of CUPTI are on: those of the kinds that a subscriber
- * is registered for, and no others. Each function is a row in a table of calls_*.c or graphs.c, which says what kinds of
- * event the call is published as, and by which function.
+ * The driver's functions that have callbacks, and which of CUPTI's callbacks are on: exactly those that a subscriber's
+ * kinds need. Each function is a row in a table of calls_*.c or graphs.c, with the kinds of event that the call is
+ * published as, and the function that publishes it.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
 #define GPUTRACE_AGENT_CUPTI_DRIVER_CALLS_H
@@ -15,39 +15,40 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 
-/* A driver call that a thread is in, as far as its callbacks are on: what is known of it from its begin. */
+/* A driver call that a thread is in, with the data from its begin. Known only if the function has a callback. */
 struct open_call {
-    const struct driver_call *row; /* NULL: none */
+    const struct driver_call *row; /* NULL: no call */
     const void *params;
     uint64_t start;
     uint32_t correlation;
-    bool in_phase;  /* of compilation, which ends when the call returns */
-    bool published; /* a resource callback published what it does */
+    bool in_phase;  /* the call is a phase of compilation, which ends when it returns */
+    bool published; /* a resource callback published what the call does */
 };
 
 /*
- * One driver call stands for each operation, for all functions of the runtime that call it, and has the runtime
- * call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx, and, compiled for a default
- * stream of each thread's own, NAME_ptsz (it takes a stream) and NAME_ptds (it takes none). Each is a row; versions
- * with the same parameters share the function that publishes them.
+ * The callbacks are those of driver calls: one driver call is made for each operation, whichever runtime function was
+ * called, and has the runtime call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx,
+ * and, compiled for per-thread default streams, NAME_ptsz (takes a stream) and NAME_ptds (takes none). Each is a row;
+ * versions with the same parameters share a publisher.
  *
  * Left out: the first versions of functions that have a _v2 because they were made for addresses of 32 bits
- * (cuMemAlloc, cuMemcpyHtoD, cuMemsetD8, cuArrayCreate …). A 64-bit program cannot pass them a device's address.
+ * (cuMemAlloc, cuMemcpyHtoD, cuMemsetD8, cuArrayCreate …). A 64-bit program cannot pass them a device address.
  */
 
 /* A call that has returned. */
 struct driver_return {
     const struct driver_call *row;
     struct gputrace_call call;
-    const void *params; /* the struct FUNCTION_params of CUPTI's headers; what it points to is the program's */
-    const char *symbol; /* of a launch: the kernel's mangled name */
-    bool published;     /* resource callbacks have published what this call did */
-    /* What the thread keeps from one callback to the next; it is found once for each callback. */
+    const void *params; /* struct FUNCTION_params of CUPTI's headers; its pointers are the program's */
+    const char *symbol; /* a launched kernel's mangled name */
+    bool published;     /* resource callbacks have published what the call did */
+    /* Per-thread data, looked up once for each callback. */
     struct epoch_reader *reader;
     struct cupti_ids *ids;
 };
 
-/* Why a function has callbacks though no subscriber is registered for what it does, as long as certain kinds are wanted. */
+/* Reasons for callbacks of a function even though no subscriber wants the function's own kinds. They hold only while
+ * certain kinds are wanted. */
 enum callback_need {
     CALLBACKS_LAZY_LOADING = 1,   /* launches, for phases of compilation: lazy_loading_arm() */
     CALLBACKS_FIRST_LAUNCHES = 2, /* launches, for names of launches: kernel_names.h */
@@ -58,19 +59,20 @@ enum callback_need {
 
 struct driver_call {
     CUpti_CallbackId cbid;
-    uint32_t needs; /* a set of enum callback_need: it is enabled while one of them is there, or … */
-    uint64_t kinds; /* … while a subscriber wants one of these, REGISTRY_BIT()s, which it serves */
+    uint32_t needs; /* set of enum callback_need: the callback is on while one of them holds */
+    uint64_t kinds; /* REGISTRY_BIT()s of kinds: the callback is also on while a subscriber wants one of them */
     const char *name;
-    /* Publishes what was done, or failed. Outputs of a failed call are not read. NULL: it serves phases alone. */
+    /* Publishes a call that succeeded or failed; does not read outputs of a failed call. NULL: only phases are
+     * published. */
     void (*publish)(const struct driver_return *returned);
-    uint32_t phase; /* the enum gputrace_trigger of the phase of compilation that the call is; 0: none, or … */
-    /* … what this returns when the call begins. */
+    uint32_t phase; /* enum gputrace_trigger of the call's phase of compilation; 0: none, or `trigger` decides */
+    /* Returns the phase of a call when it begins; may be NULL. */
     uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
-    bool per_thread; /* its default stream is the thread's own */
-    bool brief;      /* the recorder writes when it begins, and not when it ends */
-    /* The function that a launch launches. NULL: not a launch, or one of several functions. */
+    bool per_thread; /* the default stream is the thread's own */
+    bool brief;      /* the recorder needs no end time, only the start */
+    /* Returns the function that a launch launches. NULL if the call is not a launch, or launches several functions. */
     CUfunction (*launched)(const void *params);
-    /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
+    /* Runs when the call begins, before CUDA does anything; may be NULL. */
     void (*begins)(const void *params);
 };
 
@@ -81,24 +83,24 @@ struct driver_calls {
 
 extern const struct driver_calls code_calls, copy_calls, graph_calls, memory_calls, stream_calls;
 
-/* Builds the index. Once, before the first look; again does no harm. */
+/* Builds the index of rows by cbid. Called before the first driver_call_find(); further calls do nothing. */
 void driver_calls_init(void);
 
-/* Returns the row of CBID, or NULL. */
+/* The rows by cbid; NULL for functions without a row. */
 extern const struct driver_call *driver_calls_by_cbid[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static inline const struct driver_call *driver_call_find(CUpti_CallbackId cbid)
 {
     return cbid < CUPTI_DRIVER_TRACE_CBID_SIZE ? driver_calls_by_cbid[cbid] : NULL;
 }
 
-/* --- for the groups --- */
+/* --- for the tables of rows --- */
 
-/* The row of a function: the kinds that it serves, what publishes it, and further members of struct driver_call.
+/* Defines the row of a function: kinds, publisher, and further members of struct driver_call.
  *
- * cuda.h defines many names as macros that stand for the newest version: a name is pasted or quoted before anything
- * else is done with it, for else the row of the old version would be one more of the new. */
+ * cuda.h defines many names as macros for the newest version, so the name is pasted or quoted before it can be
+ * expanded: otherwise the row of an old version would become one more row of the new version. */
 #define DRIVER_CALL(function, ...) DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, __VA_ARGS__)
-/* The function and its _ptsz; the function and its _ptds. */
+/* DRIVER_CALL_PTSZ defines the rows of a function and its _ptsz, DRIVER_CALL_PTDS of a function and its _ptds. */
 #define DRIVER_CALL_PTSZ(function, ...)                                                 \
     DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function, #function, false, __VA_ARGS__), \
         DRIVER_CALL_ROW(CUPTI_DRIVER_TRACE_CBID_##function##_ptsz, #function "_ptsz", true, __VA_ARGS__)
@@ -120,15 +122,15 @@ static inline bool driver_call_done(const struct driver_return *returned)
     return returned->call.result == CUDA_SUCCESS;
 }
 
-/* The stream that was given, so that it means the same for all versions of a function: a default stream that is the
- * thread's own becomes CU_STREAM_PER_THREAD. */
+/* Returns STREAM with the same meaning for all versions of a function: the default stream becomes CU_STREAM_PER_THREAD
+ * if it is the thread's own. */
 static inline CUstream driver_call_stream(const struct driver_return *returned, CUstream stream)
 {
     return stream == NULL && returned->row->per_thread ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* CUPTI's number of STREAM, as driver_call_stream() returns it. Of a call that failed GPUTRACE_NO_STREAM: its handle
- * may be none, and CUPTI is not asked about such. */
+/* Returns CUPTI's number of STREAM, a result of driver_call_stream(). Returns GPUTRACE_NO_STREAM for a failed call:
+ * CUPTI is not asked about a handle that may be invalid. */
 static inline uint32_t driver_call_stream_id(const struct driver_return *returned, CUstream stream)
 {
     bool valid = driver_call_done(returned) && returned->call.context;
@@ -140,8 +142,8 @@ static inline uint64_t driver_call_integer(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-/* Defines publish_FUNCTION(), which publishes an event of KIND. What follows initialises its members beside `call`,
- * from `p`, the parameters, and `returned`. */
+/* Defines publish_FUNCTION(), which publishes an event of KIND. The last arguments initialise members other than
+ * `call`, from `p`, the parameters, and `returned`. */
 #define DRIVER_CALL_PUBLISHES(function, kind, ...)                                                    \
     static void publish_##function(const struct driver_return *returned)                              \
     {                                                                                                 \
@@ -151,96 +153,99 @@ static inline uint64_t driver_call_integer(const void *pointer)
                                      &(struct gputrace_##kind){.call = returned->call, __VA_ARGS__}); \
     }
 
-/* Subscribes to CUPTI (cupti_callbacks.c), and follows from now on what the registry wants. A resource callback that
- * comes within a driver call with a callback takes the name, the start and the correlation id of that call. Returns 0,
- * or -1 with WHY filled: another profiler has CUPTI. */
+/* Subscribes to CUPTI (cupti_callbacks.c), and from now on follows the kinds that the registry wants. A resource
+ * callback within a driver call that has a callback gets name, start and correlation id from that call. Returns 0, or
+ * -1 with WHY filled in if another profiler has CUPTI. */
 int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size);
 
-/* In a forked child, after registry_atfork_child(): forgets CUPTI, calls nothing. */
+/* In a forked child, after registry_atfork_child(): forgets CUPTI, without calling it. */
 void cupti_callbacks_atfork_child(void);
 
 /*
- * Which callbacks are on. The functions may be called from any thread, also inside a callback of CUPTI's; one change is
- * made at a time, and only the difference is switched in CUPTI.
+ * Switching of callbacks. The functions may be called from any thread, also inside a callback of CUPTI. Only one thread
+ * switches at a time, and only callbacks that change are switched in CUPTI.
  */
 
-/* All callbacks of SUBSCRIBER are off. */
+/* Starts switching callbacks of SUBSCRIBER, which are all off. */
 void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
 
-/* The set of kinds that are wanted, from the registry. */
+/* Sets the kinds that the registry wants. */
 void callback_switches_follow(uint64_t wanted);
 
-/* Returns that set. */
+/* Returns the kinds that the registry wants. */
 uint64_t callback_switches_wanted(void);
 
-/* Functions have callbacks, whether or not a subscriber is registered for them, while NEED is there. */
+/* Sets whether NEED holds. */
 void callback_switches_need(enum callback_need need, bool on);
 
-/* Whether CUPTI does not know the subscriber any more, because CUPTI was detached from the process: true once,
- * and CUPTI is not called from then on. */
+/* Whether CUPTI was detached from the process and does not know our subscriber any more. Returns true only once; CUPTI
+ * is not called from then on. */
 bool callback_switches_lost(void);
 
-/* In a forked child: CUPTI is not to be called. */
+/* In a forked child: stops calling CUPTI. */
 void callback_switches_atfork_child(void);
 
 /*
- * The correlation id of one call of cuEventRecord that this thread is about to make: CUPTI's record of the event has
- * the same, and with it the GPU's time.
+ * The correlation id of one call of cuEventRecord that this thread is about to make. CUPTI's record of the event has
+ * that id, and the GPU's time.
  *
- *     event_watch_begin();
- *     result = cuEventRecord(event, stream);
- *     correlation = event_watch_end();
+ *      event_watch_begin();
+ *      result = cuEventRecord(event, stream);
+ *      correlation = event_watch_end();
  *
- * It takes the callback of cuEventRecord: callback_switches_need(CALLBACKS_EVENT_WATCH, true), at any time before.
+ * Requires cuEventRecord's callback: callback_switches_need(CALLBACKS_EVENT_WATCH, true), at any time before.
  */
 
 void event_watch_begin(void);
 
-/* Returns the correlation id of the call; 0: there was no such call, or CUPTI did not report it. */
+/* Returns the correlation id of the call, or 0 if CUPTI did not report one. */
 uint32_t event_watch_end(void);
 
-/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, which is
- * our own and not published. */
+/* Called at each callback of cuEventRecord. Returns whether this thread is watching for it: then the call is our own
+ * and is not published. */
 bool event_watch_claims(uint32_t correlation);
 
 /*
  * The first launch of a kernel that CUDA loads lazily: a phase of compilation inside a launch.
  *
- * Launches have no callback unless a subscriber wants them. So, when a thread gets a kernel from a library
- * (which CUDA's runtime does right before it launches the kernel for the first time), their callbacks are switched on
- * until the kernel was launched; or until, after LAZY_LOADING_NS without another such kernel, a thread launches
- * anything. Threads that launch nothing pay nothing, and the launches of others pay no more than that long.
+ * Launches have no callback unless a subscriber wants them. When a thread looks up a kernel in a library (CUDA's
+ * runtime does so right before a kernel's first launch), the callbacks of launches are switched on until the kernel was
+ * launched. If LAZY_LOADING_NS pass without another such kernel, the next launch of any thread switches them off.
+ * Threads that launch nothing pay nothing, and launches of other threads pay only for that long.
  */
 
 #define LAZY_LOADING_NS UINT64_C(100000000)
 
-/* This thread got KERNEL in the call CORRELATION, and has not loaded it: the last one counts. */
+/* Notes that this thread looked up KERNEL in the call CORRELATION and has not loaded it. Replaces the thread's previous
+ * kernel. */
 void lazy_loading_arm(CUkernel kernel, uint32_t correlation);
 
-/* The program asks for the function of KERNEL in CONTEXT: whether it is the first time. */
+/* Whether the program asks for the function of KERNEL in CONTEXT for the first time. */
 bool lazy_loading_is_first(CUkernel kernel, CUcontext context);
 
-/* Code was unloaded, or a context is going: whatever has the handles of its kernels later is loaded anew. */
+/* Forgets which kernels are loaded, because code is unloaded or a context is destroyed: later kernels with the same
+ * handles are loaded anew. */
 void lazy_loading_unloaded(void);
 
-/* This thread loaded it otherwise. */
+/* Notes that this thread loaded KERNEL in another way than by a launch. */
 void lazy_loading_loaded(CUkernel kernel);
 
-/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
- * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
+/* Called when a launch begins on this thread. Returns whether it loads the kernel: because the kernel's handle is
+ * launched, or because the runtime looked the kernel up in the same call. Then lazy_loading_ends() must follow when the
+ * launch returns. */
 bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
-/* Does nothing on a thread on which none has begun. */
+/* Ends the loading of this thread's launch. Does nothing if none has begun. */
 void lazy_loading_ends(void);
 
-/* No subscriber wants phases any more: whatever was armed or is loading is forgotten. */
+/* Forgets all kernels that are to be loaded or being loaded, because no subscriber wants phases any more. */
 void lazy_loading_cancel(void);
 
 /* In a forked child. */
 void lazy_loading_atfork_child(void);
 
-/* The kind of an image of code that the program passes to CUDA (calls_code.c), from its first bytes; NULL is of no
- * known kind. As given to cuModuleLoadData(), it has no length: text ends with a NUL, a binary is longer than its magic
- * number. No byte after the one that decides is read. */
+/* Returns the kind of a code image that the program passes to CUDA (calls_code.c), from its first bytes; NULL is
+ * GPUTRACE_IMAGE_UNKNOWN. As for cuModuleLoadData(), the image has no length: text ends with a NUL, a binary is longer
+ * than its magic number. No byte after the deciding one is read. */
 enum gputrace_image image_sort(const void *image);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * CUDA graphs: publishes which function each kernel node launches and which node a copied node comes from, finds the
- * first launch of each executable graph, and counts open captures. The rows of the driver's functions for graphs are
- * at the end.
+ * first launch of each executable graph, and counts open captures. The rows of the driver's functions for graphs are at
+ * the end.
  */
 #include "agent/cupti/graphs.h"
 
@@ -16,19 +16,20 @@
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
 
-/* The first CUPTI of which all that is relied on here was measured. */
+/* The first CUPTI version for which all of this behaviour was verified. */
 #define NODES_SINCE 130000u
 
 static const struct cupti *cupti_in_use;
 
-static __thread uint32_t conditional_in; /* the last call in which a conditional node was made */
+static __thread uint32_t conditional_in; /* correlation id of the last call that created a conditional node */
 
 static __thread struct {
-    uint64_t node; /* the last of which CUPTI reported that it is a copy, in the call `correlation` */
+    uint64_t node; /* the last node that CUPTI reported as a copy, in the call `correlation` */
     uint32_t correlation;
 } copied;
 
-/* 0: not known. An older CUPTI does not report all changes, so that what is known of a node could be wrong. */
+/* Returns CUPTI's number of NODE, or 0 if unknown. An older CUPTI does not report all changes, so that information
+ * about its nodes could be wrong. */
 static uint64_t node_number(CUgraphNode node)
 {
     const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
@@ -39,7 +40,7 @@ static uint64_t node_number(CUgraphNode node)
     return known ? id : 0;
 }
 
-/* The number that records of the graph's work have; 0: it is not known. */
+/* Returns the graph's number in records of its work, or 0 if unknown. */
 static uint32_t graph_number(CUgraphExec exec)
 {
     const struct cupti *cupti = __atomic_load_n(&cupti_in_use, __ATOMIC_ACQUIRE);
@@ -60,15 +61,15 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Kernel nodes that the program adds itself are published by their calls, where the function is. Of other nodes it
- * counts that they were made: when, and on which thread. */
+/* Publishes a new node. Kernel nodes that the program itself adds are published by their calls, which contain the
+ * function. For other nodes only the time and thread of their creation matter. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
     const struct driver_call *row = open ? open->row : NULL;
     bool is_kernel = type == CU_GRAPH_NODE_TYPE_KERNEL, by_launch = is_kernel && row && row->launched;
     bool is_gpu_op = is_kernel || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
     bool by_graph_call = row && (row->kinds & REGISTRY_BIT(graph_node));
-    bool is_copy = by_graph_call && (row->phase != 0 || !row->publish); /* which is reported as one */
+    bool is_copy = by_graph_call && (row->phase != 0 || !row->publish); /* reported to graph_node_copied(), too */
     if (!is_gpu_op || is_copy || (is_kernel && by_graph_call))
         return;
     publish(&(struct gputrace_graph_node){.node = node_number(node),
@@ -85,7 +86,7 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
     const struct driver_call *row = open ? open->row : NULL;
     if (row && (row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate ||
                 row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2))
-        return; /* graph_exec_updated() */
+        return; /* graph_exec_updated() handles these */
     uint64_t of = node_number(original);
     if (of == 0)
         return;
@@ -100,8 +101,8 @@ void graph_node_launches(CUgraphNode node, bool made, const void *function, uint
         .node = node_number(node), .function = function, .correlation = correlation, .made = made});
 }
 
-/* The call CORRELATION made the nodes of EXEC copies of those of GRAPH: each of that which has the same place in its
- * graph. Of nodes of graphs within GRAPH nothing is published. */
+/* Publishes that the call CORRELATION made each node of EXEC a copy of the node of GRAPH at the same place. Leaves out
+ * nodes of graphs within GRAPH. */
 static void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation)
 {
     size_t count = 0;
@@ -125,13 +126,13 @@ static void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correla
 
 static struct {
     pthread_mutex_t lock;
-    struct map expected;    /* executable graphs */
+    struct map expected;    /* executable graphs whose next launch is expected */
     struct map conditional; /* executable graphs with conditional nodes -> their numbers */
-    unsigned budget;        /* launches of others that still have callbacks */
-    bool suspended;         /* nothing is recorded: launches of conditional graphs are not published */
+    unsigned budget;        /* launches of other graphs until callbacks are switched off */
+    bool suspended;         /* recording is off: launches of conditional graphs are not published */
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. */
+/* Expects a launch of EXEC, and switches callbacks on. The caller holds the lock. */
 static void expect(CUgraphExec exec)
 {
     if (map_put(&graphs.expected, driver_call_integer(exec), NULL))
@@ -148,7 +149,7 @@ void graph_launches_expect(CUgraphExec exec)
     pthread_mutex_unlock(&graphs.lock);
 }
 
-/* EXEC was instantiated; CONDITIONAL: it has conditional nodes. */
+/* Notes that EXEC was instantiated, and whether it has CONDITIONAL nodes. */
 static void note_instantiated(CUgraphExec exec, bool conditional)
 {
     if (!exec || !registry_graph_node_wanted())
@@ -159,18 +160,18 @@ static void note_instantiated(CUgraphExec exec, bool conditional)
     if (place)
         *place = number;
     else
-        map_remove(&graphs.conditional, key); /* another one had the handle */
+        map_remove(&graphs.conditional, key); /* another graph had the same handle */
     expect(exec);
     pthread_mutex_unlock(&graphs.lock);
 }
 
-/* Under the lock. */
+/* Whether launches of conditional graphs are published. The caller holds the lock. */
 static bool conditional_are_heard(void)
 {
     return map_count(&graphs.conditional) > 0 && !graphs.suspended;
 }
 
-/* Forgets all expected launches. Under the lock. */
+/* Forgets all expected launches. The caller holds the lock. */
 static void forget_expected(void)
 {
     map_release(&graphs.expected);
@@ -213,11 +214,11 @@ void graph_launches_forget(void)
 
 /* --- captures --- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
-unsigned captures_going_on;                              /* read without it, as … */
-static uint32_t capturer;                                /* … which thread began the only one; 0: there are several */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* launches are switched in the order of counts */
+unsigned captures_going_on;                              /* also read without the lock */
+static uint32_t capturer; /* thread of the only capture; 0: several; also read without the lock */
 
-/* Under the lock. */
+/* Sets the number of captures, and switches the callbacks of launches. The caller holds the lock. */
 static void set_going_on(unsigned count)
 {
     __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);
@@ -254,7 +255,7 @@ uint32_t captures_other_thread(void)
     return thread != 0 && thread != thread_id() ? thread : 0;
 }
 
-/* The legacy default stream is refused while others are captured: it is not. */
+/* The driver returns an error for the legacy default stream while others are captured; that stream is not captured. */
 bool captures_ask(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -263,7 +264,7 @@ bool captures_ask(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* --- all of it --- */
+/* --- init and fork --- */
 
 void graphs_init(const struct cupti *cupti)
 {
@@ -276,15 +277,16 @@ void graphs_atfork_child(void)
     conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
     pthread_mutex_init(&graphs.lock, NULL);
     graphs.suspended = false;
-    graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
+    graphs.expected = graphs.conditional = (struct map){0}; /* the parent's memory is not freed: malloc may be locked */
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
     capturer = 0;
 }
 
-/* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
+/* Capture, instantiation and launch of graphs. A capture is a phase of compilation that begins in one call and ends in
+ * another. */
 
-/* What a capture is known by while it goes on: its stream or, of the thread's own default stream, the thread. */
+/* Returns the key of a capture: its stream, or, for the thread's own default stream, an address of the thread's. */
 static const struct CUstream_st *captured(CUstream stream)
 {
     static __thread char own_stream;
@@ -294,7 +296,7 @@ static const struct CUstream_st *captured(CUstream stream)
 static void publish_start(const struct driver_return *returned, CUstream given, CUstreamCaptureMode mode)
 {
     CUstream stream = driver_call_stream(returned, given);
-    bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a relaxed one */
+    bool bound = mode != CU_STREAM_CAPTURE_MODE_RELAXED; /* another thread may end a capture in relaxed mode */
     if (driver_call_done(returned)) {
         captures_begin();
         phase_begins(GPUTRACE_TRIGGER_GRAPH_CAPTURE, captured(stream), bound, &returned->call);
@@ -318,8 +320,8 @@ static void publish_end(const struct driver_return *returned)
     const cuStreamEndCapture_params *p = returned->params;
     CUstream stream = driver_call_stream(returned, p->hStream);
     int32_t result = returned->call.result;
-    /* A capture that was broken ends with an error. One that another thread or stream must end goes on, and where none
-     * was none ends. */
+    /* A broken capture ends with an error. The capture goes on if another thread or stream must end it, and there is
+     * none if the stream was not captured. */
     if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
         result != CUDA_ERROR_ILLEGAL_STATE) {
         captures_end();
@@ -357,17 +359,17 @@ PUBLISH_INSTANTIATION(cuGraphInstantiateWithParams, p->instantiateParams ? p->in
 DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
                       .stream = driver_call_stream(returned, p->hStream))
 
-/* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
+/* --- kernel nodes that programs add and change, and calls that copy nodes: graphs.h --- */
 
-/* What the parameters of a node say it launches. Only the newer struct, which begins like the older, has space for a
- * CUkernel; a node of any type may be no kernel: NULL. */
+/* What the parameters of a node launch. Only the newer struct, which begins like the older, has space for a CUkernel. A
+ * node of any type may not be a kernel: NULL. */
 #define OLDER(params) ((params) ? (params)->func : NULL)
 #define FUNCTION_OR_KERNEL(kernel) ((kernel)->func ? (const void *)(kernel)->func : (const void *)(kernel)->kern)
 #define NEWER(params) ((params) ? FUNCTION_OR_KERNEL(params) : NULL)
 #define ANY(params) \
     ((params) && (params)->type == CU_GRAPH_NODE_TYPE_KERNEL ? FUNCTION_OR_KERNEL(&(params)->kernel) : NULL)
 
-/* A call that was done had something launch FUNCTION: ACTION publishes that. */
+/* Defines the publisher of a call that makes something launch FUNCTION: ACTION publishes it if the call succeeded. */
 #define PUBLISH(name, function, action)                              \
     static void publish_##name(const struct driver_return *returned) \
     {                                                                \
@@ -379,7 +381,7 @@ DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
     }
 #define NEW_NODE graph_node_launches(*p->phGraphNode, true, launched, correlation)
 #define NODE graph_node_launches(p->hNode, false, launched, correlation)
-/* Of the copy of a node that CUPTI reported in this call. */
+/* Publishes the function of the copied node that CUPTI reported in this call. */
 #define COPY                                                                                           \
     publish(&(struct gputrace_graph_node){.node = copied.correlation == correlation ? copied.node : 0, \
                                           .function = launched,                                        \
@@ -397,7 +399,7 @@ PUBLISH(cuGraphExecKernelNodeSetParams, OLDER(p->nodeParams), COPY)
 PUBLISH(cuGraphExecKernelNodeSetParams_v2, NEWER(p->nodeParams), COPY)
 PUBLISH(cuGraphExecNodeSetParams, ANY(p->nodeParams), COPY)
 
-/* Publishes a call after which much of an executable graph may have changed. */
+/* Publishes a call that may have changed much of an executable graph. */
 #define PUBLISH_CHANGE(name)                                                              \
     static void publish_##name(const struct driver_return *returned)                      \
     {                                                                                     \
@@ -420,8 +422,8 @@ PUBLISH_UPDATE(cuGraphExecUpdate_v2)
 
 /* --- rows --- */
 
-/* Captures are counted (graphs.h): a kind that needs their begin needs their end. Nodes are made and copied by
- * captures and instantiations: graphs.h. */
+/* The begin and the end of captures are always wanted together, because captures are counted (graphs.h). Captures and
+ * instantiations also create and copy nodes. */
 #define CAPTURE (REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_capture_end) | PHASE_KINDS | CAPTURES_KINDS)
 #define INSTANTIATION (REGISTRY_BIT(graph_instantiation) | PHASE_KINDS | REGISTRY_BIT(graph_node))
 #define INSTANTIATES .phase = GPUTRACE_TRIGGER_GRAPH_INSTANTIATION
@@ -451,7 +453,7 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuGraphExecUpdate, NODES, publish_cuGraphExecUpdate),
     DRIVER_CALL(cuGraphExecUpdate_v2, NODES, publish_cuGraphExecUpdate_v2),
     DRIVER_CALL(cuGraphExecChildGraphNodeSetParams, NODES, publish_cuGraphExecChildGraphNodeSetParams),
-    /* CUPTI reports what is copied within. */
+    /* CUPTI reports the nodes that are copied within these calls. */
     DRIVER_CALL(cuGraphAddChildGraphNode, NODES, NULL),
     DRIVER_CALL(cuGraphClone, NODES, NULL),
 };
