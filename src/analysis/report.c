@@ -1,4 +1,4 @@
-/* Reads a trace, twice for some filters, passes its events to the sections, and writes their tables. */
+/* Reads a trace (twice for some filters), passes its events to the sections, and writes their tables. */
 #include "analysis/report.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ static int scan_first(struct filter *filter, struct sections *sections, const ch
     return status;
 }
 
-/* Writes "1.5 s". */
+/* Writes a time such as "1.5 s". */
 static void write_time(char text[TIME_TEXT], int64_t ns)
 {
     static const struct {

@@ -33,7 +33,7 @@ static inline int64_t busy_sum_add(struct busy_sum *sum, int64_t start, int64_t 
  * them merge at once. All intervals are sorted before they are read. */
 struct busy {
     struct sorter intervals;
-    ARRAY(struct busy_interval) last; /* the latest interval of each thing, which may still grow */
+    ARRAY(struct busy_interval) last; /* by number: the thing's last interval, which may still grow */
 };
 
 struct busy_interval {
@@ -66,10 +66,10 @@ int busy_ready(struct busy *busy);
 
 /* All zero is empty, but the user calls busy_init() for `busy` before the first operation is added. */
 struct range_busy {
-    struct dense_map ids; /* index in gpus by {row, GPU} */
+    struct dense_map ids; /* {row, GPU} -> index in `gpus` */
     ARRAY(struct range_busy_gpu) gpus;
-    struct busy busy;      /* numbered by indices in gpus */
-    ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
+    struct busy busy;      /* NUMBER is an index in `gpus` */
+    ARRAY(int64_t) totals; /* by row; set by range_busy_finish() */
 };
 
 /* Stands for a total that was not measured (range_rows.h). */

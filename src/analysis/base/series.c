@@ -1,8 +1,8 @@
 /*
- * Histograms of values, and series that turn into one when they become long.
+ * Histograms of values, and series that become histograms when they are long.
  *
- * Medians of short series are found by Hoare's selection. Means and deviations of long ones are sums around the average
- * of the first SERIES_EXACT values, which keeps digits that sums of squares would lose.
+ * Medians of short series are found by Hoare's selection. Means and deviations of long series are computed from sums
+ * around the average of the first SERIES_EXACT values, which keeps digits that sums of squares would lose.
  */
 #include "analysis/base/series.h"
 

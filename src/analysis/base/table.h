@@ -93,7 +93,7 @@ struct table {
     bool listing;  /* rows are facts in a fixed order, not data: never sorted, cut or summed */
     bool part;     /* it is a PART of REPORT_SECTIONS whose main section is shown, too */
     bool headed;   /* a listing that has column heads */
-    /* A listing whose rows are paragraphs: a line for each column, two where the first has a newline. */
+    /* A listing whose rows are paragraphs: a line for each column, or two lines if the first column has a newline. */
     bool paragraphs;
     const char *none;            /* the text that is shown if there are no rows; NULL: a default text */
     bool unrecorded;             /* --trace left out a source of the section: there are no rows, see `missing` */
@@ -114,7 +114,7 @@ struct cell cell_integer(int64_t value);
 struct cell cell_real(double value);
 /* The cell has PART as a percentage of WHOLE. */
 struct cell cell_share(int64_t part, int64_t whole);
-/* The number in a cell. */
+/* Returns the number in CELL. */
 static inline double cell_value(const struct cell *cell)
 {
     return cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
@@ -150,7 +150,7 @@ int table_sort(struct table *table, int column, size_t top);
 const struct cell *table_cell(const struct table *table, size_t shown, size_t column);
 const char *table_cell_text(const struct table *table, const struct cell *cell);
 
-/* The sum of a COLUMN_SUM column over all rows. */
+/* Returns the sum of a column over all rows. */
 struct cell table_sum(const struct table *table, size_t column);
 
 /* Whether no row has a value in the column. */

@@ -244,7 +244,7 @@ static int by_text(const void *left, const void *right)
 }
 
 #define ROUNDS 4
-#define COMPARED_MOST 2000 /* larger families are not compared */
+#define COMPARED_MOST 2000 /* texts of larger families may look alike */
 
 /* Groups TEXTS into families by their first characters, and cuts the families in which different texts look alike
  * again. */

@@ -276,7 +276,7 @@ static int find_barriers(struct deciding *deciding)
     return 0;
 }
 
-/* Whether OP started within the usual time after EARLIEST. */
+/* Whether OP started within CRITICAL_HELD_AFTER after EARLIEST. */
 static bool soon(const struct critical_op *op, int64_t earliest)
 {
     return op->start <= earliest + CRITICAL_HELD_AFTER;

@@ -32,7 +32,7 @@ struct critical_op {
     uint32_t previous; /* in its stream. This and the next three: indices; CRITICAL_NONE: none */
     uint32_t decider;  /* the operation whose end decided its start; CRITICAL_NONE: the launch did */
     uint32_t call;     /* in calls */
-    uint32_t edges;    /* the last of the edges that lead to it */
+    uint32_t edges;    /* its last dependency, in edges */
     uint8_t category;
     bool graph : 1;    /* launched as a part of a graph */
     bool held : 1;     /* something that is not recorded delayed its start */
@@ -113,7 +113,8 @@ static inline int64_t critical_waited_until(const struct critical_graph *graph, 
     return end > call->start ? end : call->start;
 }
 
-/* Loads operations and calls. Returns 0, or -1: no memory, or after error(). */
+/* Loads the operations and calls of TRACE into GRAPH, which is all zero. Returns 0, or -1: no memory, or after
+ * error(). */
 int critical_graph_load(struct critical_graph *graph, const struct trace *trace);
 
 /* Returns the last call of THREAD that began before TIME, or CRITICAL_NONE. */

@@ -89,7 +89,7 @@ void critical_path_release(struct critical_path *path);
  * 0. */
 int critical_path_each(const struct critical_path *path,
                        int (*each)(void *context, const struct critical_interval *interval), void *context);
-/* Fills `outside` by trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error(). */
+/* Fills `outside` from trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error(). */
 int critical_path_divide(struct critical_path *path, const struct trace *trace);
 /* Returns 0, or -1: no memory. */
 int critical_path_add(struct critical_path *path, const struct critical_interval *interval);

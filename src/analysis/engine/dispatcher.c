@@ -165,7 +165,8 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Does the work of a thread until at most MOST batches are not done. Returns -1 if a consumer had no memory. */
+/* Passes and translates batches until at most MOST batches are not done. Returns 0, or -1 if a consumer had no
+ * memory. */
 static int wait_for(struct dispatcher *dispatcher, uint64_t most)
 {
     while (!dispatcher->failed && dispatcher->filled - dispatcher->done > most)

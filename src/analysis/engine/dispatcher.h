@@ -33,7 +33,7 @@ struct dispatcher_consumer {
      * adds texts. Returns 0, or -1: no memory. */
     int (*take)(void *context, const struct event_fields *event, size_t count);
     void *context;
-    const char *what; /* there was no memory for */
+    const char *what; /* for the error "no memory for WHAT" */
     uint64_t next;    /* set by the dispatcher: the number of its next batch */
     bool busy;        /* set by the dispatcher: take() is running */
 };

@@ -1,4 +1,4 @@
-/* Tables of the errors that are not failures, and counts of failures by code, and by function and code. */
+/* Decides which errors are failures, and counts failures by code, and by function and code. */
 #include "analysis/engine/errors.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ bool errors_is_failure(const struct interner *strings, const struct event_fields
     for (size_t i = 0; i < sizeof(expected_results) / sizeof(*expected_results); i++) {
         const struct expected_result *expected = &expected_results[i];
         size_t length = strlen(expected->function);
-        /* A version or variant may follow: cudaStreamQuery_ptsz_v7000. */
+        /* The name may have a suffix for its version or variant: cudaStreamQuery_ptsz_v7000. */
         if (strncmp(name, expected->function, length) == 0 && (name[length] == '\0' || name[length] == '_'))
             return expected->code != 0 && expected->code != event->return_value;
     }

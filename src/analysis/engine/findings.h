@@ -213,7 +213,7 @@ struct finding {
 struct warm_up {
     int64_t time;                        /* ns by which it is longer than as many usual steps; 0: there is no warm-up */
     int64_t until;                       /* when it ends, ns */
-    int64_t usual;                       /* ns from the begin of a step to that of the next: the median */
+    int64_t usual;                       /* the median of the ns from the beginning of a step to the next */
     size_t steps;                        /* the number of steps in it */
     const struct steps_process *process; /* whose steps these are; NULL: there is no warm-up */
 };
@@ -246,7 +246,7 @@ struct named_stack { /* must be laid out as struct python_call */
     int64_t stack;
 };
 
-/* The calls or operations of a name that have a call stack. */
+/* Counts the calls or operations of one name that have one call stack. */
 struct stack_count {
     int64_t count;
     int64_t last; /* when the last one began, ns; INT64_MAX: not known */
@@ -276,7 +276,7 @@ struct rule {
     int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
     /* Called last: adds the findings. It may use section_state() of the sections that section_findings needs. */
     int (*find)(void *state, struct findings *findings);
-    /* May be NULL. finding_array_release() releases a state that has nothing but an ARRAY(), at its beginning. */
+    /* May be NULL. finding_array_release() is for states that begin with an ARRAY() and own nothing else. */
     void (*release)(void *state);
 };
 
@@ -337,7 +337,7 @@ struct finding_name finding_name_of(const char *text);
 
 /* Returns the rule whose id are the LENGTH bytes of ID, or NULL. */
 const struct rule *finding_rule(const char *id, size_t length);
-/* Lists the words of --fail-on, "any, a, b", in SIZE bytes of TEXT. */
+/* Writes the words of --fail-on, "any, a, b", to the SIZE bytes of TEXT. */
 void finding_rule_words(char *text, size_t size);
 
 /* Formats two times, with one unit if both have the same: "8.30 of 18.1 ms". */

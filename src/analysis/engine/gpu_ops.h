@@ -36,7 +36,7 @@ void calls_init(struct sorter *calls, struct sorter_space *space);
  * may go on at a time. */
 struct calls_walk {
     struct sorter_walk walk;
-    uint32_t correlation, process; /* of the last call, if ANY was read */
+    uint32_t correlation, process; /* of the last call, if `any` was read */
     bool any;
 };
 

@@ -44,7 +44,7 @@ struct heap_group {
     int64_t live;        /* the number of live allocations */
     int64_t live_asked;  /* `live` at the time of --snapshot */
     int64_t live_then;   /* `live` at the peak of its place, if it changed since the peak */
-    uint64_t epoch;      /* epoch of its place at its last change */
+    uint64_t epoch;      /* epoch of its place when `live_then` was saved */
     struct heap_brief {
         int64_t count, time, shortest, longest; /* lifetimes, ns */
     } brief;                                    /* of short-lived allocations */
@@ -73,7 +73,7 @@ struct heap_live {
     bool used;
 };
 
-/* The addresses of one process. */
+/* The addresses of a source and process. */
 struct heap_space {
     struct map oldest; /* address -> index + 1 of the oldest live allocation there */
     bool passed;       /* an event after the time of --snapshot came */
@@ -96,7 +96,7 @@ struct heap_step {
 
 struct heap {
     const struct interner *strings;
-    const struct windows *windows; /* the time of the report; owned by the caller; NULL: all time */
+    const struct windows *windows; /* the windows of the filter; owned by the caller; NULL: all time */
     int64_t asked_at;              /* the time of --snapshot; FIELD_ABSENT: there is none */
     struct dense_map group_ids;
     ARRAY(struct heap_group) groups;
@@ -125,7 +125,7 @@ static inline const struct heap_group_id *heap_group_id(const struct heap *heap,
     return dense_map_row(&heap->group_ids, group);
 }
 
-/* The size of COUNT allocations of the group ID. */
+/* Returns the bytes of COUNT allocations of the group ID. */
 static inline int64_t heap_group_bytes(const struct heap_group_id *id, int64_t count)
 {
     int64_t bytes;
@@ -142,7 +142,7 @@ bool heap_is_pytorch(const struct interner *strings, const struct event_fields *
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0
 
-/* The name of PyTorch's allocator for a device type. */
+/* Returns the name of PyTorch's allocator for a device type. */
 static inline const char *heap_pytorch_name(uint64_t type)
 {
     return type == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";

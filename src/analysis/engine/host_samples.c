@@ -54,7 +54,7 @@ int host_samples_add_state(struct host_samples *samples, uint32_t thread, const 
 
 /* --- the end --- */
 
-/* The period if it cannot be estimated; ns. */
+/* The period in ns if it cannot be estimated. */
 #define USUAL_PERIOD 1000000
 #define PERIOD_MOST (INT64_C(1) << 40) /* 18 minutes */
 

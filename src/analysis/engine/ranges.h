@@ -40,7 +40,7 @@ struct range_starts {
 };
 
 struct range_start {
-    struct range range; /* the entry is free if `end` is not FIELD_ABSENT */
+    struct range range; /* its `end` is FIELD_ABSENT, else the entry is free */
     uint32_t next;      /* index + 1 of the earlier range of this id, or of the next free entry */
 };
 

@@ -89,7 +89,7 @@ static inline void *tally_add_bytes(void *state, size_t size)
 /* Releases a tally whose items have SIZE bytes and begin with SERIES struct series. */
 void tally_release(struct tally *tally, size_t size, unsigned series);
 
-/* The key of most rows. */
+/* The key of rows by name. */
 struct name_key {
     uint64_t name; /* of trace.strings */
 };
@@ -205,7 +205,7 @@ struct section {
     bool listing;     /* see struct table */
     bool headed;      /* see struct table */
     bool paragraphs;  /* see struct table */
-    const char *none; /* text in place of rows; NULL: the usual one */
+    const char *none; /* the text that is shown if there are no rows; NULL: a default text */
     struct comparable comparable;
     unsigned categories; /* CATEGORY_BIT() of the events that event() reads */
     /*

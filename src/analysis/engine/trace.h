@@ -24,7 +24,7 @@
 #include "analysis/base/options.h"
 #include "common/sorter.h"
 
-/* Bits of --trace that belong together. */
+/* Groups of bits of --trace. */
 #define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
 #define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
@@ -55,8 +55,7 @@ struct trace_wanted {
 
 struct trace {
     const struct report_options *options;
-    const void *const
-        *states; /* of the sections, by enum report_section; NULL: the section is neither wanted nor needed */
+    const void *const *states; /* of the sections, by enum report_section; NULL: not wanted or needed */
     struct interner strings;
 
     struct trace_wanted wanted;
@@ -103,7 +102,7 @@ struct trace {
     struct sorter launched_ops;  /* after trace_finish(), if trace_has_ranges() or host_frames are wanted */
     struct autograd autograd;    /* for launched_ops */
     struct host_samples samples; /* samples of processors, and states of threads */
-    struct busy compiling;       /* phases of compilation of all threads and processes, under one number */
+    struct busy compiling;       /* phases of compilation of all threads and processes, as one thing */
 
     _Alignas(TRACE_APART) struct sorter_space own_space;
     struct sorter_space *space; /* own_space, for all sorters; so a trace must not be moved */
@@ -231,7 +230,7 @@ struct trace_frame {
     uint32_t words;    /* function, file and line, with calls that were inlined */
     uint32_t place;    /* function, file without folders, and line */
     uint32_t name;     /* the function, or the module and offset */
-    uint32_t function; /* the function; EVENT_NO_TEXT: not known, as file and module may be */
+    uint32_t function; /* the function. This, file and module: EVENT_NO_TEXT: not known */
     uint32_t file;
     uint32_t module; /* path of the library */
     uint32_t parent; /* index + 1 of the frame that called it; 0: none */

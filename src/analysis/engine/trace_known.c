@@ -75,7 +75,7 @@ const struct trace_rank *trace_rank_of(const struct trace *trace, event_id proce
                ?: FIND_ITEM(&trace->ranks, &trace->rank_numbers, EVENT_NO_ID);
 }
 
-/* The index of the process ID, or CALLS_ANY_PROCESS if no event is about it. */
+/* Returns the index of the process ID, or CALLS_ANY_PROCESS if no event has it. */
 static uint32_t process_index(const struct trace *trace, event_id id)
 {
     uint32_t index = dense_map_lookup(&trace->process_ids, &id, sizeof(id));

@@ -77,7 +77,8 @@ struct block_shape {
     int64_t shared_bytes;
 };
 
-/* Returns the blocks that run at once; 0 if the GPU's numbers or the threads are unknown, or a block does not fit. */
+/* Returns how many blocks run at once. Returns 0 if the GPU's numbers or the threads are unknown, or a block does not
+ * fit. */
 int64_t device_blocks(const struct trace_device *device, const struct block_shape *shape);
 
 /* Returns the threads of device_blocks() blocks in percent of the threads that a multiprocessor can run; 0 if

@@ -248,7 +248,7 @@ static int operator(struct trace *trace, const struct event_fields *event)
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
 }
 
-/* Reads an end of a flow from an operator of the forward pass to one of the backward pass. */
+/* Reads an end of a flow from an operator of the forward pass to an operator of the backward pass. */
 static int flow(struct trace *trace, const struct event_fields *event)
 {
     if (event->category != CATEGORY_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)

@@ -19,7 +19,7 @@ void trace_release(struct trace *trace);
 int trace_event(struct trace *trace, const struct event_fields *event);
 int trace_gpu_op(struct trace *trace, const struct event_fields *event);
 
-/* Functions of a struct fields_receiver whose context is a trace. They return 0, or -1 after error(). */
+/* Functions for a struct fields_receiver whose context is a struct trace. They return 0, or -1 after error(). */
 int trace_receive_event(void *trace, struct event_fields *event);
 int trace_receive_metadata(void *trace, const char *key, const struct cJSON *value);
 

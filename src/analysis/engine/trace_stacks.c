@@ -1,6 +1,6 @@
 /*
- * The tree of frames is read from "stackFrames", as in the trace-event format, or from two lists that gputrace wrote
- * before: frames, and stacks that refer to them. Values of unexpected types or ranges are skipped.
+ * The tree of frames is read from "stackFrames", as in the trace-event format, or from two lists that earlier versions
+ * of gputrace wrote: frames, and stacks that refer to them. Values of unexpected types or ranges are skipped.
  */
 #include "analysis/engine/trace_stacks.h"
 

@@ -68,7 +68,7 @@ struct shape_key {
 };
 
 struct shape {
-    /* The block shape that all these kernels have. If they differ, the rules ignore it. */
+    /* The block shape of these kernels. If the kernels differ, rules about blocks skip them. */
     struct block_shape block;
     bool known, differs;
     struct offences kernels; /* kernels of at least FINDING_KERNEL_NS */
@@ -235,7 +235,7 @@ static int64_t empty_gain(const struct trace_device *device, const struct shape_
     return blocks * 100 < all * FINDING_GRID_PERCENT ? share_of(shape->alone, all - blocks, all) : 0;
 }
 
-/* This is the first rule that uses the shapes, so it finishes their times. */
+/* This rule is the first that uses the shapes, so it finishes their times. */
 static int tiny_find(void *state, struct findings *findings)
 {
     struct shapes *shapes = state;

@@ -10,13 +10,13 @@
 #define KERNEL_WAIT_NS 30000
 
 struct stream_row {
-    /* These are of the operations whose API calls are known. */
+    /* These fields are about the operations whose API calls are known. */
     int64_t launched, depth, most, most_at;
     int64_t queued;      /* ns: the sum of the operations' times in the queue */
     int64_t at_limit;    /* ns at QUEUE_LIMIT or above */
     int64_t from, time;  /* ns: the first launch; the last change of `depth` */
-    ARRAY(int64_t) ends; /* of the operations in the queue: a heap, the earliest first */
-    /* These are of all operations of the stream. */
+    ARRAY(int64_t) ends; /* of the operations in the queue: a heap with the earliest first */
+    /* These fields are about all operations of the stream. */
     int64_t operations, end;
     int64_t host_wait, kernel_wait, other; /* ns */
 };

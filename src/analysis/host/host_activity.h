@@ -47,7 +47,7 @@ struct host_activities {
 
 struct host_place_time {
     int64_t ns;
-    uint32_t site; /* a site at this place */
+    uint32_t site; /* a site with this frame */
 };
 
 /* What a thread did at a time, and a time up to which it continued. */

@@ -38,7 +38,7 @@ struct function_row {
 struct host_groups {
     struct tally functions; /* struct function_row by struct function_key */
     struct gpu_idle idle;
-    struct interner groups; /* what threads are called */
+    struct interner groups; /* names of threads */
     struct dense_map counted;
     ARRAY(struct count) counts;
     struct count all;
@@ -233,7 +233,7 @@ struct wait_row {
 struct thread_waits {
     struct tally rows; /* struct wait_row by struct wait_key */
     struct gpu_idle idle;
-    struct interner groups; /* what threads are called */
+    struct interner groups; /* names of threads */
     struct map wakers;      /* thread and id of the waker -> number of its group + 1 */
     struct host_sites sites;
 };
@@ -304,7 +304,7 @@ static int gather_waits(void *context, const struct trace *trace)
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++) {
         const struct host_thread own = trace->samples.threads.items[i];
         size_t length;
-        /* Threads of gputrace in the program are left out. */
+        /* Skip gputrace's own threads in the program. */
         if (own.states == 0 || strncmp(trace_thread_comm(trace, i, &length), "gputrace-", strlen("gputrace-")) == 0)
             continue;
         struct wait_key key = {.group = group_of(waits, trace, i)};

@@ -56,7 +56,7 @@ extern const struct idle_cause_words {
 
 #define IDLE_BRIEF 200000
 
-/* Times are ns. */
+/* Sums over the gaps of a cause or row; ns. */
 struct idle_sum {
     int64_t total;
     int64_t count;        /* gaps with this cause */
@@ -203,7 +203,7 @@ struct host_query {
 
 struct host_idle_found {
     int64_t total, most; /* ns of all activities, and of the doing that took most time */
-    int64_t gaps;        /* number of gaps */
+    int64_t gaps;        /* the number of gaps */
     uint32_t activity;   /* the largest activity of that doing; EVENT_NO_TEXT: not known */
 };
 

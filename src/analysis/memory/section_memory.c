@@ -81,7 +81,7 @@ struct memory_key {
 };
 
 struct memory_use {
-    bool counted;          /* `peak` and `end` are known */
+    bool counted;          /* `peak`, `peak_at`, `end` and `end_at` are known */
     bool stepped;          /* `allocations` and `releases` are known */
     bool shown;            /* it was added to the row of another use */
     int64_t peak, peak_at; /* bytes, ns */

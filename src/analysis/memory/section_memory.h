@@ -34,7 +34,7 @@ static inline const struct level *levels_at(const struct levels *levels, int64_t
     return &levels->buckets[(uint64_t)number % LEVELS_MOST];
 }
 
-#define MEMORY_LEVELS 24 /* levels are only recorded for the memories that occur first */
+#define MEMORY_LEVELS 24 /* the number of memories, in order of occurrence, of which levels are recorded */
 
 /* Returns the levels of memory NUMBER (from 0 on) of a finished trace, or NULL if there is none. Appends the name of
  * the memory ("Device, GPU 0") to NAME, and sets *PEAK to its peak in bytes. */

@@ -286,7 +286,7 @@ struct gathering {
     struct filter_missed *missed;
     struct windows *windows;
     int64_t wanted;      /* number of the occurrence or step */
-    int64_t least, most; /* the smallest and largest number in the trace */
+    int64_t least, most; /* the smallest and the largest number so far */
     bool any, all;
 };
 

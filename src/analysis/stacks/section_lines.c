@@ -151,7 +151,7 @@ static int add(struct dense_map *stacks, struct lines_sums *sums, const struct e
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct lines *lines = state;
-    if (event->stack < 0 || event->stack >= GPU_OP_STACKS) /* key_of() reads larger numbers as texts */
+    if (event->stack < 0 || event->stack >= GPU_OP_STACKS) /* key_of() takes larger numbers for texts */
         return 0;
     if (event->category != CATEGORY_MEMORY)
         return call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, event->name))

@@ -47,7 +47,7 @@ struct gpu_stack_node {
     uint32_t parent;      /* index + 1; 0: none */
     uint32_t inner, next; /* index + 1 of the first node below it, and of the next node of its parent; 0: none */
     uint32_t name;        /* of trace.strings, EVENT_NO_TEXT: none; of STACK_GPU: index in trace.devices */
-    uint32_t process;     /* of STACK_GPU: index in trace.processes; STACK_NO_PROCESS */
+    uint32_t process;     /* of STACK_GPU: index in trace.processes, or STACK_NO_PROCESS */
     uint16_t depth;       /* 0: outermost */
     uint8_t kind;         /* enum stack_kind */
     int64_t ns;           /* sum over its own GPU operations, without those of nodes below it */

@@ -24,7 +24,7 @@ struct step {
     int64_t launches;
 };
 
-/* The steps of one process. */
+/* The steps of one process; `items` are by time. */
 struct steps_process {
     uint32_t process, thread; /* indices of the trace */
     uint32_t name;            /* in steps.names, without the number; EVENT_NO_TEXT: the steps are periods */
