@@ -1,7 +1,7 @@
 /*
  * NVTX ranges of communication: which domains have them, which functions there are, and the entries of payloads.
  *
- * NCCL 2.28 has these entries; versions before 2.25 have no communicator. Those of MPI are the ones of gputrace's own
+ * NCCL 2.28 has these entries; versions before 2.25 have no communicator. MPI's entries are those of gputrace's own
  * library for MPI.
  */
 #include "trace/meaning/collectives/collective_calls.h"
@@ -15,7 +15,7 @@
 enum member {
     MEMBER_COMMUNICATOR,
     MEMBER_REDUCTION,
-    MEMBER_BYTES, /* from here on as in struct collective_facts */
+    MEMBER_BYTES, /* the numbers of struct collective_facts, in its order */
     MEMBER_PEER,
     MEMBER_ROOT,
     MEMBER_RANKS,
@@ -61,7 +61,7 @@ static const struct collective_function functions[] = {
     {"scatter", "scatter", COLLECTIVE_KERNEL_SEND_RECV, ALL, ONE, COLLECTIVE_OF_ALL},
     {"send", "send", COLLECTIVE_KERNEL_SEND_RECV, ONE, ONE, COLLECTIVE_SENDS},
     {"recv", "recv", COLLECTIVE_KERNEL_SEND_RECV, ONE, ONE, COLLECTIVE_RECEIVES},
-    /* Of MPI alone. */
+    /* MPI only. */
     {"allgatherv", "_allgather_base", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_OF_ALL},
     {"reduce_scatter", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, SAID, ONE, COLLECTIVE_OF_ALL},
     {"reduce_scatter_block", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
@@ -105,7 +105,7 @@ static const struct collective_function *function_named(const char *word)
     return NULL;
 }
 
-/* MPI's functions that return at once begin with an i: MPI_Iallreduce. Those with counts of 64 bits end with a c:
+/* MPI's functions that return at once begin with an i, as MPI_Iallreduce; functions with 64-bit counts end with _c, as
  * MPI_Allreduce_c. */
 const struct collective_function *collective_function_of(enum collective_domain domain, const char *text, size_t length)
 {
@@ -125,7 +125,7 @@ const struct collective_function *collective_function_of(enum collective_domain 
     return function || domain != COLLECTIVE_MPI || word[before] != 'i' ? function : function_named(word + before + 1);
 }
 
-/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclSymkDevKernel_AllReduce_…" */
+/* Names are such as "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)" and "ncclSymkDevKernel_AllReduce_…". */
 enum collective_kernels collective_kernel_named(const char *name, size_t length)
 {
     static const char *const words[COLLECTIVE_KERNELS] = {
@@ -151,7 +151,7 @@ enum collective_kernels collective_kernel_named(const char *name, size_t length)
 
 /* --- types --- */
 
-/* A kernel that adds up integers does so for those with a sign and those without. */
+/* NCCL has one kernel for signed and unsigned integers of a size, so that the names of kernels lack these types. */
 const struct collective_type collective_types[COLLECTIVE_TYPES] = {
     {"ncclInt8", NULL, "Char", 1},
     {"ncclUint8", NULL, "Byte", 1},
@@ -167,9 +167,9 @@ const struct collective_type collective_types[COLLECTIVE_TYPES] = {
     {"ncclFloat8e5m2", "f8e5m2", "Float8_e5m2", 1},
 };
 
-/* Words of the name come after its function: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)",
- * "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(…)". NCCL 2.19 and later have a kernel for each type, and one for all
- * types of functions that only move data. */
+/* The type is a word behind the function: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)",
+ * "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(…)". NCCL 2.19 and later have a kernel for each type, but one kernel
+ * for all types if the function only moves data. */
 unsigned collective_type_of_kernel(const char *name, size_t length)
 {
     const char *at = memmem(name, length, KERNEL_WORD, sizeof(KERNEL_WORD) - 1), *end = name + length;
@@ -207,7 +207,7 @@ static void set_number(struct collective_facts *facts, unsigned member, const st
     facts->communicator = number->u64;
 }
 
-/* The name of an enumeration's value. */
+/* Returns the name of a value of an enumeration, with text NULL if it has none. */
 static struct nvtx_text value_name(const struct payload_described *schema, uint64_t value)
 {
     for (uint32_t i = 0; i < schema->layout.count; i++)

@@ -1,6 +1,6 @@
 /*
- * Kernels that calls of NCCL launched. They are looked at one by one, by several threads, and shared out to the calls
- * once all are known.
+ * Kernels that calls of NCCL launched. Several threads scan them one by one; when all are known, the calls are assigned
+ * to them.
  */
 #include "trace/meaning/collectives/collective_kernels.h"
 
@@ -10,7 +10,7 @@
 #include "trace/meaning/launches/launches.h"
 #include "trace/meaning/nvtx/nvtx_data.h"
 
-/* What the kernel's name says. */
+/* Returns what the kernel's name contains, from the cache if possible. */
 static struct collective_name read_name(struct collective_kernels_found *found, const struct process *process,
                                         const struct event *event)
 {
@@ -27,7 +27,7 @@ static struct collective_name read_name(struct collective_kernels_found *found, 
     return *known;
 }
 
-/* A node of a graph says the type of the call that was captured. */
+/* For a kernel of a graph: notes its type for the call that was captured, once for each node. */
 static int scan_node(struct collective_kernels_found *found, const struct process *process, const struct event *event)
 {
     const struct collective_name name = read_name(found, process, event);
@@ -77,7 +77,7 @@ int collectives_scan(struct collective_kernels_found *found, const struct proces
     return ADD(array_push, &found->items, kernel) ? 0 : error_no_memory("collective operations");
 }
 
-/* A kernel does operations of other types, too, if it does several. */
+/* Sets the type of a call that a kernel does alone: a kernel of several calls may do other types, too. */
 static void set_type(struct collective_call *call, enum collective_kernels does, uint32_t type)
 {
     bool fits = type != 0 && call->function->kernel == does && call->bytes % collective_types[type - 1].bytes == 0;
@@ -109,12 +109,12 @@ void collective_kernels_found_release(struct collective_kernels_found *found)
     map_release(&found->nodes);
 }
 
-/* --- which calls a kernel is of --- */
+/* --- which calls a kernel does --- */
 
 ORDER_BY(by_launch, struct collective_kernel, launcher, does, device, launched, correlation)
 ORDER_BY(by_correlation, struct collective_kernel, correlation)
 
-/* Calls from the one returned to *END are those that KERNEL can be of; all of its launcher, if none fits it. */
+/* Returns the first of the calls, up to *END, that KERNEL may do; all calls of its launcher if none fits it. */
 static size_t calls_for(const struct communication *collectives, const struct collective_kernel *kernel, size_t *end)
 {
     const struct collective_call *calls = collectives->calls.items;
@@ -132,7 +132,7 @@ static size_t calls_for(const struct communication *collectives, const struct co
     return first == SIZE_MAX ? all : first;
 }
 
-/* COUNT kernels of one launch that do the same on one device. */
+/* Assigns calls to COUNT kernels of one launch, function and device. */
 static void share_calls(struct communication *collectives, struct collective_kernel *kernels, size_t count)
 {
     size_t end = 0, first = calls_for(collectives, kernels, &end), calls = end - first;
@@ -147,7 +147,7 @@ static void share_calls(struct communication *collectives, struct collective_ker
         set_type(&collectives->calls.items[first], (enum collective_kernels)kernels->does, kernels->type);
 }
 
-/* Whether a call of LAUNCHER launched a kernel within its range; kernels are by launcher. */
+/* Whether a call of LAUNCHER launched a kernel within its range. The kernels must be sorted by launcher. */
 static bool has_kernel(const struct communication *collectives, uint32_t launcher)
 {
     const struct collective_kernel *kernels = collectives->kernels.items;
@@ -161,20 +161,20 @@ static bool has_kernel(const struct communication *collectives, uint32_t launche
  * Kernels that threads of NCCL launched: those of non-blocking communicators. No range is open on these threads.
  *
  * A program may not call such a communicator again before its last operation was launched, and each launch has a thread
- * of its own. So a kernel is of the last call of a communicator, unless that launched its kernels already; it is left
- * alone where several communicators have such a call. Once as many kernels came as there are such calls, none of them
- * waits any more. NCCL's profiler plugin says it outright: it is given the
+ * of its own. So a kernel belongs to the last call of a communicator, unless that call has launched its kernels
+ * already. If several communicators have such a call, the kernel is not assigned; once there are as many of these
+ * kernels as calls, none of the calls waits any more. NCCL's profiler plugin settles the question: NCCL tells it about
  * operations on the thread that launched them, right after the launch.
  */
 
 /* A call of a communicator. */
 struct turn {
-    uint64_t start; /* of the range in which its kernel is launched */
+    uint64_t start; /* of the range in which its kernel would be launched */
     uint64_t until; /* when the communicator is called again */
     uint32_t communicator, launcher, call;
 };
 
-/* An operation that the plugin was given on a thread. */
+/* An operation that NCCL told the plugin about on a thread. */
 struct task_launch {
     uint64_t time;
     uint32_t thread, call;
@@ -183,9 +183,9 @@ struct task_launch {
 /* A call that may have launched a kernel. */
 struct waiting {
     struct turn turn;
-    uint32_t thread; /* of its launch + 1, 0: there was none */
-    uint32_t others; /* kernels that may be its own, or another call's */
-    bool has_kernel;
+    uint32_t thread; /* thread that launched its first kernel + 1, 0: none did */
+    uint32_t others; /* how many kernels may be its own or another call's */
+    bool has_kernel; /* it does not wait any more */
 };
 
 struct finding {
@@ -218,8 +218,8 @@ static int put_turns(struct finding *finding)
     return file_vector_sort(&finding->turns, by_communicator);
 }
 
-/* Calls of several ranks in one process, of a rank that is alone, and those that launch no kernels or launched theirs
- * themselves, wait for none. */
+/* Whether a call may wait for a kernel. Not if its process has several ranks or its rank is alone in the communicator,
+ * if it launches no kernels, or if it launched its kernels itself. */
 static bool may_wait(const struct communication *collectives, const struct turn *turn)
 {
     const struct collective_communicator *communicator = &collectives->communicators.items[turn->communicator - 1];
@@ -249,7 +249,7 @@ static bool can_be_of(const struct finding *finding, const struct collective_ker
            (waiting->thread == 0 || waiting->thread == kernel->thread + 1);
 }
 
-/* The launcher of the only calls that it can be of; COLLECTIVE_STRAY: there are none, or others. */
+/* Returns the launcher of the only calls that may be the kernel's, or COLLECTIVE_STRAY if there are none or several. */
 static uint32_t only_launcher(const struct finding *finding, const struct collective_kernel *kernel)
 {
     uint32_t launcher = COLLECTIVE_STRAY;
@@ -264,7 +264,8 @@ static uint32_t only_launcher(const struct finding *finding, const struct collec
     return launcher;
 }
 
-/* What the plugin was given first on the thread after the launch, if it is what the kernel does. */
+/* Returns the launcher of the first operation that the plugin saw on the thread after the launch, if the kernel does
+ * its function; else COLLECTIVE_STRAY. */
 static uint32_t launcher_by_task(const struct finding *finding, const struct collective_kernel *kernel)
 {
     const struct task_launch *tasks = finding->tasks.items;
@@ -292,7 +293,7 @@ static void has_launched(struct finding *finding, const struct collective_kernel
     }
 }
 
-/* KERNEL can be of several calls. */
+/* Notes that KERNEL may belong to several calls. */
 static void may_have_launched(struct finding *finding, const struct collective_kernel *kernel)
 {
     uint32_t calls = 0, least = UINT32_MAX;
@@ -309,9 +310,9 @@ static void may_have_launched(struct finding *finding, const struct collective_k
             finding->waiting.items[i].has_kernel = true;
 }
 
-/* --- operations that do not say their call: before version 5 of the plugin --- */
+/* --- operations without their call: before version 5 of the plugin's interface --- */
 
-/* The stray that was launched last on THREAD before TIME; NULL: there is none. STRAYS are by thread. */
+/* Returns the last stray that THREAD launched before TIME, or NULL. The strays must be sorted by thread. */
 static const struct collective_kernel *stray_before(const struct communication *collectives, uint32_t thread,
                                                     uint64_t time)
 {
@@ -344,7 +345,7 @@ static int find_launchers(struct finding *finding)
     struct collective_kernel *strays = finding->collectives->strays.items;
     for (size_t i = 0; i < finding->collectives->strays.count; i++) {
         struct collective_kernel *kernel = &strays[i];
-        /* Leaves in `waiting` the calls that may have launched the kernel. */
+        /* Reduces `waiting` to the calls that may have launched the kernel. */
         const struct turn *turns = finding->turns.items;
         size_t kept = 0;
         for (; finding->next < finding->turns.count && turns[finding->next].start <= kernel->launched;
@@ -368,8 +369,8 @@ static int find_launchers(struct finding *finding)
     return 0;
 }
 
-/* Finds out which calls the strays are of and adds these to the kernels, which are those by launchers so far. Returns
- * 0, or -1: no memory. */
+/* Finds the calls of strays and adds these strays to the kernels, which must be sorted by launcher. Returns 0, or -1
+ * without memory. */
 static int find_strays(struct process *process)
 {
     struct communication *collectives = process->collectives;
@@ -377,7 +378,7 @@ static int find_strays(struct process *process)
     finding.turns.memory.directory = finding.tasks.memory.directory = collectives->calls.memory.directory;
     int result = file_vector_sort(&collectives->strays, by_time) == 0 && put_turns(&finding) == 0 ? 0 : -1;
     if (result == 0) {
-        /* Sets when each communicator is called again, from the last call to the first. */
+        /* Computes, from the last call to the first, when each communicator is called again. */
         struct turn *turns = finding.turns.items;
         for (size_t i = finding.turns.count; i-- > 0;) {
             const struct turn *after = i + 1 < finding.turns.count ? &turns[i + 1] : NULL;

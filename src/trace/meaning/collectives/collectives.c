@@ -1,6 +1,6 @@
 /*
- * Walks over the ranges of each thread in the domains of NCCL and MPI, reads their payloads, and makes a call of each,
- * with its communicator, group and operation.
+ * Walks over the ranges of each thread in the domains of NCCL and MPI, reads their payloads, and makes calls of them,
+ * with communicator, group and operation.
  */
 #include "trace/meaning/collectives/collectives.h"
 
@@ -12,7 +12,7 @@
 
 /* --- communicators --- */
 
-/* Index + 1; 0: the payload does not say it; -1: no memory. */
+/* Returns index + 1 of the communicator, creating it if it is new; 0 if the payload has none; -1 without memory. */
 static int64_t communicator_of(struct communication *collectives, enum collective_domain domain,
                                const struct collective_facts *facts)
 {
@@ -34,8 +34,8 @@ static int64_t communicator_of(struct communication *collectives, enum collectiv
     return (int64_t)*index;
 }
 
-/* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
- * calls. Returns 0, or -1: no memory. */
+/* Sets what a communicator's initialisation or destruction says. If several ranks are in the process, it is unknown
+ * which of them calls. Returns 0, or -1 without memory. */
 static int set_communicator(struct communication *collectives, int64_t index, const struct collective_facts *facts)
 {
     if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
@@ -67,7 +67,7 @@ int collectives_index_communicator(struct communication *collectives, const stru
     return set_communicator(collectives, index, &facts);
 }
 
-/* Index + 1, 0: none; -1: no memory. */
+/* Returns index + 1 of the reduction, 0 if TEXT is empty, or -1 without memory. */
 static int64_t reduction_of(struct communication *collectives, struct nvtx_text text)
 {
     if (!text.text)
@@ -82,12 +82,12 @@ static int64_t reduction_of(struct communication *collectives, struct nvtx_text 
 
 /* --- calls --- */
 
-/* The calls of one thread in one domain. */
+/* State of a walk over the calls of one thread in one domain. */
 struct walk {
     struct process *process;
     enum collective_domain domain;
-    unsigned depth; /* of groups */
-    size_t group;   /* the first call that is not launched yet */
+    unsigned depth; /* how many groups are open */
+    size_t group;   /* index of the first call that is not launched yet */
 };
 
 static int add_call(struct walk *walk, const struct collective_function *function, uint32_t number,
@@ -99,7 +99,7 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
     if (set_communicator(collectives, communicator, &facts) != 0)
         return -1;
-    /* What MPI sends to MPI_PROC_NULL, or gets from it, is nothing. */
+    /* MPI transfers nothing to or from MPI_PROC_NULL: then there is no call. */
     bool is_pair = function && function->pairs != COLLECTIVE_OF_ALL && facts.peer == COLLECTIVE_NO_RANK;
     if (!function || (is_pair && (function->pairs != COLLECTIVE_EXCHANGES || facts.source == COLLECTIVE_NO_RANK)))
         return 0;
@@ -184,7 +184,7 @@ static int sort_calls(struct communication *collectives)
     }
     if (file_vector_sort(&collectives->calls, by_launcher) != 0)
         return -1;
-    /* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
+    /* Until collectives_share() knows better: one kernel does all calls of a function in a launch. */
     struct collective_call *calls = collectives->calls.items;
     for (size_t i = 0; i < collectives->calls.count; i++) {
         bool same = i > 0 && calls[i].launcher == calls[i - 1].launcher &&
@@ -256,12 +256,12 @@ size_t collectives_of_function(const struct communication *collectives, enum col
 }
 
 /*
- * Sequence numbers of calls: "Seq". Those of a communicator are counted in the order of calls. NCCL's own counters,
- * which its profiler plugin gets, say how many operations of each function came before recording began, and so make the
- * numbers those of all ranks, whenever these began to record.
+ * Sequence numbers of calls, "Seq": the calls of a communicator are counted in their order. NCCL's own counters, which
+ * its profiler plugin gets, tell how many operations of each function came before recording began. With them, all ranks
+ * number an operation alike, whenever they began to record.
  */
 
-/* A call, by its time. */
+/* A call, for sorting by time. */
 struct turn {
     uint64_t start;
     uint32_t range, call;
@@ -272,10 +272,10 @@ ORDER_BY(by_start, struct turn, start, range)
 struct numbering {
     struct communication *collectives;
     FILE_VECTOR(struct turn) turns;
-    struct map counts; /* of calls: communicator and function, or direction and peer -> count; see FOUND */
+    struct map counts; /* communicator and function, or direction and peer -> number of calls; FOUND may be set */
 };
 
-#define FOUND (UINT64_C(1) << 63) /* in a count: NCCL's counter of this function was seen */
+#define FOUND (UINT64_C(1) << 63) /* NCCL's counter of this function has been seen */
 
 static int index_before(struct numbering *numbering, const struct collective_call *call)
 {
@@ -298,12 +298,12 @@ static int index_before(struct numbering *numbering, const struct collective_cal
 
 static int number_call(struct numbering *numbering, struct collective_call *call)
 {
-    /* The payload says it; what both sends and receives would have two. */
+    /* The payload has the sequence; or the call both sends and receives, and would need two. */
     if (call->sequence != UINT64_MAX || call->function->pairs == COLLECTIVE_EXCHANGES)
         return 0;
     if (call->function->pairs == COLLECTIVE_OF_ALL) {
         struct collective_communicator *of = &numbering->collectives->communicators.items[call->communicator - 1];
-        /* Of several ranks in one process each calls every operation. */
+        /* If several ranks are in the process, each of them calls every operation. */
         call->sequence = of->here > 1 ? of->next++ / of->here : of->before + of->next++;
         return 0;
     }

@@ -1,10 +1,10 @@
 /*
- * Joins what NCCL's profiler plugin said of operations with the calls, and makes the arguments of calls and kernels that
- * communicate: group, ranks, elements, bytes and peers, by Kineto's names.
+ * Joins the operations that NCCL told its profiler plugin about with calls, and makes the arguments of calls and
+ * kernels that communicate: group, ranks, elements, bytes and peers, by Kineto's names.
  *
- * From version 5 of the plugin's interface on NCCL says which call an operation is of: when it was called lies in the
- * call's range. Before, it is of the range in which it was launched: the first of that function and communicator that no
- * other operation is of.
+ * From version 5 of the plugin's interface on, NCCL says when and on which thread an operation was called: the range
+ * open there is its call. Before, the range in which the operation was launched is known: its call is the first one
+ * launched there, of that function and communicator, that has no operation yet.
  */
 #include "trace/meaning/collectives/collectives_write.h"
 
@@ -47,7 +47,7 @@ enum collective_word {
     COLLECTIVE_WORD_PROTOCOL
 };
 
-/* NULL text: it is not known. */
+/* Returns a word of the task's text, with text NULL if it lacks the word. */
 static struct nvtx_text collective_task_word(const struct collective_task *task, enum collective_word which)
 {
     const char *at = task->record->text, *end = at + task->record->length;
@@ -61,7 +61,7 @@ static struct nvtx_text collective_task_word(const struct collective_task *task,
 
 ORDER_BY(by_number, struct collective_task, record->number)
 
-/* Of COUNT calls from FIRST on, the first that fits the task and has none. */
+/* Returns the first of COUNT calls from FIRST on that fits the task and has no task yet, or NULL. */
 static struct collective_call *call_of_task(const struct communication *collectives, const struct collective_task *task,
                                             size_t first, size_t count)
 {
@@ -70,7 +70,7 @@ static struct collective_call *call_of_task(const struct communication *collecti
         struct collective_call *call = &collectives->calls.items[i];
         bool fits = call->communicator == 0 ||
                     collectives->communicators.items[call->communicator - 1].id == task->record->communicator;
-        /* "AllReduce" of "ncclAllReduce" */
+        /* The task has "AllReduce" for "ncclAllReduce". */
         char text[32];
         int length = snprintf(text, sizeof(text), "nccl%.*s", (int)function.length, function.text ? function.text : "");
         const struct collective_function *named =
@@ -121,7 +121,7 @@ int collectives_join_tasks(struct process *process)
         const struct spool_nccl_operation *record = task->record;
         struct collective_call *call = NULL;
         size_t first = 0;
-        if (record->called != 0) { /* of the range that was open then; if it became several, the first counts */
+        if (record->called != 0) { /* the range that was open then; if it has several tasks, it keeps the first */
             uint32_t range = collectives_range_at(process, &places, record->thread, record->called);
             size_t place = range ? collectives_place_of_range(collectives, range - 1) : SIZE_MAX;
             call = place != SIZE_MAX ? &collectives->calls.items[place] : NULL;
@@ -162,9 +162,9 @@ bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]
 
 /* --- arguments --- */
 
-#define BYTES_WORD "Byte" /* elements are bytes */
+#define BYTES_WORD "Byte" /* type of the elements if it is unknown: then bytes are counted */
 
-/* The bytes of a buffer; below 0: not known. */
+/* Returns how many bytes a buffer has, or COLLECTIVE_NOT_SAID, or another negative number, if that is unknown. */
 static int64_t buffer_bytes_of(const struct collective_call *call, bool out, int64_t ranks)
 {
     enum collective_shares shares = out ? call->function->out : call->function->in;
@@ -193,8 +193,8 @@ static void add_peer(struct args *args, const struct collective_call *call)
         args_i64(args, ARG_ROOT_RANK, call->root);
 }
 
-/* The type of a task's elements, if it fits its call's bytes. Where the call is not known NCCL says that what it
- * gathers and broadcasts are bytes, whatever they are. */
+/* Returns the type of a task's elements if it fits the call's bytes, or NULL. Before version 5 of the interface, NCCL
+ * says that what it gathers and broadcasts are bytes, whatever the program's type is. */
 static const struct collective_type *type_of_task(const struct collective_call *call,
                                                   const struct collective_task *task)
 {
@@ -213,7 +213,7 @@ static void add_data(struct args *args, const struct communication *collectives,
 {
     const struct collective_task *task = call->task ? &collectives->tasks.items[call->task - 1] : NULL;
     const struct collective_type *type = type_of_task(call, task);
-    if (!type && call->type != 0) /* without the plugin's word that of the kernel */
+    if (!type && call->type != 0) /* without the plugin, the type in the kernel's name */
         type = &collective_types[call->type - 1];
     add_elements(args, ARG_IN_ELEMENTS, buffer_bytes_of(call, false, ranks), type);
     add_elements(args, ARG_OUT_ELEMENTS, buffer_bytes_of(call, true, ranks), type);
@@ -239,7 +239,7 @@ static void add_task(struct args *args, const struct collective_task *task)
         args_u64(args, ARG_PROXY_STEPS, task->steps);
 }
 
-/* OPERATIONS: of a kernel, how many calls it does; of a call 0. */
+/* Adds the arguments of call NUMBER. OPERATIONS: for a kernel, how many calls it does; for a call, 0. */
 static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
                      struct collective_args *space)
 {
@@ -250,7 +250,7 @@ static void describe(struct args *args, const struct communication *collectives,
     space->args.count = 0;
     args_words(&space->args, ARG_COLLECTIVE, call->function->name);
     if (communicator) {
-        /* Kineto's names of groups are for readers of kernels. */
+        /* Kineto's name of the group, which tools expect on kernels only. */
         char *end = number_hex(space->communicator, communicator->id);
         args_text(&space->args, ARG_COMMUNICATOR, space->communicator, (size_t)(end - space->communicator));
         if (operations > 0 && communicator->domain == COLLECTIVE_NCCL)
@@ -277,7 +277,7 @@ static void describe(struct args *args, const struct communication *collectives,
         add_task(&space->args, &collectives->tasks.items[call->task - 1]);
     if (operations > 1)
         args_u64(&space->args, ARG_OPERATIONS, operations);
-    /* Calls that one kernel does follow one another. */
+    /* Calls of one kernel are adjacent: a leader other than the call itself, or a follower, means several calls. */
     const struct collective_call *next = number + 1 < collectives->calls.count ? call + 1 : NULL;
     if (call->leader != number || (next && next->leader == number))
         args_u64(&space->args, ARG_GROUP_CALL, collectives->calls.items[call->leader].range + (uint64_t)1);

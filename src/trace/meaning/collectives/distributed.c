@@ -6,22 +6,22 @@
 #include "trace/meaning/collectives/collectives.h"
 #include "trace/meaning/nvtx/nvtx_names.h"
 
-#define MEMBERS_MOST 1024 /* of a group whose ranks are listed */
-#define MEMBERS_SHOWN 30  /* with each kernel, as Kineto does */
-#define GROUPS_MOST 256   /* that are described, of a process */
+#define MEMBERS_MOST 1024 /* ranks of a group that are listed; larger groups are not */
+#define MEMBERS_SHOWN 30  /* ranks shown with each kernel, as Kineto does */
+#define GROUPS_MOST 256   /* groups of a process that are described */
 
 /* --- the ranks of communicators --- */
 
-/* A communicator, whose ranks several processes are. */
+/* A communicator whose ranks are in several processes. */
 struct group {
     int64_t ranks;
-    int64_t found;     /* members that are known */
-    uint32_t *members; /* RANKS of them: the rank in the job + 1, 0: not known */
-    bool contradicts;  /* two processes are the same member */
+    int64_t found;     /* how many members are known */
+    uint32_t *members; /* RANKS of them: rank in the job + 1, 0: unknown */
+    bool contradicts;  /* two processes claim to be one member */
 };
 
 struct groups {
-    struct map by_id; /* index + 1 */
+    struct map by_id; /* -> index + 1 */
     ARRAY(struct group) items;
 };
 
@@ -30,7 +30,7 @@ static bool is_described(const struct collective_communicator *communicator)
     return communicator->domain == COLLECTIVE_NCCL && communicator->ranks > 0;
 }
 
-/* All ranks of the job are in it. */
+/* Whether the communicator has all ranks of the job. */
 static bool is_world(const struct process *process, const struct collective_communicator *communicator)
 {
     return communicator->here == 1 && communicator->ranks == (int64_t)process->file.header.world_size;
@@ -93,7 +93,7 @@ static int keep(struct conversion *conversion, struct buffer *text, struct nvtx_
     return 0;
 }
 
-/* MEMBERS NULL: all ranks of the job. */
+/* Sets the texts of a communicator's ranks. MEMBERS NULL: all ranks of the job. */
 static int set_members(struct conversion *conversion, struct collective_communicator *communicator,
                        const uint32_t *members)
 {
@@ -228,13 +228,13 @@ void distributed_put_process(struct buffer *out, const struct process *process)
 }
 
 struct distributed {
-    int64_t rank, world_size;      /* -1: not known */
+    int64_t rank, world_size;      /* -1: unknown */
     bool nccl;                     /* NCCL's NVTX was recorded */
-    const struct process *process; /* that has communicators */
+    const struct process *process; /* the last one that has communicators */
     bool several;
 };
 
-/* What the processes say, or else the launcher. False: the ranks are none, or several. */
+/* Finds the rank of the trace: the processes', or else the launcher's. Returns false if there is none, or several. */
 static bool find_distributed(const struct conversion *conversion, struct distributed *found)
 {
     *found = (struct distributed){.rank = -1, .world_size = -1};
