@@ -1,6 +1,6 @@
 /*
- * Cuts the file into blocks of text at what looks like the border between two events. Threads parse blocks ahead; the
- * reader takes them in order, and parses a block's text itself where the guess was wrong.
+ * Cuts the file into blocks of text where an event seems to begin. Threads parse blocks ahead; the reader takes them in
+ * order, and parses the text of a block itself if the guess was wrong.
  */
 #include "trace/json/blocks.h"
 
@@ -16,10 +16,9 @@
 #include "common/threads.h"
 #include "trace/json/text.h"
 
-/* Piles that one unusual piece made are not kept for the usual ones. */
+/* Larger arrays of events are freed, as only an unusual block needs them. */
 #define EVENTS_KEPT 8192
 
-/* Line ends in TEXT. */
 static uint64_t scan_lines(const char *text, size_t length)
 {
     uint64_t count = 0;
@@ -44,8 +43,8 @@ static void clear(struct batch *batch)
         batch->problems = (struct json_problems){0};
 }
 
-/* The element at AT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
- * JSON, or out of memory. */
+/* Reads the element at TEXT + AT from at most *SIZE bytes, and sets *SIZE to its bytes. Returns false if the element is
+ * incomplete or not JSON, or without memory. */
 static bool read_element(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
 {
     struct event_fields *event = array_push(&batch->events);
@@ -73,9 +72,9 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
     return result == PARSE_NOT_AN_EVENT || result == PARSE_NOTHING;
 }
 
-/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is not a whole
- * element followed by ',': that is left to the reader, who says what is wrong with it. The parser's texts are
- * then the batch's. Never inlined, as tests/bench/instructions counts what it takes. */
+/* Reads events from TEXT[0..length), which FAST_PATH_PADDING zeros follow. Stops at the end, or at anything but a
+ * complete element followed by ',', which the reader then reads and reports. Texts go to the batch's strings. Never
+ * inlined, as tests/bench/instructions counts its instructions. */
 static __attribute__((noinline)) void batch_read(struct batch *batch, struct parser *parser, const char *text,
                                                  size_t length)
 {
@@ -98,16 +97,16 @@ static __attribute__((noinline)) void batch_read(struct batch *batch, struct par
     }
 }
 
-/* How far back from its end a block's border is looked for; the text behind the border begins the next block. */
+/* How far from its end a block's border is searched for. The text behind the border begins the next block. */
 #define TAIL_BYTES ((size_t)64 * 1024)
 #define READ_BYTES (BLOCK_BYTES - TAIL_BYTES)
 
-/* Blocks that are neither being parsed nor summed up, so that nobody waits for a single one. */
+/* Blocks that are neither being parsed nor read, so that nobody waits for a single block. */
 #define BLOCKS_AHEAD 4
 
 struct slot {
     struct block block;
-    bool ready; /* parsed, for the reader */
+    bool ready; /* the block is parsed */
 };
 
 struct blocks {
@@ -116,20 +115,20 @@ struct blocks {
     pthread_t workers[BLOCK_WORKERS_MAX];
     struct slot *slots; /* block N is in slot N % slot_count */
     size_t slot_count;
-    pthread_mutex_t reading; /* before `lock`, where both are held; of the four below */
-    char *tail;              /* of the text read, what is behind the last border */
+    pthread_mutex_t reading; /* guards the four members below; locked before `lock` */
+    char *tail;              /* the text behind the last border */
     size_t tail_length;
-    uint64_t next;        /* number of the block to be read next */
-    bool ended;           /* there is none */
-    pthread_mutex_t lock; /* of slots[].ready and the two below */
+    uint64_t next;        /* number of the next block to be read */
+    bool ended;           /* all blocks were read */
+    pthread_mutex_t lock; /* guards slots[].ready and the two members below */
     pthread_cond_t changed;
-    uint64_t taken; /* blocks that blocks_next() gave */
+    uint64_t taken; /* blocks that blocks_next() returned */
     bool stopping;
 };
 
 /* --- text --- */
 
-/* The place of the last '{' that seems to begin an event, from LEAST on; LENGTH: there is none. */
+/* Returns the offset, from LEAST on, of the last '{' that seems to begin an event, or LENGTH if there is none. */
 static size_t find_border(const char *text, size_t least, size_t length)
 {
     for (size_t end = length; end > least;) {
@@ -146,7 +145,7 @@ static size_t find_border(const char *text, size_t least, size_t length)
     return length;
 }
 
-/* Reads the next block's text. The caller has `reading`, or there are no workers. */
+/* Reads the next block's text. The caller holds `reading`, or there are no workers. */
 static void fill(struct blocks *blocks, struct block *block)
 {
     block->failure = (struct source_failure){0};
@@ -168,7 +167,7 @@ static void fill(struct blocks *blocks, struct block *block)
 
 /* --- workers --- */
 
-/* The slot for the next block, with its text; NULL: there is no next one. */
+/* Reads the text of the next block into its slot. Returns NULL if there are no more blocks. */
 static struct slot *read_next(struct blocks *blocks)
 {
     struct slot *slot = NULL;
@@ -205,7 +204,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The first is there from the start, the others once there is more than one block. */
+/* Allocates the texts of the first COUNT slots: one at first, all once the file has more than one block. */
 static bool make_slots(struct blocks *blocks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -243,8 +242,8 @@ static void blocks_close(struct blocks *blocks)
     free(blocks);
 }
 
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Returns NULL after error().
- */
+/* Opens PATH ("-": stdin) with WORKERS threads; 0: one for each processor that this process may use. Returns NULL after
+ * error(). */
 static struct blocks *blocks_open(const char *path, unsigned workers)
 {
     struct blocks *blocks = calloc(1, sizeof(*blocks));
@@ -279,7 +278,7 @@ int blocks_error(const struct blocks *blocks, const struct block *block)
     return source_error(&blocks->source, &block->failure);
 }
 
-/* The next block, valid until the next call; not to be called after the last. NULL after error(). */
+/* Returns the next block, valid until the next call. Must not be called after the last block. */
 static const struct block *blocks_next(struct blocks *blocks)
 {
     if (blocks->taken == 1 && blocks->started == 0 && make_slots(blocks, blocks->slot_count))
@@ -287,7 +286,7 @@ static const struct block *blocks_next(struct blocks *blocks)
     struct slot *slot = &blocks->slots[blocks->started > 0 ? blocks->taken % blocks->slot_count : 0];
     if (blocks->started > 0) {
         pthread_mutex_lock(&blocks->lock);
-        blocks->taken++; /* the one before is free again */
+        blocks->taken++; /* the slot of the block before may be reused */
         pthread_cond_broadcast(&blocks->changed);
         while (!slot->ready)
             pthread_cond_wait(&blocks->changed, &blocks->lock);
@@ -302,8 +301,8 @@ static const struct block *blocks_next(struct blocks *blocks)
 }
 
 /*
- * The text that the reader sees: a window on the block at hand, or on several blocks joined where a value spans a
- * border. It also counts lines for messages.
+ * The text that the reader sees: a window on the current block, or on several blocks joined if a value spans a border.
+ * It also counts lines for messages.
  */
 
 int input_open(struct input *input, const char *path, unsigned workers)
@@ -323,7 +322,8 @@ void input_close(struct input *input)
     *input = (struct input){0};
 }
 
-/* Takes the next block. A failure is reported when the text before it is used up. */
+/* Gets the next block. Reports the failure of the current block, as its text is used up. Returns false at the end of
+ * the file, or after error() with *STATUS set to -1. */
 static bool take_block(struct input *input, int *status)
 {
     bool fails = input->block && input->block->failure.failed;
@@ -351,7 +351,7 @@ static bool make_space(struct input *input, size_t size)
     return true;
 }
 
-/* Moves the text that is left to the start of `joined`, before the block that it lies in is given back. */
+/* Moves the rest of the window to the start of `joined`, as the next call of blocks_next() frees its block. */
 static int keep_rest(struct input *input)
 {
     size_t left = input_left(input);
@@ -369,7 +369,8 @@ static int keep_rest(struct input *input)
     return 0;
 }
 
-/* Twice the rest at least, as the caller begins again with what it has. */
+/* Joins the rest of the window with the next blocks, to at least twice its size: the caller parses it again from its
+ * start, and doubling bounds the total work. */
 static bool join(struct input *input, int *status)
 {
     size_t left = input_left(input);

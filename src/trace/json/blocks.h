@@ -1,7 +1,7 @@
 /*
- * The text of a trace file, a window at a time, and the events that were read ahead of it: those of a piece of the
- * file, read on the guess that the piece begins with one. Whether it does is known to the reader alone, who has come
- * there from the start of the file.
+ * The text of a trace file, a window at a time. Threads read the file in blocks ahead of the reader, and parse each
+ * block on the guess that it begins with an event. Only the reader, which comes from the start of the file, knows
+ * whether the guess was right.
  */
 #ifndef GPUTRACE_TRACE_JSON_BLOCKS_H
 #define GPUTRACE_TRACE_JSON_BLOCKS_H
@@ -19,19 +19,19 @@
 struct blocks;
 
 struct batch_text {
-    size_t at, length; /* of the piece */
+    size_t at, length; /* in the block's text */
 };
 
 struct batch {
-    bool keeps_texts; /* set before batch_read(): of what is an event or a flow the text alone is wanted */
-    ARRAY(struct batch_text) texts;    /* where these are; then `events` is empty */
-    ARRAY(struct event_fields) events; /* in the file's order, without flows; their texts are numbers of `strings` */
+    bool keeps_texts;                  /* set before batch_read(): only the texts of events and flows are wanted */
+    ARRAY(struct batch_text) texts;    /* set if keeps_texts; `events` is then empty */
+    ARRAY(struct event_fields) events; /* in the file's order, without flows; texts are numbers of `strings` */
     struct interner strings;
-    size_t length;                 /* bytes read of the piece, from its start */
-    bool after_event;              /* what comes next is the ',' or ']' after an event, else an event or ']' */
-    struct json_problems problems; /* with elements that are JSON but no events */
+    size_t length;                 /* bytes of the block that were read */
+    bool after_event;              /* true: a ',' or ']' must follow; false: an event or ']' */
+    struct json_problems problems; /* elements that are JSON but not events */
     bool any;                      /* there are events other than flows and metadata */
-    int64_t start, end;            /* when the first of them begins, 0 at most, and the last of them ends */
+    int64_t start, end;            /* start of the first event, at most 0, and end of the last event, ns */
 };
 
 static inline bool batch_is_half(const struct event_fields *event)
@@ -39,49 +39,49 @@ static inline bool batch_is_half(const struct event_fields *event)
     return event->phase == 'B' || event->phase == 'E' || event->phase == PHASE_OPEN;
 }
 
-/* Text of a block at most. Its events should stay in a core's cache until the reader takes them. */
+/* The most text of a block. Its events should stay in a core's cache until the reader takes them. */
 #define BLOCK_BYTES ((size_t)320 * 1024)
 
-/* Threads beyond this would wait for the one that sums up. */
+/* More threads would wait for the reader. */
 #define BLOCK_WORKERS_MAX 16
 
 struct block {
-    char *text; /* and zeros behind it (FAST_PATH_PADDING) */
+    char *text; /* followed by FAST_PATH_PADDING zeros */
     size_t length;
-    uint64_t lines; /* line ends in it, when has_batch */
-    bool last;      /* nothing comes after it */
+    uint64_t lines; /* line ends in the text; set if has_batch */
+    bool last;      /* the file ends with this block */
     bool has_batch;
     struct batch batch;
-    struct source_failure failure; /* after this text */
+    struct source_failure failure; /* failure to read what follows the text */
 };
 
-/* Makes batches hold texts instead of events. Must be called before the first block. */
+/* Sets keeps_texts of all batches. Must be called before the first block is read. */
 void blocks_keep_texts(struct blocks *blocks);
 
-/* Reports a block's failure. Returns -1. */
+/* Prints the block's failure as an error. Returns -1. */
 int blocks_error(const struct blocks *blocks, const struct block *block);
 
-/* No value of a file may be larger: the window holds it whole. */
+/* The largest value of a file, as the window must hold a whole value. */
 #define INPUT_WINDOW_LIMIT ((size_t)16 * 1024 * 1024)
 
 struct input {
-    const char *path; /* as messages name it: "standard input" for "-" */
+    const char *path; /* for messages: "standard input" for "-" */
     struct blocks *blocks;
-    const struct block *block; /* the last one taken; NULL: none yet */
-    const char *data;          /* the window: that block, or `joined`; zeros are behind it (FAST_PATH_PADDING) */
-    size_t start, length;      /* data[start..length) is not consumed yet */
-    char *joined;              /* what was left of a window, and the blocks after it */
-    size_t capacity;           /* of joined */
+    const struct block *block; /* the current block; NULL: none yet */
+    const char *data;          /* the window: the text of `block`, or `joined`; FAST_PATH_PADDING zeros follow */
+    size_t start, length;      /* the rest of the window is data[start..length) */
+    char *joined;              /* the rest of a window, followed by the next blocks */
+    size_t capacity;           /* bytes of `joined` */
     uint64_t offset, lines;    /* bytes and line ends before data[start] */
-    bool ended;                /* nothing comes after the window */
-    bool cut_off;              /* it ends within a member of gzip */
+    bool ended;                /* the file ends with the window */
+    bool cut_off;              /* the file ends within a member of gzip */
 };
 
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors. Returns 0, or -1 after error(). */
+/* Opens PATH ("-": stdin) with WORKERS threads; 0: one for each processor. Returns 0, or -1 after error(). */
 int input_open(struct input *input, const char *path, unsigned workers);
 void input_close(struct input *input);
 
-/* Makes the window reach further: false at the end of the file, or with *status = -1 after error(). */
+/* Extends the window. Returns false at the end of the file, or after error() with *STATUS set to -1. */
 bool input_more(struct input *input, int *status);
 
 static inline const char *input_text(const struct input *input)
@@ -93,19 +93,20 @@ static inline size_t input_left(const struct input *input)
     return input->length - input->start;
 }
 
-/* The events that begin where the window starts, if an event begins there; NULL: none were read ahead. */
+/* Returns the events that were read ahead from the start of the window; they are valid only if an event starts there.
+ * Returns NULL if none were read ahead. */
 const struct batch *input_batch(const struct input *input);
 
-/* Passes the whole of them. */
+/* Moves the start of the window behind those events. */
 void input_advance_batch(struct input *input);
 
-/* Passes SIZE bytes of the window. */
+/* Moves the start of the window by SIZE bytes. */
 void input_advance(struct input *input, size_t size);
 
-/* Returns -1 after an error that names the file, and the place AHEAD bytes after the start of the window. */
+/* Prints an error with the file, and the line and byte AHEAD bytes after the start of the window. Returns -1. */
 int input_error(const struct input *input, size_t ahead, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The line, counted from 1, of the place AHEAD bytes after the start of the window. */
+/* Returns the line, counted from 1, of the byte AHEAD bytes after the start of the window. */
 uint64_t input_line(const struct input *input, size_t ahead);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in space reserved
- * in the buffer once, and only names and texts of unknown length go through the buffer's own functions.
+ * Trace Event JSON. Fixed texts are literals of known length. An event is written into space that is reserved in the
+ * buffer once; only names and texts of unknown length use the buffer's own functions.
  */
 #include <assert.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #define LITERAL_SPACE 44
 
-/* A short text of a table: copied whole, with what is behind it, since that needs no loop. */
+/* A short text of a table. All LITERAL_SPACE bytes are copied, as a copy of constant size needs no loop. */
 struct literal {
     char text[LITERAL_SPACE];
     unsigned length;
@@ -26,7 +26,7 @@ static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_SPACE,
 
 #define LITERAL(string) {string, sizeof(string) - 1}
 
-/* A literal, without its NUL. */
+/* Appends a string literal, without its NUL. */
 #define PUT(at, string) put_bytes(at, string, sizeof(string) - 1)
 
 static inline char *put_bytes(char *at, const char *bytes, size_t size)
@@ -35,7 +35,7 @@ static inline char *put_bytes(char *at, const char *bytes, size_t size)
     return at + size;
 }
 
-/* There is space for LITERAL_SPACE bytes at AT. */
+/* AT must have space for LITERAL_SPACE bytes. */
 static inline char *put_literal(char *at, const struct literal *literal)
 {
     memcpy(at, literal->text, LITERAL_SPACE);
@@ -80,14 +80,14 @@ static inline char *put_hex(char *at, uint64_t value)
     return at;
 }
 
-/* Makes what was put up to AT part of the buffer. */
+/* Adds the bytes that were written up to AT to the buffer. */
 static inline void claim(struct sink *sink, const char *at)
 {
     buffer_advance(sink->buffer, (size_t)(at - (sink->buffer->data + sink->buffer->length)));
 }
 
-#define HEAD_SPACE 128 /* for what stands before a name */
-#define TAIL_SPACE 256 /* for row and times after it */
+#define HEAD_SPACE 128 /* for the members before the name */
+#define TAIL_SPACE 256 /* for the row and times after the name */
 
 static inline char *put_time(const struct sink *sink, char *at, uint64_t time)
 {
@@ -95,7 +95,7 @@ static inline char *put_time(const struct sink *sink, char *at, uint64_t time)
     return number_us(at, time > sink->base ? time - sink->base : 0);
 }
 
-/* The separator from what stands before, and space for SIZE more bytes. NULL after a failure. */
+/* Writes the separator from the event before, and reserves SIZE more bytes. Returns NULL after a failure. */
 static inline char *next_event(struct sink *sink, size_t size)
 {
     char *at = buffer_reserve(sink->buffer, size + 2);
@@ -117,7 +117,7 @@ static const struct literal keys[ARG_KEY_COUNT] = {
 };
 
 #define ARG_SPACE 128 /* for one argument that is not text */
-#define ENDS_SPACE 64 /* for what stands around them */
+#define ENDS_SPACE 64 /* for the braces around the arguments */
 
 static void put_text(struct buffer *buffer, const char *text, size_t length)
 {
@@ -126,7 +126,7 @@ static void put_text(struct buffer *buffer, const char *text, size_t length)
     buffer_char(buffer, '"');
 }
 
-/* Texts are what JSON has no form for, so that nothing is made up. */
+/* Writes NaN and infinity as texts, because JSON has no numbers for them. */
 static void put_real(struct buffer *buffer, double value)
 {
     if (isnan(value)) {
@@ -140,14 +140,14 @@ static void put_real(struct buffer *buffer, double value)
     }
 }
 
-/* There is space for the next ones again. NULL after a failure. */
+/* Reserves space for further arguments. Returns NULL after a failure. */
 static char *make_space(struct sink *sink, char *at)
 {
     claim(sink, at);
     return buffer_reserve(sink->buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
 }
 
-/* Values of unknown length, through the buffer. */
+/* Writes a value of unknown length through the buffer. Returns NULL after a failure. */
 static char *put_long_value(struct sink *sink, char *at, const struct arg *arg)
 {
     claim(sink, at);
@@ -164,7 +164,7 @@ static char *put_long_value(struct sink *sink, char *at, const struct arg *arg)
 
 static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count);
 
-/* A list, or what stands before the value of an argument whose key is not of the table. */
+/* Writes a list of arguments, or the key of an argument that is not in the table. Returns NULL after a failure. */
 static char *put_other(struct sink *sink, char *at, const struct arg *arg)
 {
     for (size_t i = 0; arg->type == ARG_TYPE_LIST && i < arg->list->count && at; i++) {
@@ -181,7 +181,7 @@ static char *put_other(struct sink *sink, char *at, const struct arg *arg)
     return buffer_reserve(sink->buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
 }
 
-/* There are some, and space for ARGS_MAX of them. NULL after a failure. */
+/* Writes COUNT > 0 arguments. AT must have space for ARGS_MAX of them. Returns NULL after a failure. */
 static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count)
 {
     for (const struct arg *arg = args; arg < args + count; arg++) {
@@ -217,10 +217,10 @@ void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
         claim(&sink, at);
 }
 
-/* The state of a sink whose trace has call stacks; others are not looked at for them. */
+/* A sink whose trace has call stacks has this address as its state. Without it, put_stack() is not called. */
 static char has_stacks[1];
 
-/* The number of an event's call stack, which the format has as a key of the event. */
+/* Writes "sf", the number of the event's call stack, if an argument has it. */
 static char *put_stack(char *at, const struct arg *args, size_t count)
 {
     uint64_t number;
@@ -234,7 +234,7 @@ static char *put_stack(char *at, const struct arg *args, size_t count)
     return at;
 }
 
-/* `,"sf":…,"args":{…}}` and the end of the event. */
+/* Writes `,"sf":…,"args":{…}` and the '}' that ends the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {
     at = make_space(sink, at);
@@ -267,7 +267,7 @@ static inline char *put_name(struct sink *sink, char *at, const struct name *nam
     return buffer_reserve(sink->buffer, TAIL_SPACE);
 }
 
-/* The beginning of an event up to its name and the quote after it. */
+/* Writes the start of an event, up to the quote after its name. Returns NULL after a failure. */
 static char *put_head(struct sink *sink, const char *phase, enum category category, const char *other,
                       const struct name *name)
 {
@@ -307,7 +307,8 @@ static void write_begin(struct sink *sink, uint64_t base)
     sink->base = base;
 }
 
-/* One of the events that give names and order: {"ph":"M","name":NAME,"pid":…,"tid":…,"args":{KEY:VALUE}} */
+/* Writes a metadata event: {"ph":"M","name":NAME,"pid":…,"tid":…,"args":{KEY:VALUE}}. NAME_AND_KEY is NAME, NUL,
+ * KEY. VALUE is TEXT or, if TEXT is NULL, NUMBER. */
 static void write_naming(struct sink *sink, struct row row, const char *name_and_key, const char *text, int64_t number)
 {
     char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE);
@@ -329,7 +330,7 @@ static void write_naming(struct sink *sink, struct row row, const char *name_and
     buffer_bytes(sink->buffer, "}}", 2);
 }
 
-/* Perfetto counts an empty name as an error. */
+/* Empty names are left out, as Perfetto counts them as errors. */
 static void write_process(struct sink *sink, const struct row_name *process)
 {
     if (*process->name)
@@ -346,7 +347,7 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
 }
 
-/* An event up to its time. ID: of a range that need not nest; NULL: it has none. NULL after a failure. */
+/* Writes an event up to its time. ID is the id of an asynchronous range; NULL: none. Returns NULL after a failure. */
 __attribute__((always_inline)) static inline char *begin_event(struct sink *sink, const char *phase,
                                                                enum category category, const char *other,
                                                                const struct name *name, const uint64_t *id,
@@ -413,7 +414,7 @@ static void put_counter_values(struct buffer *buffer, const struct counter *coun
     buffer_bytes(buffer, "}}", 2);
 }
 
-/* The rest of a counter's name is its id. Numbers are written as such. */
+/* Writes the id of a counter, which ends the counter's name, as a number if possible. Returns NULL after a failure. */
 static char *put_counter_id(struct sink *sink, char *at, const struct counter *counter)
 {
     const char *id = counter->name.text + counter->name.length - counter->id_length;

@@ -1,4 +1,4 @@
-/* Finds the members of events in their text, without a tree of them, and numbers flows. */
+/* Finds the members of events in their text, without building a tree, and assigns ids to flows. */
 #include "trace/json/events.h"
 
 #include <errno.h>
@@ -116,7 +116,8 @@ char *json_unescaped(struct json_text text)
     return NULL;
 }
 
-/* The value is followed by ',' or '}'. What no 64-bit integer holds is a double, and so is -0. */
+/* Reads the number at AT, which ',' or '}' follows. Numbers that 64-bit integers cannot hold, and -0, become
+ * doubles. */
 static void read_number(struct counter_value *value, const char *at)
 {
     char *after;
@@ -136,7 +137,8 @@ static void read_number(struct counter_value *value, const char *at)
         value->real = copysign(__DBL_MAX__, value->real);
 }
 
-/* Names without escapes are put into TEXTS, which has space for all. */
+/* Reads the arguments of a counter. Names that had escapes are stored in TEXTS, which is reserved first so that it does
+ * not move. */
 static int read_values(const struct json_event *event, struct counter_values *values, struct buffer *texts)
 {
     values->count = texts->length = 0;
@@ -157,7 +159,7 @@ static int read_values(const struct json_event *event, struct counter_values *va
         }
         *read = (struct counter_value){.name = key.at, .length = key.length, .kind = COUNTER_UNSIGNED};
         value.at += json_is_string(value);
-        if (*value.at == '-' || (*value.at >= '0' && *value.at <= '9')) /* else it is 0 */
+        if (*value.at == '-' || (*value.at >= '0' && *value.at <= '9')) /* any other value counts as 0 */
             read_number(read, value.at);
     }
     return 0;
@@ -174,7 +176,7 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
         return 0;
     const struct counter_value *only = &values->items[0];
     const struct json_text name = {only->name, only->length};
-    const int64_t most = INT64_C(1) << 53; /* of the integers that a double holds */
+    const int64_t most = INT64_C(1) << 53; /* doubles hold all integers up to this */
     bool is_exact = only->kind == COUNTER_REAL || (only->kind == COUNTER_UNSIGNED && only->u64 <= (uint64_t)most) ||
                     (only->kind == COUNTER_SIGNED && only->i64 >= -most);
     if (json_is(name, "bytes") && only->kind == COUNTER_UNSIGNED) {
@@ -199,9 +201,9 @@ struct json_text json_plain(struct json_text inside, struct buffer *scratch)
 
 /* --- numbers --- */
 
-#define NUMBER_BYTES 64 /* longer ones stay text */
+#define NUMBER_BYTES 64 /* longer numbers stay text */
 
-/* The digits at AT; false: there are none, or they are more than 64 bits hold. */
+/* Reads the digits at *AT. Returns false if there are none, or if 64 bits cannot hold their value. */
 static bool read_digits(const char **at, const char *end, uint64_t *value)
 {
     const char *start = *at;
@@ -212,7 +214,7 @@ static bool read_digits(const char **at, const char *end, uint64_t *value)
     return *at > start;
 }
 
-/* -0 is a double: as an integer it would lose its sign. */
+/* Sets ARG if TEXT is an integer that 64 bits hold. -0 is not, as it would lose its sign. */
 static bool is_integer(struct json_text text, struct arg *arg)
 {
     bool negative = *text.at == '-';

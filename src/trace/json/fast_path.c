@@ -1,10 +1,10 @@
 /*
- * Fields of an event from its text. Most events are read in one pass (fast_path_event()); texts with escapes, twice the
- * same key and a category behind the arguments are given up there, and read member by member (event_read_members())
+ * Reads the fields of an event from its text. fast_path_event() reads most events in one pass. It gives up texts with
+ * escapes, duplicate keys and a category behind the arguments; event_read_members() reads such events member by member,
  * once json_check() has found that the text is JSON.
  *
- * A zero byte ends every loop here: it is not a digit nor white space, and in a text it is a control character. So
- * nothing looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
+ * A zero byte ends every loop here: it is neither a digit nor white space, and in a text it is a control character. So
+ * no loop checks how much text is left. FAST_PATH_PADDING exists because texts are read eight bytes at a time.
  */
 #include "trace/json/parse.h"
 
@@ -20,8 +20,8 @@
 #include "trace/event_fields.h"
 #include "trace/json/text.h"
 
-#define REST_BYTES 64 /* at most, of keys and padding that read_rest() adds */
-#define DIGITS_MAX 15 /* a double holds any integer of so many */
+#define REST_BYTES 64 /* the most bytes of keys and padding that read_rest() adds */
+#define DIGITS_MAX 15 /* a double holds any integer of up to 15 digits */
 
 struct cursor {
     const char *at, *end;
@@ -29,10 +29,10 @@ struct cursor {
     struct event_fields *event;
     struct json_text name, category;
     int64_t duration;
-    unsigned seen;       /* 1 << enum member */
-    unsigned surrogates; /* halves of pairs in values that are passed */
+    unsigned seen;       /* 1 << enum member for each member that was read */
+    unsigned surrogates; /* halves of surrogate pairs in skipped values */
     bool is_device_range, from_seen;
-    struct buffer *plain; /* takes texts without their escapes; NULL: such texts are given up */
+    struct buffer *plain; /* stores texts without their escapes; NULL: give up texts with escapes */
 };
 
 static inline void pass_some_blank(struct cursor *c)
@@ -41,7 +41,7 @@ static inline void pass_some_blank(struct cursor *c)
         c->at++;
 }
 
-/* Passes white space, of which there is none as a rule. */
+/* Skips white space. Most files have none, so only the test for it is inlined. */
 static inline void pass_blank(struct cursor *c)
 {
     if ((unsigned char)*c->at <= ' ')
@@ -59,7 +59,8 @@ static inline bool pass(struct cursor *c, char expected)
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
 
-/* The bytes of WORD, of which the lowest that is marked (by its highest bit) is below LIMIT; others may be too. */
+/* Marks bytes of WORD below LIMIT by their highest bit. The lowest marked byte is below LIMIT; higher ones may
+ * not be. */
 static inline uint64_t mark_below(uint64_t word, unsigned limit)
 {
     return (word - EACH_BYTE(limit)) & ~word & EACH_BYTE(0x80);
@@ -75,8 +76,8 @@ static inline uint64_t load_little_endian(const char *at)
     return word;
 }
 
-/* Takes a text with escapes or control characters, which starts at AT. What follows a NUL in it does not count. Returns
- * no place if such texts are given up. */
+/* Reads a text with escapes or control characters, which starts at AT, up to its first NUL. Returns a text at NULL if
+ * `plain` is NULL, which gives it up. */
 static struct json_text take_unusual_text(struct cursor *c, const char *at)
 {
     const char *after = c->plain ? json_value_end(at - 1, c->end) : NULL;
@@ -89,7 +90,7 @@ static struct json_text take_unusual_text(struct cursor *c, const char *at)
     return (struct json_text){plain, strnlen(plain, c->plain->length - start)};
 }
 
-/* A text whose opening quote is passed. */
+/* Reads a text whose opening quote was already read. */
 static inline bool take_text_rest(struct cursor *c, struct json_text *text)
 {
     const char *at = c->at;
@@ -129,7 +130,7 @@ static inline bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads at most 19 digits, which fit into *VALUE. */
+/* Reads at most 19 digits, as *VALUE can hold them. Returns their number. */
 static inline size_t take_digits(struct cursor *c, uint64_t *value)
 {
     const char *start = c->at, *at = start, *most = start + 19;
@@ -161,7 +162,7 @@ static inline bool take_integer(struct cursor *c, int64_t *number)
     return true;
 }
 
-/* Microseconds, as nanoseconds. */
+/* Reads microseconds as ns. */
 static bool take_ns(struct cursor *c, int64_t *ns)
 {
     const char *digits = c->at + (*c->at == '-');
@@ -170,7 +171,7 @@ static bool take_ns(struct cursor *c, int64_t *ns)
            *ns >= -EVENT_TIME_LIMIT;
 }
 
-/* Passes a value of any kind. Most are texts and plain decimals. */
+/* Skips a value of any kind. Texts and plain decimals are the most frequent. */
 static inline bool pass_value(struct cursor *c)
 {
     struct json_text text;
@@ -191,16 +192,17 @@ static inline bool pass_value(struct cursor *c)
     return c->at != NULL;
 }
 
-/* --- values that are wanted --- */
+/* --- values of fields --- */
 
-/* A number of any form; NAN: the value is another. */
+/* Reads a number of any form. Sets *REAL to NAN if the value is not a number. */
 static bool take_real(struct cursor *c, double *real)
 {
     *real = is_digit(*c->at) || (*c->at == '-' && c->at[1] != 'I') ? strtod(c->at, NULL) : NAN;
     return pass_value(c);
 }
 
-/* Takes the value at START that take_integer() did not take: true is 1, false is 0, and a text may hold a number. */
+/* Reads the value at START as a number if take_integer() could not: true is 1, false is 0, and a text may hold a
+ * number. */
 static bool take_unusual_number(struct cursor *c, const char *start, int64_t *number)
 {
     struct json_text text;
@@ -224,7 +226,7 @@ static inline bool take_number(struct cursor *c, int64_t *number)
     return take_integer(c, number) || take_unusual_number(c, start, number);
 }
 
-/* The first three of an array. */
+/* Reads the first three numbers of an array. */
 static bool take_triple(struct cursor *c, int64_t triple[3])
 {
     if (*c->at != '[')
@@ -277,7 +279,7 @@ static inline bool take_field(struct cursor *c, const struct arg_field *field)
     return isnan(real) || put_text(c, &text, place);
 }
 
-/* Takes the argument "from"; of two the first counts. */
+/* Reads the argument "from". Of duplicates the first counts. */
 static bool take_from(struct cursor *c)
 {
     struct json_text text;
@@ -319,9 +321,9 @@ static bool to_integer(double value, int64_t *integer)
     return true;
 }
 
-static const char row_starts[] = "\"-0123456789nNI"; /* of what an id may be: a number, a text, null */
+static const char row_starts[] = "\"-0123456789nNI"; /* the first characters of valid ids: a number, a text, null */
 
-/* Takes an id. ROW: it is a "pid" or "tid", whose number some programs write as a text. */
+/* Reads an id. ROW: the id is a "pid" or "tid", whose number some programs write as a text. */
 static bool take_id(struct cursor *c, bool row, event_id *id)
 {
     const char *start = c->at;
@@ -380,7 +382,7 @@ static inline enum member member_of(const struct json_text *key)
 #undef IS
 }
 
-/* Finds a member by its key, also by the keys that few events have. */
+/* member_of() that also knows the keys that few events have. */
 static enum member rare_member_of(const struct json_text *key)
 {
     enum member member = member_of(key);
@@ -393,9 +395,9 @@ static bool take_member(struct cursor *c)
     if (!take_key(c, &key))
         return false;
     enum member member = member_of(&key);
-    if (member != OTHER && (c->seen >> member & 1)) /* the last counts */
+    if (member != OTHER && (c->seen >> member & 1)) /* duplicate keys: the last counts, so give up */
         return false;
-    if (member == CATEGORY && (c->seen >> ARGS & 1)) /* it says what the arguments mean */
+    if (member == CATEGORY && (c->seen >> ARGS & 1)) /* the category is needed before the arguments */
         return false;
     c->seen |= 1u << member;
     switch (member) {
@@ -416,7 +418,7 @@ static bool take_member(struct cursor *c)
     }
 }
 
-/* All, up to the '}'. */
+/* Reads all members and the '}'. */
 static bool take_members(struct cursor *c)
 {
     do {
@@ -436,7 +438,7 @@ static bool is_flow(const struct event_fields *event)
     return (event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != CATEGORY_FWDBWD;
 }
 
-/* Puts the event's texts into the interner, when all members are read. */
+/* Interns the event's texts and completes its category and device. All members were read before. */
 static inline bool put_texts(struct cursor *c)
 {
     struct event_fields *event = c->event;
@@ -445,10 +447,10 @@ static inline bool put_texts(struct cursor *c)
     if ((slice || range) && event->category == CATEGORY_OTHER && c->category.length > 0 &&
         !put_text(c, &c->category, &event->label))
         return false;
-    /* Ranges that the program put into its streams look to others like those of NVTX. */
+    /* Files have ranges that the program put into its streams in the category of NVTX's ranges. */
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
         event->category = CATEGORY_DEVICE_RANGE;
-    /* Some programs call the process of a GPU by its name alone: "GPU 1". */
+    /* Some programs write the pid of a GPU as its name: "GPU 1". */
     if (event->device == FIELD_ABSENT && event_id_is_text(event->process) &&
         category_in(event->category, CATEGORIES_GPU_OPS)) {
         const char *row = interned(c->strings, (uint32_t)(event->process >> 1));
@@ -457,7 +459,8 @@ static inline bool put_texts(struct cursor *c)
     return !c->name.at || put_text(c, &c->name, &event->name);
 }
 
-/* Whether what was read is an event; completes it. */
+/* Completes the event. Returns false if the members do not make a valid event, or one whose category depends on the
+ * name. */
 static bool complete(struct cursor *c)
 {
     struct event_fields *event = c->event;
@@ -470,7 +473,7 @@ static bool complete(struct cursor *c)
         if (!has(c, NAME) || !has(c, DURATION) || event->duration < 0 ||
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
-        if ((event->start | event->duration) == 0) /* which of some events is an error */
+        if ((event->start | event->duration) == 0) /* an error in some categories, which read_times() decides */
             return false;
     }
     return put_texts(c);
@@ -492,7 +495,7 @@ enum parse_result fast_path_event(const char *text, const char *end, struct inte
 
 /* --- member by member, of a text that is JSON --- */
 
-/* Returns an empty text where VALUE is none. */
+/* Returns the text in VALUE without escapes; empty if VALUE is not a string. */
 static struct json_text text_of(struct cursor *c, struct json_text value)
 {
     struct json_text text = {"", 0};
@@ -509,10 +512,10 @@ static enum parse_result lacks(struct event_fault *fault, enum json_problem prob
     return PARSE_NOT_AN_EVENT;
 }
 
-/* A number of microseconds, or a text that is one. */
+/* Reads microseconds, a number or a text with a number, as ns. Returns false if VALUE is neither or out of range. */
 static bool read_time(struct json_text value, int64_t *ns)
 {
-    static const char characters[] = "0123456789+-.eE \t"; /* not those of "inf" and "0x1" */
+    static const char characters[] = "0123456789+-.eE \t"; /* excludes "inf" and "0x1", which strtod() accepts */
     if (value.length == 0)
         return false;
     bool is_text = json_is_string(value);
@@ -529,7 +532,7 @@ static bool read_time(struct json_text value, int64_t *ns)
     return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }
 
-/* Says what was expected in place of a value that is not a time. */
+/* Returns what was expected instead of VALUE, which is not a time. */
 static const char *expected_time(struct json_text value)
 {
     double us = value.length > 0 ? strtod(value.at + json_is_string(value), NULL) : 0;
@@ -553,7 +556,7 @@ static enum parse_result read_times(struct event_fields *event, const struct jso
         return lacks(fault, JSON_NO_DURATION, "dur", expected_time(members[DURATION]));
     if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
         return lacks(fault, JSON_BAD_DURATION, "dur", "one that is not negative and ends in this age");
-    /* Some programs write both as 0 for an operation whose times they do not know. */
+    /* Some programs write "ts" and "dur" as 0 if they do not know an operation's times. */
     if ((event->start | event->duration) == 0 && category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API))
         return lacks(fault, JSON_NO_TIMES, "ts", "times: \"dur\" is 0 too, so they are lost");
     return PARSE_DONE;
@@ -564,7 +567,7 @@ static bool is_row(struct json_text value)
     return value.length == 0 || strchr(row_starts, *value.at);
 }
 
-/* Checks and reads what no event may lack, but its times. */
+/* Reads phase, category and name, and checks the members that an event needs, except its times. */
 static enum parse_result read_kind(struct cursor *c, const struct json_text *members, struct event_fault *fault)
 {
     static const char row[] = "a number or a text";
@@ -592,7 +595,7 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
     return PARSE_DONE;
 }
 
-/* Sets the id of a range. If it has a scope, or is local to its process, these are parts of the id. */
+/* Sets the id of a range to a text that also has its scope and, for a local id, its process. */
 static bool put_whole_id(struct cursor *c, const struct json_text *members)
 {
     bool local = memmem(members[ID2].at ?: "", members[ID2].length, "\"local\"", strlen("\"local\""));
@@ -608,7 +611,7 @@ static bool put_whole_id(struct cursor *c, const struct json_text *members)
     return true;
 }
 
-/* Reads the members that are left as those of an event of its own, which is made in `plain`. */
+/* Writes the remaining members as an event into `plain`, and reads that event. */
 static bool read_rest(struct cursor *c, const struct json_text *members)
 {
     static const struct {
@@ -632,10 +635,10 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
                                      struct event_fields *event, struct event_fault *fault)
 {
     struct cursor c = {.end = end, .strings = strings, .event = event, .plain = plain};
-    struct json_text members[SCOPE + 1] = {{0}}, key, value; /* of two of a name the last counts */
+    struct json_text members[SCOPE + 1] = {{0}}, key, value; /* of duplicates the last counts */
     event_begin(event, CATEGORY_OTHER);
     plain->length = 0;
-    /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
+    /* `plain` must not move: it holds texts without escapes, and the event that read_rest() writes. */
     if (!buffer_reserve(plain, 4 * (size_t)(end - text) + REST_BYTES))
         return PARSE_NO_MEMORY;
     for (const char *at = text + 1; json_member(&at, end, &key, &value);) {

@@ -1,4 +1,4 @@
-/* Holds events that begin or end a slice, and pairs those of a row with a stack once they are sorted. */
+/* Holds events that begin or end a slice, sorts them, and pairs those of a row with a stack. */
 #include "trace/json/pairs.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #define HELD_MOST (PAIRS_OPEN_MOST + PAIRS_OPEN_MOST / 4)
 #define NO_PARTNER UINT32_MAX
-#define DEPTH_MOST 64 /* of slices among which that of an end's name is looked for */
+#define DEPTH_MOST 64 /* innermost slices that are searched for the name of an end */
 
 void pairs_init(struct pairs *pairs, int (*pass)(void *, const char *, size_t, const char *, size_t), void *context)
 {
@@ -73,7 +73,7 @@ static int pass(const struct pairs *pairs, const struct pairs_event *begin, cons
                        end ? end->size : 0);
 }
 
-/* Keeps the begins without an end, and drops the others, which were passed on. */
+/* Keeps only the begins without an end, up to PAIRS_OPEN_MOST: the other events were passed on. */
 static void keep_open(struct pairs *pairs)
 {
     struct pairs_event *events = pairs->events.items;
@@ -95,7 +95,7 @@ static void keep_open(struct pairs *pairs)
     pairs->bytes.length = bytes;
 }
 
-/* Passes on slices that have both, the enclosing ones first; the LAST time all others too. */
+/* Passes on the slices with both events, enclosing slices first. LAST: also those without an end. */
 static int flush(struct pairs *pairs, bool last)
 {
     struct pairs_event *events = pairs->events.items;

@@ -1,4 +1,4 @@
-/* Says what is wrong with values of a trace that cannot be read; metadata alone is given to cJSON. */
+/* Parses metadata with cJSON, and events with fast_path.c. Describes what is wrong with values that cannot be read. */
 #include "trace/json/parse.h"
 
 #include <stdio.h>
@@ -8,12 +8,12 @@
 
 #include "common/text.h"
 
-/* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
+/* Larger trees are refused, so that a hostile file cannot exhaust the machine's memory. */
 #define TREE_LIMIT ((size_t)256 * 1024 * 1024)
 
 #define JSON_SHOWN_BYTES 40
 
-/* Writes the first characters of TEXT as a message shows them. */
+/* Writes the start of TEXT's first line for a message, with "…" if it is cut. Returns OUT. */
 static const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length)
 {
     size_t used = 0, size;
@@ -61,7 +61,7 @@ void parser_note_problems(const struct parser *parser, enum parse_result result,
         json_problems_add(problems, JSON_SURROGATE, parser->surrogates, at, line, "");
 }
 
-/* Says that the event in TEXT has not what is expected of it. */
+/* Writes the message for an event TEXT that is not valid. Returns PARSE_NOT_AN_EVENT. */
 static enum parse_result describe_fault(struct parser *parser, struct json_text text, const struct event_fault *fault)
 {
     struct json_text key, value, last = {0};
@@ -81,7 +81,7 @@ static enum parse_result describe_fault(struct parser *parser, struct json_text 
     return PARSE_NOT_AN_EVENT;
 }
 
-/* What is wrong, if anything, with the text of a value that was checked. */
+/* Writes the message for a text that json_check() found invalid. */
 static void describe(struct parser *parser, const char *text, size_t length, const struct json_fault *fault)
 {
     char found[JSON_SHOWN_BYTES], key[JSON_SHOWN_BYTES];
@@ -108,7 +108,7 @@ enum parse_result parser_check(struct parser *parser, const char *text, size_t l
     return check(parser, text, length, &(struct json_fault){0}) ? PARSE_DONE : PARSE_NOT_JSON;
 }
 
-/* cJSON accepts more than JSON, such as 01 and 1.: so it is not asked first. */
+/* json_check() comes first, because cJSON accepts more than JSON, such as 01 and 1. */
 enum parse_result parser_json(struct parser *parser, const char *text, size_t length, cJSON **root)
 {
     struct json_text clean = {text, length};
@@ -125,7 +125,7 @@ enum parse_result parser_json(struct parser *parser, const char *text, size_t le
     return *root ? PARSE_DONE : PARSE_TOO_LARGE;
 }
 
-/* An event that the fast path gave up. */
+/* Reads an event that the fast path gave up. */
 static __attribute__((noinline)) enum parse_result read_unusual(struct parser *parser, const char *text, size_t *size,
                                                                 struct event_fields *event)
 {
@@ -137,7 +137,7 @@ static __attribute__((noinline)) enum parse_result read_unusual(struct parser *p
         describe(parser, text, *size, &fault);
         return fault.certain ? PARSE_NOT_JSON : PARSE_CUT;
     }
-    if (fault.length == *size && !strchr("{[\"", *text)) /* a number or word may go on */
+    if (fault.length == *size && !strchr("{[\"", *text)) /* a number or word may be longer in the file */
         return PARSE_CUT;
     *size = fault.length;
     parser->surrogates = fault.surrogates;

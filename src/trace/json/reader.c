@@ -1,6 +1,6 @@
 /*
  * Walks over the structure of the file (the object, its keys, the array of events), takes the events that blocks.c has
- * parsed ahead, and parses the others itself. What is not JSON is passed over and counted.
+ * parsed ahead, and parses the others. Text that is not JSON is skipped and counted.
  */
 #include "trace/json/reader.h"
 
@@ -21,8 +21,8 @@
 #include "trace/json/rows.h"
 #include "trace/fields_receiver.h"
 
-/* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
- */
+/* Limits when only texts are wanted: the parser's names are dropped when they are more, or after an event with more
+ * bytes. */
 #define NAMES_KEPT 1024
 #define LARGE_BYTES ((size_t)64 * 1024)
 
@@ -31,19 +31,19 @@
 struct reader {
     struct input input;
     struct parser parser;
-    const struct fields_receiver *receiver; /* NULL: … */
-    const struct json_texts *texts;         /* … the events' texts are wanted */
-    ARRAY(uint32_t) numbers;                /* of a batch's texts */
-    struct buffer key;                      /* in memory: the key at hand of the trace's object, with a final NUL */
+    const struct fields_receiver *receiver; /* NULL: `texts` is set */
+    const struct json_texts *texts;         /* NULL: `receiver` is set */
+    ARRAY(uint32_t) numbers;                /* of each text of a batch, its number in the parser's strings */
+    struct buffer key;                      /* in memory: the current key of the trace's object, with a final NUL */
     int status;                             /* -1 once an error was printed */
     struct json_problems problems;
-    struct pairs pairs;    /* slices in two events, where fields are wanted */
-    int64_t start, end;    /* when the first event begins, 0 at most, and the last one ends */
+    struct pairs pairs;    /* joins slices in two events, if fields are wanted */
+    int64_t start, end;    /* start of the first event, at most 0, and end of the last event, ns */
     bool any;              /* there are events other than flows and metadata */
-    bool is_bare;          /* the file is an array, which may lack its end */
-    bool cut_off;          /* the file ends too early, and was read up to there */
-    struct json_rows rows; /* where slices have no category: … */
-    bool rows_known;       /* … all that the file has */
+    bool is_bare;          /* the file is an array, whose ']' may be missing */
+    bool cut_off;          /* the file ended too early, after usable events */
+    struct json_rows rows; /* names of rows, for slices without a category */
+    bool rows_known;       /* `rows` has all rows of the file */
 };
 
 static char reader_next_byte(struct reader *reader)
@@ -60,7 +60,7 @@ static char reader_next_byte(struct reader *reader)
     }
 }
 
-/* Counts a place, AT bytes ahead, that is not JSON, and that is passed over. */
+/* Counts text that is not JSON, AT bytes after the start of the window, which the reader skips. */
 static void note_stray(struct reader *reader, size_t at, const char *found, const char *format, const char *what)
 {
     char message[JSON_MESSAGE_BYTES];
@@ -79,7 +79,7 @@ static void note_found(struct reader *reader, size_t at, const char *what)
         note_stray(reader, at, shown, "found '%s': expected %s", what);
 }
 
-/* That there are no events is due to what is not JSON before them. */
+/* Prints the first stray text as the error, if there are no events. Returns -1. */
 static int stray_error(struct reader *reader)
 {
     const struct json_problem_count *stray = &reader->problems.of[JSON_STRAY];
@@ -87,7 +87,8 @@ static int stray_error(struct reader *reader)
                                   stray->at, stray->message);
 }
 
-/* What may be used of a file that ends too early is used. */
+/* Handles text that cannot be read further; WHAT was expected. Returns -1; status stays 0 if the file merely ended too
+ * early and its events can be used, else an error was printed. */
 static int reader_expected(struct reader *reader, const char *what)
 {
     struct input *input = &reader->input;
@@ -106,7 +107,7 @@ static int reader_expected(struct reader *reader, const char *what)
     return stray_error(reader);
 }
 
-/* The bytes of the value that comes next; 0: it does not end. */
+/* Extends the window until the next value is complete. Returns the value's bytes, or 0 if the value does not end. */
 static size_t reader_whole_value(struct reader *reader)
 {
     struct input *input = &reader->input;
@@ -125,7 +126,7 @@ static int reader_cut_value(struct reader *reader, const char *what)
     return reader_expected(reader, what);
 }
 
-/* Returns -1 after error(), where it is not a value that may be passed over. */
+/* Counts a value that is skipped as stray text. Returns 0, or -1 after error() if the value cannot be skipped. */
 static int note_value(struct reader *reader, enum parse_result result, size_t length, const char *what)
 {
     struct input *input = &reader->input;
@@ -138,9 +139,9 @@ static int note_value(struct reader *reader, enum parse_result result, size_t le
     return 0;
 }
 
-/* --- rows whose names say what their slices are, which may stand anywhere in the file. When the first slice comes
- * whose category does not say it, they are read, unless the file cannot be read twice. Who reads the rest of the file
- * says what is wrong with it. --- */
+/* --- slices without a category: only the names of their rows tell what they are. These names may be anywhere in the
+ * file, so at the first such slice they are read from the whole file, if it can be read twice. Problems of the file are
+ * reported only by the reading that called this. --- */
 
 static int scan_event(void *context, struct json_text text)
 {
@@ -183,7 +184,8 @@ static void note_times(struct reader *reader, int64_t start, int64_t end)
     reader->end = end > reader->end ? end : reader->end;
 }
 
-/* Hands on the slice that BEGIN and END make. What its end has and its begin has not is the slice's too. */
+/* Passes on the slice of the events BEGIN and END (NULL: the slice lasts until the end of the trace). Fields that are
+ * absent in BEGIN are taken from END. */
 static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
 {
     struct reader *reader = context;
@@ -218,10 +220,11 @@ static int pass_event(struct reader *reader, struct event_fields *event)
     return pairs_add(&reader->pairs, half, (const char *)event, event_size(event), false);
 }
 
-/* Where events begin is known by their "ph", which stands in so many bytes of them as a rule. */
+/* An event is recognised by its "ph", which is usually in the first so many bytes. */
 #define EVENT_HEAD_BYTES 2048
 
-/* The place of the first event from AT on that seems to follow another element; LENGTH: there is none. */
+/* Returns the offset, from AT on, of the first event that seems to follow another element, or LENGTH if there is
+ * none. */
 static size_t find_event(const char *text, size_t at, size_t length)
 {
     struct scan scan;
@@ -239,7 +242,8 @@ static size_t find_event(const char *text, size_t at, size_t length)
     return length;
 }
 
-/* The place of the array's ']', from AT on, if what follows it is the rest of the file; LENGTH: there is none. */
+/* Returns the offset, from AT on, of the array's ']', which the valid rest of the file must follow, or LENGTH if there
+ * is none. */
 static size_t find_end(const struct reader *reader, const char *text, size_t at, size_t length)
 {
     struct json_fault fault;
@@ -252,7 +256,7 @@ static size_t find_end(const struct reader *reader, const char *text, size_t at,
     return length;
 }
 
-/* Passes a broken element, whose last text before the error is AT bytes ahead. Returns as read_element(). */
+/* Skips a broken element. AT is the offset of its last string before the error. Returns as read_element(). */
 static int pass_broken(struct reader *reader, size_t at)
 {
     struct input *input = &reader->input;
@@ -269,7 +273,7 @@ static int pass_broken(struct reader *reader, size_t at)
     return found;
 }
 
-/* Numbers of the batch's texts among the reader's strings. */
+/* Sets `numbers` to the numbers of the batch's texts in the parser's strings. Returns 0, or -1 after error(). */
 static int number_texts(struct reader *reader, const struct interner *strings)
 {
     reader->numbers.count = 0;
@@ -300,7 +304,8 @@ static int take_events(struct reader *reader, const struct batch *batch)
     return 0;
 }
 
-/* Takes the events that were read ahead, where the window starts with an element. */
+/* Passes on the events of a batch that was read ahead, after the reader found that the window starts with an
+ * element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
     const struct json_texts *texts = reader->texts;
@@ -324,7 +329,8 @@ static int take_batch(struct reader *reader, const struct batch *batch)
     return 0;
 }
 
-/* Parses the element that starts the window, with as much of the file as tells what it is; sets *SIZE to its bytes. */
+/* Parses the element at the start of the window, which is extended until the element is complete. Sets *SIZE to the
+ * element's bytes. */
 static enum parse_result parse_element(struct reader *reader, size_t *size, struct event_fields *event)
 {
     struct input *input = &reader->input;
@@ -334,13 +340,14 @@ static enum parse_result parse_element(struct reader *reader, size_t *size, stru
         *size = input_left(input);
         result = parser_event(&reader->parser, input_text(input), size, event);
     } while (result == PARSE_CUT && input_more(input, &reader->status));
-    if (result == PARSE_CUT && scan_value(input_text(input), input_left(input), &scan)) /* broken at its end, or deep */
+    if (result == PARSE_CUT &&
+        scan_value(input_text(input), input_left(input), &scan)) /* broken at its end, or nested too deep */
         result = parser_check(&reader->parser, input_text(input), scan.length);
     return result;
 }
 
-/* Passes the element that starts the window, or as many as were read ahead. Returns 1 when what comes next may be an
- * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
+/* Reads the element at the start of the window, or all that were read ahead from there. Returns 1 if an element may
+ * follow, 0 if ',' or ']' must follow, -1 after error(), and 2 if the file ends within the element. */
 static int read_element(struct reader *reader)
 {
     struct input *input = &reader->input;
@@ -364,7 +371,7 @@ static int read_element(struct reader *reader)
     }
     if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW)) {
         reader->status = reader->texts->event(reader->texts->context, (struct json_text){input_text(input), size});
-        if (reader->parser.strings->count >= NAMES_KEPT || size >= LARGE_BYTES) /* which are of no use then */
+        if (reader->parser.strings->count >= NAMES_KEPT || size >= LARGE_BYTES) /* names are not needed later */
             interner_release(reader->parser.strings);
     } else if (result == PARSE_DONE && pass_event(reader, &event) < 0) {
         reader->status = -1;
@@ -374,11 +381,11 @@ static int read_element(struct reader *reader)
     return reader->status;
 }
 
-/* The elements of the array, whose '[' is taken, up to its ']'. */
+/* Reads the elements of the array after its '[', up to its ']'. */
 static int read_events(struct reader *reader)
 {
     static const char rest[] = "the rest of the events, then ]}; the file is incomplete";
-    bool after = false; /* an event, so that what comes next is its ',' or ']' */
+    bool after = false; /* after an event: ',' or ']' must follow */
     for (;;) {
         char c = reader_next_byte(reader);
         if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
@@ -402,7 +409,7 @@ static int read_events(struct reader *reader)
     }
 }
 
-/* The same, and events behind a ']' that is one too many. */
+/* Reads the array, and also events behind a misplaced ']'. */
 static int read_array(struct reader *reader)
 {
     struct input *input = &reader->input;
@@ -419,7 +426,7 @@ static int read_array(struct reader *reader)
     return -1;
 }
 
-/* Passes what is not JSON up to the '[' before the events. False: there is none. */
+/* Skips broken text up to the '[' after "traceEvents". Returns false if there is none. */
 static bool find_array(struct reader *reader)
 {
     static const char key[] = "traceEvents\"";
@@ -466,7 +473,7 @@ static int read_metadata(struct reader *reader)
     return reader->status;
 }
 
-/* 1: what stands here is counted as stray; -1: the file ends here. */
+/* Handles a missing WHAT: returns 1 after counting the text here as stray, or -1 at the end of the file. */
 static int not_found(struct reader *reader, const char *what)
 {
     if (reader->status < 0 || input_left(&reader->input) == 0)
@@ -483,7 +490,7 @@ static int pass_rest(struct reader *reader)
     return reader->status;
 }
 
-/* Returns as not_found(), or 0. */
+/* Reads a key and its ':'. Returns 0, or as not_found(). */
 static int read_key(struct reader *reader)
 {
     struct buffer *key = &reader->key;
@@ -506,7 +513,7 @@ static int read_key(struct reader *reader)
     return 0;
 }
 
-/* The ',' or '}' after a member. Returns as read_key(). */
+/* Reads the ',' after a member, or stops before '}'. Returns as read_key(). */
 static int read_separator(struct reader *reader)
 {
     char c = reader_next_byte(reader);
@@ -515,7 +522,7 @@ static int read_separator(struct reader *reader)
     if (c == ',' || c == '}')
         return 0;
     int result = not_found(reader, "',' or '}'");
-    return c == '"' ? 0 : result; /* of the next key */
+    return c == '"' ? 0 : result; /* the ',' before the next key is missing */
 }
 
 static int read_object(struct reader *reader)
@@ -570,7 +577,7 @@ static int read_file(struct reader *reader)
     return pass_rest(reader);
 }
 
-/* Says what was left out, and why most of it was. Returns -1 after error(): that was everything. */
+/* Warns how many events were left out, and why most were. Returns 0, or -1 after error() if no event is left. */
 static int tell_problems(struct reader *reader)
 {
     const struct json_problem_count *most = reader->problems.of, *halves = &reader->problems.of[JSON_SURROGATE],

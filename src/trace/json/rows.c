@@ -12,8 +12,8 @@
 #include "trace/event_fields.h"
 #include "trace/sink.h"
 
-/* Whether a row is a GPU's, by REST, what its name has behind the number of the GPU. JAX has nothing there. The row
- * "stream:all" of TensorFlow 1 has all operations, which its other rows repeat. */
+/* Whether a row is a GPU's. REST is the rest of the process's name after the GPU's number, which is empty in JAX's
+ * traces. TensorFlow 1 has all operations in the row "stream:all", and repeats them in other rows. */
 static bool is_gpu(const char *rest, const char *thread)
 {
     if (strcmp(rest, "/stream:all Compute") == 0)
@@ -21,7 +21,8 @@ static bool is_gpu(const char *rest, const char *thread)
     return *rest == '\0' && (*thread == '\0' || strncmp(thread, "Stream", strlen("Stream")) == 0);
 }
 
-/* "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, and "GPU1" of rocprof. -1: it is not the process of a GPU. */
+/* Returns the device in a process's name: "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, "GPU1" of rocprof. Returns
+ * -1 if the process is not a GPU. */
 static int64_t device_of(const char *process, const char *thread)
 {
     const char *device = strstr(process, "GPU:"), *old = strstr(process, "/gpu:");
@@ -35,7 +36,7 @@ static int64_t device_of(const char *process, const char *thread)
     return found && number <= UINT16_MAX ? number : -1;
 }
 
-/* Old PyTorch has the word itself as the process's number. */
+/* Whether the process's name is WORD, perhaps in quotes: old PyTorch writes the word as the pid. */
 static bool is_word(const char *process, const char *word)
 {
     process += *process == '"';
@@ -43,7 +44,7 @@ static bool is_word(const char *process, const char *word)
            strspn(process + strlen(word), "\"") == strlen(process + strlen(word));
 }
 
-/* Whether an operation of Ascend only makes its stream wait. */
+/* Whether an operation of Ascend's profiler only makes its stream wait. */
 static bool is_wait(const char *name)
 {
     static const char *const starts[] = {"EVENT_", "CAPTURE_", "STREAM_WAIT_EVENT", "MEM_WAIT_VALUE",
@@ -54,8 +55,8 @@ static bool is_wait(const char *name)
     return false;
 }
 
-/* What a slice NAME is, in thread TID of this name, which may be empty, of a process. A category of CATEGORY_OTHER:
- * the names do not say it. */
+/* Returns what a slice NAME is, by the names of its process and of its thread TID ("": unknown). The category is
+ * CATEGORY_OTHER if the names do not tell. */
 static struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid, const char *name)
 {
     static const struct {
@@ -79,7 +80,7 @@ static struct gpu_row gpu_row_find(const char *process, const char *thread, int6
                                                     : CATEGORY_KERNEL;
     if (!category_in(row.category, CATEGORIES_GPU_OPS))
         return (struct gpu_row){row.category, -1, -1};
-    if (is_word(process, "CUDA functions")) /* a thread for each GPU */
+    if (is_word(process, "CUDA functions")) /* this process has a thread for each GPU */
         row.device = tid;
     row.device = row.device < 0 ? 0 : row.device;
     const char *digits = strpbrk(thread, "0123456789");
@@ -130,7 +131,7 @@ static const char *word_of(const struct json_rows *rows, uint32_t number)
     return is_word ? interned(&rows->words, number - JSON_WORD_ROWS) : NULL;
 }
 
-/* "" for a row without a name and a word. */
+/* Returns the name of a row, else the word that is its pid or tid, else "". */
 static const char *row_text(const struct json_rows *rows, struct row row, bool is_process)
 {
     const struct json_row *known = FIND_ITEM(&rows->items, &rows->by_row, key_of(row, is_process));
@@ -186,10 +187,10 @@ void json_rows_write(struct json_rows *rows, struct sink *sink)
     for (size_t i = rows->items.count; i-- > 0;) {
         struct json_row *row = &rows->items.items[i];
         const char *word = word_of(rows, row->is_process ? row->row.pid : row->row.tid);
-        /* The file does not say whose work a GPU did; as a rule there is one process. */
+        /* The file does not say which process owns a GPU's row; usually there is only one process. */
         if (row->is_process && row->label && strcmp(row->label, "CPU") == 0)
             owner = row->row.pid;
-        /* A row of which only the order is known has the name of its word. */
+        /* A row without a name is named by the word that is its pid or tid. */
         if (!row->name)
             row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
     }
@@ -260,7 +261,7 @@ static uint64_t hash_of(struct row row, uint64_t value)
     return hash_bytes(key, sizeof(key));
 }
 
-/* Whether a slice fits on the row with the last slice that is there. */
+/* Whether a slice nests with the last slice of the row, or does not overlap it. */
 static bool fits(const struct json_overlap_row *last, uint64_t start, uint64_t end)
 {
     bool apart = start >= last->end || end <= last->start, within = start >= last->start && end <= last->end;

@@ -14,75 +14,75 @@
 struct sink;
 
 /*
- * Rows of profilers whose events have no category that says what they are: JAX, TensorFlow, rocprof, Ascend's, and
- * PyTorch before 1.8. The names of a process and a thread say it.
+ * What the names of a process and a thread tell of a slice without a known category, as JAX, TensorFlow, rocprof,
+ * Ascend's profiler and PyTorch before 1.8 write them.
  */
 struct gpu_row {
     enum category category;
-    int64_t device, stream; /* -1: not known */
+    int64_t device, stream; /* -1: unknown */
 };
 
 struct json_row {
     struct row row;
     bool is_process;
-    char *name, *label; /* NULL: not known */
+    char *name, *label; /* NULL: unknown */
     int64_t sort_index;
 };
 
 struct json_rows {
     ARRAY(struct json_row) items;
-    struct map by_row;     /* hash of row and sort -> index + 1 */
-    struct interner words; /* pids and tids that are no numbers of 31 bits */
+    struct map by_row;     /* key_of() of a row -> index + 1 */
+    struct interner words; /* pids and tids that are not numbers of 31 bits */
 };
 
 void json_rows_release(struct json_rows *rows);
 
-/* The number of a pid or tid. */
+/* Return the number of a pid or tid, and the row of an event. Words are numbered from JSON_WORD_ROWS. */
 uint32_t json_row_number(struct json_rows *rows, struct json_text text);
 struct row json_row_of(struct json_rows *rows, const struct json_event *event);
 
-/* What the names of the row, which may be words, say of a slice NAME. */
+/* Returns what the names of ROW tell of a slice NAME. A row without a name is named by the words of its pid and tid. */
 struct gpu_row json_rows_gpu(const struct json_rows *rows, struct row row, const char *name);
 
-/* Takes an event of phase 'M'. Returns 0, or -1 after error(). */
+/* Records the name, label or order of a row from an event of phase 'M'. Returns 0, or -1 after error(). */
 int json_rows_take(struct json_rows *rows, const struct json_event *event);
 
-/* The row of an event, whose pid or tid may be a word, such as the "Spans" of Kineto: it is then the row's name,
- * written when it comes first. */
+/* Returns the row of an event. If its pid or tid is a word, such as the "Spans" of Kineto, the word names the row: the
+ * name is written to SINK at the row's first event. */
 struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink);
 
-/* Processes, then threads. */
+/* Writes the names of processes, then those of threads. */
 void json_rows_write(struct json_rows *rows, struct sink *sink);
 
-/* Writes a further row for what ROW, of known name or not, cannot show: its NUMBER, from 1 on, and its tid. */
+/* Writes the name of a further row, with TID, for slices that overlap others on ROW. NUMBER counts these rows
+ * from 1. */
 void json_rows_write_further(const struct json_rows *rows, struct row row, uint32_t tid, unsigned number,
                              struct sink *sink);
 
 /*
- * GPU operations of one row that overlap, and of which none lies within the other, as programmatic dependent launch
- * makes them. Viewers cannot show these on one row, so each gets a further one, in the file's order.
+ * GPU operations that overlap on one row without nesting, as programmatic dependent launch makes them. Viewers cannot
+ * show these on one row, so they move to further rows, in the file's order. All zero is empty.
  */
 struct json_overlap_row {
-    uint64_t start, end; /* of the last slice that none encloses */
+    uint64_t start, end; /* times of the last top-level slice */
     uint32_t tid;
     bool is_new;
 };
 
 struct json_overlaps {
-    struct map by_row; /* row and lane -> index + 1 */
+    struct map by_row; /* hash of row and lane -> index + 1 */
     ARRAY(struct json_overlap_row) rows;
-    struct map moved; /* row and start of a slice -> the tid of the further row that it is on */
-    uint32_t further; /* rows */
+    struct map moved; /* hash of row and start of a moved slice -> tid of its further row */
+    uint32_t further; /* number of further rows */
 };
 
-/* All zero: there are none. */
 void json_overlaps_release(struct json_overlaps *overlaps);
 
-/* Moves SLICE to the first row of its own where it overlaps none. Returns 0, or -1 after error(). */
+/* Moves SLICE to the first further row with space if it overlaps another slice. Returns 0, or -1 after error(). */
 int json_overlaps_place(struct json_overlaps *overlaps, const struct json_rows *rows, struct sink *sink,
                         struct slice *slice);
 
-/* The row of the slice that begins on ROW at START. */
+/* Returns the row that the slice of ROW that starts at START was placed on. */
 struct row json_overlaps_row(const struct json_overlaps *overlaps, struct row row, uint64_t start);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the sink
- * needs them first.
+ * Reads a trace in JSON for a sink that writes a file. The file is read twice: names of rows, ids of flows and metadata
+ * may be anywhere in it, and the sink needs them first.
  */
 #include "trace/sources.h"
 
@@ -29,28 +29,28 @@ struct json_replay {
     struct json_rows rows;
     struct flow_ids flows;
     struct json_overlaps overlaps;
-    struct pairs halves;          /* slices in two events, … */
-    struct pairs ranges;          /* … and ranges, by id and category */
-    int64_t end;                  /* when the last event ends */
-    struct buffer clean;          /* in memory: the text at hand, where it is not as it stands in the file */
-    struct buffer category;       /* in memory: of the event at hand */
-    uint64_t base;                /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
-    int64_t start;                /* of the first event, where that is below 0, which sinks have no form for; else 0 */
-    uint64_t left_out;            /* events */
-    bool after_slice;             /* the event before was a slice, or a flow behind one */
-    struct row last;              /* of that slice */
-    char *unescaped;              /* of the event at hand, … */
-    struct counter_values values; /* … and of a counter's, … */
-    struct buffer texts;          /* … in memory, the names of these */
+    struct pairs halves;          /* joins slices in two events */
+    struct pairs ranges;          /* joins asynchronous ranges in two events, by id and category */
+    int64_t end;                  /* end of the last event, ns */
+    struct buffer clean;          /* in memory: the current text, if it had to be cleaned */
+    struct buffer category;       /* in memory: the category of the current event, or a counter's name */
+    uint64_t base;                /* ns of CLOCK_REALTIME that the events' times are relative to */
+    int64_t start;                /* start of the first event if negative, as sinks need times from 0; else 0 */
+    uint64_t left_out;            /* events that were left out */
+    bool after_slice;             /* the last event was a slice, or a flow after one */
+    struct row last;              /* row of that slice */
+    char *unescaped;              /* name of the current event without escapes */
+    struct counter_values values; /* values of the current counter */
+    struct buffer texts;          /* in memory: names of these values */
 };
 
-/* No event is earlier than the base. */
+/* Returns an event's time in ns of CLOCK_REALTIME, never before the base. */
 static uint64_t time_of(const struct json_replay *replay, int64_t time)
 {
     return replay->base + (uint64_t)(time > replay->start ? time - replay->start : 0);
 }
 
-/* One of ours, or its text, valid until the next call. */
+/* Sets *CATEGORY. Returns NULL or, for CATEGORY_OTHER, the category's text, which is valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
     *category = category_find(text.at, text.length);
@@ -82,7 +82,7 @@ static const struct args *args_of(const struct json_event *event, struct args *a
     return args;
 }
 
-/* Makes a slice what the names of its row say that it is. */
+/* Sets a slice's category, device and stream by the names of its row, if they tell them. */
 static void set_by_row(const struct json_replay *replay, struct slice *slice, struct args *args)
 {
     char name[64];
@@ -120,7 +120,7 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
 
 /* --- flows --- */
 
-/* Whether it can be written: one from a call, or between operators. */
+/* Whether a flow event can be written: it leads from a call, or from one operator to another. */
 static bool is_flow(struct json_replay *replay, const struct json_event *event, enum category *category)
 {
     *category = CATEGORY_OTHER;
@@ -131,7 +131,7 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
     return *category == CATEGORY_FWDBWD;
 }
 
-/* Formats other than JSON bind a flow to the slice that was written right before it. */
+/* Writes a flow event. Formats other than JSON bind a flow to the slice that was written before it. */
 static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
 {
     struct flow flow = {
@@ -145,8 +145,8 @@ static int replay_flow_event(struct json_replay *replay, const struct json_event
     return 0;
 }
 
-/* Of the flow that stands on the slice itself; 0: none does that could be understood. Kineto has flows from calls to
- * calls, too. */
+/* Returns the bind_id of a slice with a flow from a call to a GPU operation, else 0: Kineto also writes flows from
+ * calls to calls. */
 static uint32_t bind_id_of(struct json_replay *replay, const struct json_event *event)
 {
     enum category category;
@@ -179,7 +179,7 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
     replay->left_out += flow.id == 0;
 }
 
-/* --- slices and ranges that are begun and ended apart --- */
+/* --- slices and ranges in two events --- */
 
 static int add_half(struct json_replay *replay, const struct json_event *event, struct json_text text)
 {
@@ -251,7 +251,8 @@ static int pass_slice(void *context, const char *begin, size_t size, const char 
 
 /* --- counters --- */
 
-/* Counters of one name and different ids are different counters. */
+/* Returns the name of a counter with its id appended, as counters with one name and different ids are different
+ * counters. */
 static struct name counter_name(struct json_replay *replay, const struct json_event *event, size_t *id_length)
 {
     struct name name = name_of(replay, event);

@@ -1,6 +1,6 @@
 /*
- * A checker that walks over text once, with a stack of what is open, and functions that find members and values in
- * text that was checked.
+ * A checker that walks over text once, with a stack of the open objects and arrays, and functions that find members and
+ * values in checked text.
  */
 #include "trace/json/text.h"
 
@@ -8,7 +8,7 @@
 #include "common/json_out.h"
 #include "common/text.h"
 
-#define CHARACTER_BYTES 4 /* of UTF-8 */
+#define CHARACTER_BYTES 4 /* the most bytes of a character in UTF-8 */
 
 static const char *skip_blank(const char *at, const char *end)
 {
@@ -17,7 +17,7 @@ static const char *skip_blank(const char *at, const char *end)
 
 /* --- escapes --- */
 
-/* The four hexadecimal digits at AT; -1: these are not there. */
+/* Returns the value of the four hexadecimal digits at AT, or -1. */
 static int32_t hex4(const char *at, const char *end)
 {
     int32_t value = 0;
@@ -35,7 +35,8 @@ static int32_t hex4(const char *at, const char *end)
     return value;
 }
 
-/* \uXXXX, or two of them that are a surrogate pair; AT is behind the 'u'. Half of a pair becomes U+FFFD. */
+/* Reads \uXXXX, or two of them that are a surrogate pair; AT is behind the 'u'. Half of a pair becomes U+FFFD. Returns
+ * the text behind it, or NULL. */
 static const char *unicode_character(const char *at, const char *end, char *bytes, size_t *size)
 {
     int32_t first = hex4(at, end);
@@ -56,8 +57,8 @@ static const char *unicode_character(const char *at, const char *end, char *byte
     return at;
 }
 
-/* What the escape at AT stands for, as UTF-8: sets *SIZE bytes of BYTES. Returns what follows it, or NULL: it is not an
- * escape. */
+/* Writes the character of the escape at AT to *SIZE bytes of BYTES, as UTF-8. Returns the text behind the escape, or
+ * NULL if it is not valid. */
 static const char *read_escape(const char *at, const char *end, char bytes[CHARACTER_BYTES], size_t *size)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -76,11 +77,11 @@ static const char *read_escape(const char *at, const char *end, char bytes[CHARA
 /* --- what is valid --- */
 
 struct check {
-    const char *start, *at, *end; /* at: what is not JSON, once a function gave false */
+    const char *start, *at, *end; /* `at`: once a function returned false, the byte that is not JSON */
     struct json_fault *fault;
 };
 
-#define LONGEST_TOKEN 16 /* bytes of a word or escape, which may be cut */
+#define LONGEST_TOKEN 16 /* the most bytes of a word or escape, which may be cut off by the end of the text */
 static const char too_deep[] = "fewer objects and arrays in each other";
 
 static bool fail(struct check *check, const char *expected)
@@ -155,7 +156,7 @@ static bool pass_word(struct check *check, const char *word)
     return true;
 }
 
-/* A value that is not an object or array. */
+/* Checks a value that is not an object or array. */
 static bool pass_scalar(struct check *check)
 {
     const char *start = check->at;
@@ -181,8 +182,7 @@ static bool pass_key(struct check *check)
     return (pass_blank(check) && pass_byte(check, ':')) || fail(check, "':' after a key");
 }
 
-/* Passes what comes after a value: ends of the objects and arrays it is in, then a ',' and, in an object, the next key.
- */
+/* Checks the text after a value: ends of enclosing objects and arrays, then a ',' and, in an object, the next key. */
 static bool pass_after(struct check *check, const char *closes, size_t *depth)
 {
     while (*depth > 0 && pass_blank(check)) {
@@ -196,7 +196,7 @@ static bool pass_after(struct check *check, const char *closes, size_t *depth)
     return *depth == 0 || fail(check, "the rest of a value");
 }
 
-/* A value, or, of DEPTH 1, what follows a member of an object. */
+/* Checks a value (DEPTH 0), or the text after a member of an object (DEPTH 1). */
 static bool pass_value(struct check *check, size_t depth)
 {
     char closes[JSON_TEXT_DEPTH_MAX];
@@ -263,7 +263,7 @@ const char *json_value_end(const char *at, const char *end)
         return NULL;
     if (scan_value(at, (size_t)(end - at), &scan))
         return at + scan.length;
-    return strchr("\"{[", *at) ? NULL : end; /* a number or word ends with the text */
+    return strchr("\"{[", *at) ? NULL : end; /* a number or word also ends at END */
 }
 
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value)
@@ -300,7 +300,7 @@ bool json_element(const char **at, const char *end, struct json_text *value)
 
 /* --- strings --- */
 
-/* Gives PUT the inside of a string without its escapes. What follows an escape that is not valid JSON is left out. */
+/* Passes the inside of a string, without its escapes, to PUT. Stops at an invalid escape. */
 static void unescape(struct buffer *out, struct json_text inside,
                      void (*put)(struct buffer *out, const char *text, size_t size))
 {
@@ -365,7 +365,7 @@ bool json_find_integer(const char *text, size_t length, const char *wanted, uint
 {
     struct json_text key, found;
     size_t size = strlen(wanted);
-    if (!memmem(text, length, wanted, size)) /* as a rule */
+    if (!memmem(text, length, wanted, size)) /* the usual case, which needs no parsing */
         return false;
     for (const char *at = text, *end = text + length; json_member(&at, end, &key, &found);)
         if (key.length == size && memcmp(key.at, wanted, size) == 0)
@@ -373,7 +373,7 @@ bool json_find_integer(const char *text, size_t length, const char *wanted, uint
     return false;
 }
 
-/* Between strings: null takes the place of what is not finite. */
+/* Copies text between strings, with null instead of NaN and Infinity. *COPIED is the end of what was copied. */
 static void clean_between(struct buffer *out, const char **copied, const char *at, const char *end)
 {
     for (; at < end; at++) {
@@ -412,9 +412,9 @@ struct json_text json_clean(struct json_text text, struct buffer *scratch)
     return (struct json_text){scratch->data, scratch->length};
 }
 
-/* Finds the end of a value in a text that may go on later, without looking into it, and reads times as nanoseconds. */
+/* Functions that find the end of a value in a text that may be incomplete, without checking it, and that read times. */
 
-#define WHOLE_DIGITS 16 /* of microseconds; more are more nanoseconds than 64 bits hold */
+#define WHOLE_DIGITS 16 /* the most digits of microseconds: 64 bits hold no more in ns */
 
 enum byte_class { PLAIN, QUOTE, OPEN, CLOSE };
 
@@ -422,7 +422,7 @@ static const unsigned char classes[256] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE,
 };
 
-/* The place behind the string that starts at AT; 0: it does not end. */
+/* Returns the offset behind the string that starts at AT, or 0 if the string does not end. */
 static size_t end_of_string(const char *text, size_t length, size_t at)
 {
     size_t start = at + 1;
@@ -452,7 +452,7 @@ static bool scan_nested(const char *text, size_t length, struct scan *scan)
                 return false;
             bool is_phase = depth == 1 && end - at == 4 && memcmp(text + at, "\"ph\"", 4) == 0;
             size_t colon = is_phase ? end + scan_blank(text + end, length - end) : length;
-            if (colon < length && text[colon] == ':') /* else it is a value that reads like a key */
+            if (colon < length && text[colon] == ':') /* without a colon it is a value */
                 scan->ph = colon + 1 + scan_blank(text + colon + 1, length - colon - 1);
             at = end - 1;
             break;
@@ -477,7 +477,7 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
         return (scan->length = end_of_string(text, length, 0)) != 0;
     if (*text == '{' || *text == '[')
         return scan_nested(text, length, scan);
-    size_t at = 1; /* at least one byte, so that a reader gets on whatever it is */
+    size_t at = 1; /* at least one byte, so that the reader always advances */
     while (at < length && !json_is_blank(text[at]) && !strchr(",:]}\"[{", text[at]))
         at++;
     scan->length = at;

@@ -1,10 +1,10 @@
 /*
- * JSON as text: what is valid, where a value ends, and the members of an object, without a tree of them.
+ * JSON as text: checks it, finds the end of values and the members of objects, without building a tree.
  *
- * json_check() is the one definition of what gputrace takes for JSON: RFC 8259, but for bytes in strings, where control
- * characters, what is not UTF-8 and halves of surrogate pairs are accepted, as programs write names, and for NaN and
- * Infinity, which Python writes. json_clean() makes valid JSON of these too.
- * Other json_ functions expect text that json_check() found valid.
+ * json_check() is the one definition of what gputrace accepts as JSON: RFC 8259, and in strings also control
+ * characters, invalid UTF-8 and halves of surrogate pairs, as programs write such names, and NaN and Infinity, which
+ * Python writes. json_clean() turns these into valid JSON. Other json_ functions expect text that json_check() found
+ * valid.
  */
 #ifndef GPUTRACE_TRACE_JSON_TEXT_H
 #define GPUTRACE_TRACE_JSON_TEXT_H
@@ -16,52 +16,55 @@
 
 struct buffer;
 
-/* Text of one value, or of a key without its quotes. */
+/* The text of a value, or of a key without its quotes. */
 struct json_text {
     const char *at;
     size_t length;
 };
 
-#define JSON_TEXT_DEPTH_MAX 512 /* objects and arrays in each other; cJSON and Python read 1000 of them */
+#define JSON_TEXT_DEPTH_MAX 512 /* nested objects and arrays; cJSON and Python read 1000 */
 
-/* What json_check() found out about a text. */
+/* The results of json_check(). */
 struct json_fault {
-    size_t at;            /* the byte that is not JSON */
-    const char *expected; /* instead of it */
-    struct json_text key; /* the last one before that byte; length 0: there is none */
-    size_t string_at;     /* where the last string before that byte begins */
-    size_t length;        /* of the first value; 0: it does not end, or is not valid */
-    bool certain;         /* that byte is wrong whatever follows the text */
-    bool not_finite;      /* there is a NaN or Infinity */
-    unsigned surrogates;  /* halves of pairs, which stand for U+FFFD */
-    size_t values;        /* with those that are in others */
+    size_t at;            /* offset of the first byte that is not JSON */
+    const char *expected; /* what was expected there */
+    struct json_text key; /* the last key before that byte; length 0: none */
+    size_t string_at;     /* offset of the last string before that byte */
+    size_t length;        /* bytes of the first value; 0: it does not end, or is not valid */
+    bool certain;         /* more text would not make that byte valid */
+    bool not_finite;      /* the text has NaN or Infinity */
+    unsigned surrogates;  /* number of halves of surrogate pairs, which are read as U+FFFD */
+    size_t values;        /* number of values, including nested ones */
 };
 
-/* Whether TEXT is one JSON value and nothing else. */
+/* Whether TEXT is one JSON value and nothing else. Sets FAULT in any case. */
 bool json_check(const char *text, size_t length, struct json_fault *fault);
 
-/* Whether TEXT is the rest of an object after its first members, from the ',' or '}' on. */
+/* Whether TEXT is the rest of an object, from the ',' or '}' after a member on. Sets FAULT in any case. */
 bool json_check_rest(const char *text, size_t length, struct json_fault *fault);
 
-/* The end of the valid value that begins at AT; NULL: there is none before END. *SURROGATES grows as of json_fault. */
+/* Returns the end of the valid value at AT, or NULL if there is none before END. Adds the value's halves of surrogate
+ * pairs to *SURROGATES. */
 const char *json_pass(const char *at, const char *end, unsigned *surrogates);
 
-/* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
- * without its quotes. */
+/* Reads the next member of an object and moves *AT, which is behind the '{' or the member before. KEY has no quotes.
+ * Returns false at the end of the object. */
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);
 
-/* The next element of an array whose text is at *AT, after its '[' or the element before. False: there is none. */
+/* Reads the next element of an array and moves *AT, which is behind the '[' or the element before. Returns false at the
+ * end of the array. */
 bool json_element(const char **at, const char *end, struct json_text *value);
 
-/* The value of the first member of OBJECT with this key; its `at` is NULL if there is none. */
+/* Returns the value of the first member of OBJECT with the key WANTED; its `at` is NULL if there is none. */
 struct json_text json_find(struct json_text object, const char *wanted);
 
-/* Pids and tids that are not numbers, such as the "Spans" of Kineto, are numbered from here on. */
+/* Pids and tids that are words, such as the "Spans" of Kineto, are numbered from here on. */
 #define JSON_WORD_ROWS UINT32_C(0x60000000)
 
-/* Reads an integer from 0 on, of at most 18 digits. False: VALUE is not one. */
+/* Reads a non-negative integer of at most 18 digits. Returns false if VALUE is anything else. */
 bool json_integer(struct json_text value, uint64_t *integer);
-/* The value of KEY among the members in LENGTH bytes at TEXT, if it is an integer from 0 on. False: it is not. */
+/* Sets *VALUE to the member KEY among the members of an object in LENGTH bytes at TEXT. Returns false if it is absent
+ * or not a non-negative integer. */
 bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
 
 static inline bool json_is(struct json_text text, const char *word)
@@ -74,13 +77,13 @@ static inline bool json_is_string(struct json_text text)
     return text.length >= 2 && text.at[0] == '"';
 }
 
-/* What stands between the quotes of a string; empty if TEXT is not a string. */
+/* Returns the text between the quotes of a string; empty if TEXT is not a string. */
 static inline struct json_text json_inside(struct json_text text)
 {
     return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
 }
 
-/* The phase of an event: old programs write 'S' and 'F' of what others begin and end with 'b' and 'e'. */
+/* Replaces the phases 'S' and 'F', which old programs write, by 'b' and 'e'. */
 static inline char json_phase(char phase)
 {
     return phase == 'S' ? 'b' : phase == 'F' ? 'e' : phase;
@@ -89,22 +92,22 @@ static inline char json_phase(char phase)
 /* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */
 void json_unescape(struct buffer *out, struct json_text inside);
 
-/* TEXT with valid UTF-8 in its strings, where only what must be escaped is: itself where it is so already, else a copy
- * in SCRATCH, a buffer in memory, which is overwritten. */
+/* Returns TEXT with valid UTF-8, only necessary escapes, and null for NaN and Infinity: TEXT itself if it is so
+ * already, else a copy in SCRATCH, a buffer in memory that is overwritten. */
 struct json_text json_clean(struct json_text text, struct buffer *scratch);
 
-/* --- where a value ends, without reading what is in it. json_check() decides whether it is JSON. --- */
+/* --- the end of a value, without checking its content --- */
 
 struct scan {
     size_t length; /* bytes of the value */
-    size_t ph;     /* where the value of an object's own, last key "ph" starts; 0: not there */
+    size_t ph;     /* offset of the value of the object's last own key "ph"; 0: none */
 };
 
-/* The value that starts at TEXT[0], which is not white space. False: it does not end within LENGTH bytes. A bare number
- * or word ends only where something else follows. */
+/* Finds the end of the value at TEXT, which is not white space. Returns false if the value does not end within LENGTH
+ * bytes. A number or word ends only where other text follows. */
 bool scan_value(const char *text, size_t length, struct scan *scan);
 
-/* The end of the value at AT, which is not white space; NULL: there is none, or it does not end before END. */
+/* Returns the end of the value at AT, which is not white space, or NULL if the value does not end before END. */
 const char *json_value_end(const char *at, const char *end);
 
 static inline bool json_is_blank(char c)
@@ -112,7 +115,7 @@ static inline bool json_is_blank(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Bytes of white space at TEXT. */
+/* Returns the bytes of white space at the start of TEXT. */
 static inline size_t scan_blank(const char *text, size_t length)
 {
     size_t at = 0;
@@ -121,12 +124,13 @@ static inline size_t scan_blank(const char *text, size_t length)
     return at;
 }
 
-/* The plain decimal at TEXT, in microseconds, as nanoseconds, rounded to the nearest; *AFTER is what follows it, if
- * only an exponent. Exact where a double is not: absolute times of today need more than its 53 bits. False: there is
- * none, or it is too large for 64 bits. */
+/* Reads the plain decimal at TEXT, microseconds, as ns, rounded. Sets *AFTER to the text behind it, which may be an
+ * exponent. Exact, unlike a double: absolute times of today need more than its 53 bits. Returns false if there is no
+ * decimal, or 64 bits cannot hold the ns. */
 bool scan_ns(const char *text, const char **after, int64_t *ns);
 
-/* Reads the whole TEXT as such a number. It may have white space behind it, and stands in a larger text. */
+/* Reads the whole TEXT with scan_ns(). White space may follow the number. TEXT must be part of a larger text, as the
+ * byte behind it is read. */
 static inline bool json_exact_ns(struct json_text text, int64_t *ns)
 {
     const char *after;
