@@ -62,8 +62,8 @@ int report_fill(struct sections *sections, unsigned number, struct table *table)
 
 /* These functions are for other reports. report_render() returns a renderer for OPTIONS. report_write_table() sorts
  * TABLE by the user's column, else by the column SORT (NULL: the order of the rows is kept), cuts it to the user's
- * number of rows, else to USUAL rows in the usual report and REPORT_TOP_FOR_PEOPLE rows in others (as if USUAL is 0),
- * and writes it. It returns 0, or -1 after error(). */
+ * number of rows, else to USUAL rows in the usual report (if USUAL is not 0), else to REPORT_TOP_FOR_PEOPLE rows, and
+ * writes it. It returns 0, or -1 after error(). */
 struct render report_render(const struct report_options *options, struct buffer *out);
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual);
 /* Writes a sorted and cut TABLE. If the report is the usual first screen, rows that do not fit on it are left out. */

@@ -41,7 +41,7 @@ struct critical_op {
 };
 _Static_assert(sizeof(struct critical_op) == 64, "a trace has many operations");
 
-/* A dependency of an operation on an operation of another stream. */
+/* An operation that another operation waited for, besides the operation before it in its stream. */
 struct critical_edge {
     uint32_t from, next; /* next: index of the next edge to the same operation; CRITICAL_NONE: none */
 };

@@ -57,7 +57,7 @@ struct dispatcher {
         unsigned left;             /* consumers that have not passed it */
         bool translated;           /* its texts have numbers of the trace's strings */
     } batches[DISPATCHER_BATCHES]; /* number N is at N % DISPATCHER_BATCHES */
-    uint64_t filled, done;         /* batches */
+    uint64_t filled, done;         /* numbers of batches that were added, and that all consumers passed */
     uint64_t translating;          /* number of the first batch that no thread has begun to translate */
     const char *failed;            /* `what` of a consumer without memory; NULL: none failed */
     bool stopping;

@@ -61,7 +61,7 @@ struct trace {
     struct trace_wanted wanted;
     int64_t base;              /* time 0 of the trace: ns since 1970; 0: not known */
     int64_t start, end;        /* of all events that take or mark time, ns; set by trace_finish() */
-    bool any;                  /* there is such an event */
+    bool any;                  /* an event takes or marks time */
     struct trace_times window; /* of a filter, if any: the trace begins and ends with it, or ends later */
 
     /* trace_gpu_op() changes the fields from here on. They share no cache line with those of trace_event(), which runs
@@ -86,7 +86,7 @@ struct trace {
     struct errors failed_calls; /* of the API */
     struct failures failures;   /* failed_calls by function and error */
     struct pretty_names names_in_flight;    /* of GPU operations that had not finished */
-    event_id recent_process, recent_thread; /* of the last host event */
+    event_id recent_process, recent_thread; /* of the last event of a host thread */
     uint32_t recent_index;                  /* index + 1 of its thread */
     struct dense_map process_ids;           /* event_id -> processes */
     ARRAY(struct trace_process) processes;
@@ -112,7 +112,7 @@ struct trace {
 
     /* Metadata. Texts are numbers in `strings`; EVENT_NO_TEXT: not known */
     bool without_queries; /* API calls that are queries were not recorded */
-    bool is_cut;          /* it was cut from a trace */
+    bool is_cut;          /* the trace was cut from another trace */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0: not known */
     uint32_t program, version, host, ending;
     bool kineto;         /* PyTorch's profiler wrote it, or gputrace, if `version` is set */
@@ -131,7 +131,7 @@ struct trace {
     struct map stack_of_number;    /* number of a stack -> index + 1 in `frames` of its innermost frame */
     struct map stack_operators;    /* for trace_stack_operator(): stack -> text + 1 of the operator; 0: several */
     struct ranges python;          /* functions of Python, if the profiler recorded them (trace_stacks.h) */
-    struct dense_map python_calls; /* struct python_call -> python_sums, if it has a stack of Python */
+    struct dense_map python_calls; /* struct python_call -> python_sums; only for stacks of Python */
     ARRAY(struct python_sum) python_sums;
     struct heap *heap; /* allocated memory; NULL: no section needs it */
 
