@@ -5,10 +5,10 @@
 
 /* --- the walk --- */
 
-/* Where each type's text is; types without one have no length field. */
+/* Where the text of each type is. */
 struct layout {
-    uint32_t size;   /* of the struct, its text field's space counted in */
-    uint32_t length; /* offset of the text's length, 0: no text */
+    uint32_t size;   /* of the struct, including the space of its text field */
+    uint32_t length; /* offset of the text's length, 0: the type has no text */
     uint32_t text;
 };
 
@@ -24,7 +24,7 @@ void agent_walk_begin(struct agent_walk *walk, const struct spool_part *part)
     *walk = (struct agent_walk){.at = part->data, .end = part->size > 0 ? part->data + part->size : part->data};
 }
 
-/* Whether the record, which lies within the chunk, holds all that its type has. */
+/* Whether the record, which lies within the chunk, is large enough for its type and text. Sets the walk's text. */
 static bool whole(struct agent_walk *walk, const struct spool_record *record)
 {
     if (record->type == SPOOL_RECORD_NONE || record->type >= SPOOL_RECORD_TYPE_COUNT)
@@ -65,7 +65,7 @@ bool agent_walk_next(struct agent_walk *walk)
 void agent_walk_at(struct agent_walk *walk, const void *record)
 {
     *walk = (struct agent_walk){.record = record};
-    if (!whole(walk, record)) { /* the file was changed since */
+    if (!whole(walk, record)) { /* the file has changed since the record was first read */
         walk->text = NULL;
         walk->length = 0;
     }
@@ -73,7 +73,7 @@ void agent_walk_at(struct agent_walk *walk, const void *record)
 
 /* --- decoders --- */
 
-/* Defines a decoder of `record`, a struct spool_STRUCTURE: assignments, separated by commas. */
+/* Defines the decoder of a struct spool_STRUCTURE: assignments from `record`, separated by commas. */
 #define RECORD_DECODER(structure, ...)                                     \
     static void decode_##structure(struct event *event, const void *bytes) \
     {                                                                      \
@@ -153,7 +153,7 @@ RECORD_DECODER(device_range, event->correlation = record->correlation, event->de
                event->device_range.ended = record->head.flags == SPOOL_DEVICE_RANGE_END)
 RECORD_DECODER(crash, event->thread = record->thread)
 
-/* The writer may still write it: only a finished one is read. */
+/* The agent may still be writing the record: only a finished one becomes an event. */
 static void decode_open_call(struct event *event, const void *record)
 {
     const struct spool_open_call *call = record;
@@ -209,7 +209,7 @@ static void decode_operator(struct event *event, const void *record)
 RECORD_DECODER(torch_inputs, event->operator.self = record->self, event->operator.text = record->inputs)
 RECORD_DECODER(torch_end, event->operator.self = record->self)
 
-/* When the GPU came to it is not known. */
+/* The time when the GPU reached the event is unknown. */
 RECORD_DECODER(event_record, event->start = event->end = 0, event->context = record->context,
                event->stream = record->stream, event->correlation = record->correlation,
                event->cuda_event.event = record->event)

@@ -1,5 +1,5 @@
 /*
- * The agent's records (common/spool_records.h): a walk over those of one chunk, and what they become.
+ * The agent's records (common/spool_records.h): a walk over the records of one chunk, and their decoding to events.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
 #define GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
@@ -9,8 +9,8 @@
 
 struct agent_walk {
     const uint8_t *at, *end;
-    const struct spool_record *record; /* its fixed fields and its text lie within `bytes` */
-    const char *text;                  /* of types that have one; not terminated */
+    const struct spool_record *record; /* its fixed fields and its text lie within record->bytes */
+    const char *text;                  /* not terminated; NULL: the type has no text */
     uint32_t length;
     uint64_t damaged; /* records left out: unknown, too short, or cut */
 };
@@ -18,12 +18,12 @@ struct agent_walk {
 void agent_walk_begin(struct agent_walk *walk, const struct spool_part *part);
 bool agent_walk_next(struct agent_walk *walk);
 
-/* Puts the walk on one record that agent_walk_next() gave before. */
+/* Moves the walk to a record that agent_walk_next() returned before. */
 void agent_walk_at(struct agent_walk *walk, const void *record);
 
-/* Fills EVENT from the record at hand, written by THREAD. */
+/* Sets EVENT from the current record, which THREAD wrote. */
 void agent_decode(struct event *event, const struct agent_walk *walk, uint32_t thread);
-/* The event of a record that agent_walk_next() gave before, written by THREAD. */
+/* Returns the event of a record that agent_walk_next() returned before, and that THREAD wrote. */
 struct event agent_read(const void *record, uint32_t thread);
 
 #endif

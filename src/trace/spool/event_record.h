@@ -1,9 +1,9 @@
 /*
- * One thing that was recorded, whatever recorded it: the decoders of this folder fill it, and the passes read it.
+ * One recorded event, from any source: the decoders of this folder set it, and the passes read it.
  *
- * Times are nanoseconds of CLOCK_REALTIME; 0 is "not known". Texts are not terminated, not checked for UTF-8, and live
- * as long as the spool is mapped. An event is filled anew for each record and kept by nobody; who needs one again keeps
- * `record` and decodes it again.
+ * Times are nanoseconds of CLOCK_REALTIME; 0 is unknown. Texts are not terminated, not checked for UTF-8, and live as
+ * long as the spool is open. The struct is filled anew for each record; whoever needs an event again keeps `record` and
+ * decodes it again.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_EVENT_RECORD_H
 #define GPUTRACE_TRACE_SPOOL_EVENT_RECORD_H
@@ -14,7 +14,7 @@
 #include "trace/event.h"
 
 enum event_type {
-    EVENT_TYPE_NONE = 0, /* a record that is known and tells nothing for a trace */
+    EVENT_TYPE_NONE = 0, /* the record has nothing for a trace */
     /* Work of a GPU */
     EVENT_KERNEL,
     EVENT_MEMCPY,
@@ -29,7 +29,7 @@ enum event_type {
     EVENT_JIT,
     EVENT_DEVICE,
     EVENT_CONTEXT,
-    /* The library's own records */
+    /* The agent's own records */
     EVENT_POINTER_NAME,
     EVENT_THREAD_NAME,
     EVENT_CAPTURE,
@@ -55,14 +55,14 @@ enum event_type {
     EVENT_DEVICE_RANGE,
     EVENT_CRASH,
     EVENT_OPEN_CALL,
-    EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
-    EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */
-    EVENT_GRAPH_NODE,     /* what it launches, or is a copy of */
-    EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
-    EVENT_CRASH_STACK,    /* its text: memory of the stack of the thread that crashed */
-    EVENT_CALL_STACK,     /* a call that launched or waited has a stack */
-    EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
-    EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_LAUNCH_NAME,    /* text: the mangled name of what `correlation` launches */
+    EVENT_FUNCTION_NAME,  /* text: the mangled name of graph_node.function */
+    EVENT_GRAPH_NODE,     /* what a node launches, or is a copy of */
+    EVENT_SEEN,           /* text: a range or domain that was seen while recording waits for another */
+    EVENT_CRASH_STACK,    /* text: memory of the stack of the thread that crashed */
+    EVENT_CALL_STACK,     /* the stack of a call that launched or waited */
+    EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: the call's */
+    EVENT_NVTX_EXTENSION, /* record: a struct of common/spool_nvtx.h */
     EVENT_CPU_SAMPLE,
     EVENT_THREAD_STATE,
     EVENT_OPERATOR_TEXT,
@@ -70,9 +70,9 @@ enum event_type {
     EVENT_OPERATOR,
     EVENT_OPERATOR_INPUTS,
     EVENT_OPERATOR_END,
-    EVENT_PYTHON_FRAME, /* its text: a function and its file */
+    EVENT_PYTHON_FRAME, /* text: a function and its file */
     EVENT_GRAPH_NODE_STACK,
-    EVENT_NCCL, /* its record is a struct of common/spool_records.h */
+    EVENT_NCCL, /* record: a struct of common/spool_records.h */
     EVENT_TYPE_COUNT
 };
 
@@ -86,7 +86,7 @@ static inline bool event_is_gpu_work(enum event_type type)
 
 enum event_api_domain { EVENT_API_RUNTIME, EVENT_API_DRIVER };
 
-/* What the just-in-time compiler did, as CUPTI numbers it. */
+/* Operations of the just-in-time compiler, with CUPTI's numbers. */
 enum event_jit_operation {
     EVENT_JIT_UNKNOWN = 0,
     EVENT_JIT_CACHE_LOAD,
@@ -105,7 +105,7 @@ enum event_sync_kind {
     EVENT_SYNC_KIND_COUNT
 };
 
-/* What happened to managed memory, as CUPTI numbers its counters. */
+/* Events of managed memory, with CUPTI's numbers. */
 enum event_unified_memory {
     EVENT_UNIFIED_UNKNOWN,
     EVENT_UNIFIED_HTOD,
@@ -119,7 +119,7 @@ enum event_unified_memory {
     EVENT_UNIFIED_COUNT
 };
 
-/* What a GPU is, as far as a trace tells it. */
+/* The properties of a GPU that a trace shows. */
 struct device {
     uint32_t id;
     uint64_t name; /* pointer in the traced process */
@@ -134,13 +134,13 @@ struct device {
 
 struct event {
     enum event_type type;
-    bool in_flight;       /* GPU work whose times CUPTI had not collected */
+    bool in_flight;       /* GPU work whose times CUPTI had not collected when the process ended */
     uint32_t correlation; /* 0: none */
     uint32_t device;
     uint32_t context;
     uint32_t stream; /* EVENT_NO_STREAM: none */
     uint32_t thread;
-    uint64_t start, end; /* of what has one time: both the same */
+    uint64_t start, end; /* equal for an event with one time */
     const void *record;
     const char *text;
     uint32_t text_length;
@@ -159,10 +159,10 @@ struct event {
         struct {
             uint64_t bytes, graph_node;
             uint32_t graph;
-            uint8_t kind, source, target; /* numbers of cupti.h */
-            bool peer;                    /* then the devices and contexts of both sides are known */
+            uint8_t kind, source, target; /* CUPTI's numbers */
+            bool peer;                    /* the devices and contexts of both sides are set */
             uint32_t source_device, source_context, target_device, target_context;
-            uint64_t copies; /* of a batch; 0: not known */
+            uint64_t copies; /* in a batch; 0: unknown */
         } memcpy;
         struct {
             uint64_t bytes, graph_node;
@@ -181,30 +181,30 @@ struct event {
             enum event_sync_kind kind;
             uint32_t result;
             uint64_t event;         /* CUPTI's id of the CUDA event, UINT32_MAX: none; or its handle, 0: none */
-            uint32_t event_context; /* in which that is its id; 0: it is a handle, which is the process's */
-            uint64_t sync_id;       /* of the record waited for, 0: not known */
+            uint32_t event_context; /* the context of the id; 0: `event` is a handle */
+            uint64_t sync_id;       /* of the record waited for, 0: unknown */
         } sync;
         struct {
-            uint64_t event; /* likewise */
+            uint64_t event; /* id or handle, as for `sync` */
             uint32_t event_context;
             uint64_t sync_id;
-        } cuda_event; /* its time is the GPU's */
+        } cuda_event; /* start is the GPU's time */
         struct {
             const char *name;
         } overhead;
         struct {
             enum event_unified_memory what;
             uint32_t source, target, process; /* devices; EVENT_NO_DEVICE: the host, or none */
-            uint32_t flags;                   /* why, or how the memory was accessed, by `what`: as CUPTI numbers it */
-            uint64_t value;                   /* bytes, of a fault CUPTI's value */
+            uint32_t flags;                   /* reason or kind of access, depending on `what`, with CUPTI's numbers */
+            uint64_t value;                   /* bytes; for a fault CUPTI's value */
             uint64_t address;
-        } unified_memory; /* `device`: whose row it is on */
+        } unified_memory; /* `device`: whose row shows the event */
         struct {
-            uint64_t group; /* operations on one piece of code have the same */
+            uint64_t group; /* equal for operations on one piece of code */
             uint64_t cache_bytes;
             enum event_jit_operation operation;
             enum event_jit_entry entry;
-        } jit; /* `thread` 0: not known */
+        } jit; /* `thread` 0: unknown */
         struct device device_info;
         struct {
             bool on;
@@ -212,20 +212,20 @@ struct event {
         struct {
             bool destroyed;
             uint64_t handle;
-        } object; /* of EVENT_CONTEXT and EVENT_STREAM */
+        } object; /* for EVENT_CONTEXT and EVENT_STREAM */
         struct {
             uint64_t address, size, pool;
             int32_t result;
             uint16_t operation, kind; /* enum spool_memory_operation, spool_memory_kind */
-            uint32_t stack;           /* that asked for it; 0: not kept */
+            uint32_t stack;           /* of the call; 0: not recorded */
         } memory;
         struct {
-            uint32_t domain, number; /* of EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
+            uint32_t domain, number; /* for EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
         } nvtx_text;
         struct {
             uint64_t object;
             uint32_t what; /* enum spool_nvtx_object */
-        } nvtx_name;       /* also of EVENT_NVTX_RECORDED */
+        } nvtx_name;       /* for EVENT_NVTX_NAME and EVENT_NVTX_RECORDED */
         struct {
             uint64_t number, identifier;
             uint32_t type, domain;
@@ -239,36 +239,37 @@ struct event {
         } nvtx;
         struct {
             uint64_t number;
-            bool ended; /* else it began */
-        } device_range; /* of a start, its text: the message */
+            bool ended; /* the range ends; if not, it starts */
+        } device_range; /* text of a start: the message */
         struct {
             uint64_t node, original; /* CUPTI's numbers */
             uint64_t function;       /* the handle */
-            uint32_t capturer;       /* another thread that began the capture; 0: none */
+            uint32_t capturer;       /* the thread that began the capture, if it is another one; else 0 */
         } graph_node;
         struct {
             uint32_t stack;
-            uint32_t waker; /* of EVENT_THREAD_STATE; 0: not known */
-            uint16_t state; /* the same: enum spool_thread_state_kind */
+            uint32_t waker; /* for EVENT_THREAD_STATE; 0: unknown */
+            uint16_t state; /* for EVENT_THREAD_STATE: enum spool_thread_state_kind */
         } cpu;
         struct {
-            uint16_t scope;   /* of EVENT_OPERATOR: enum spool_operator_scope */
-            uint32_t self;    /* which operator, of those that are open */
-            uint32_t text;    /* number of its name, or of EVENT_OPERATOR_INPUTS; of the text itself */
+            uint16_t scope;   /* for EVENT_OPERATOR: enum spool_operator_scope */
+            uint32_t self;    /* identifies an open operator */
+            uint32_t text;    /* number of the name, or of the inputs' text; for EVENT_OPERATOR_TEXT, of its own text */
             int64_t sequence; /* -1: none */
-            uint32_t forward; /* PyTorch's number of the thread of the forward pass, of EVENT_OPERATOR_THREAD its own */
+            uint32_t
+                forward; /* PyTorch's number of the thread of the forward pass; for EVENT_OPERATOR_THREAD, its own */
         } operator;
     };
 };
 
 /*
  * X(kind, event, decode, type, last, index, resolve, write, cause)
- *   A record of CUPTI_ACTIVITY_KIND_<kind>, a CUpti_Activity<type> that is long enough for its field <last>, becomes an
- *   EVENT_<event> when decode() has read it. The three passes call index(), resolve() and write(); several
- *   threads read API calls and GPU operations before (index_pass.c). CAUSE: enum event_cause.
+ *   A record of CUPTI_ACTIVITY_KIND_<kind> becomes an EVENT_<event>. decode() reads it as a CUpti_Activity<type>; the
+ *   record must be long enough for the field <last>. The three passes call index(), resolve() and write(); several
+ *   threads scan API calls and GPU operations before (index_pass.c). CAUSE: enum event_cause.
  *
  * ALSO(kind, event, decode, type, last)
- *   Another kind that becomes the same event.
+ *   Another kind of record that becomes such an event.
  */
 #define CUPTI_RECORDS(X, ALSO)                                                                                         \
     X(CONCURRENT_KERNEL, KERNEL, decode_kernel, Kernel10, name, index_gpu_op, resolve_gpu_op, write_gpu_op,            \
@@ -295,7 +296,7 @@ struct event {
     X(CONTEXT, CONTEXT, decode_context, Context3, deviceId, index_context, no_resolve, no_write, NO_CALL)
 
 /*
- * X(record, event, decode, index, resolve, write), ALSO(record, event, decode): the same of SPOOL_RECORD_<record>.
+ * X(record, event, decode, index, resolve, write), ALSO(record, event, decode): rows for SPOOL_RECORD_<record>.
  */
 #define AGENT_RECORDS(X, ALSO)                                                                                         \
     X(POINTER_NAME, POINTER_NAME, NULL, index_pointer_name, no_resolve, no_write)                                      \
@@ -330,12 +331,12 @@ struct event {
     X(PLUGIN, PLUGIN, NULL, index_plugin, no_resolve, no_write)                                                        \
     X(PLUGIN_TIME, PLUGIN_TIME, NULL, index_plugin_time, no_resolve, no_write)                                         \
     X(PLUGIN_WINDOW, PLUGIN_WINDOW, decode_plugin_window, no_index, no_resolve,                                        \
-      no_write) /* index_capture_intervals() */                                                                        \
+      no_write) /* indexed by index_window() */                                                                        \
     X(PLUGIN_EVENT, PLUGIN_EVENT, decode_plugin_event, index_plugin_event, no_resolve, write_plugin_event)             \
     X(PLUGIN_LINE, PLUGIN_LINE, NULL, index_plugin_line, no_resolve, no_write)                                         \
     X(STACK, STACK, NULL, index_stack, no_resolve, no_write)                                                           \
     X(MAPPING, MAPPING, NULL, index_mapping, no_resolve, no_write)                                                     \
-    X(DEVICE_RANGE, DEVICE_RANGE, decode_device_range, no_index, no_resolve, no_write) /* index_capture_intervals() */ \
+    X(DEVICE_RANGE, DEVICE_RANGE, decode_device_range, no_index, no_resolve, no_write) /* see index_window() */        \
     X(CRASH, CRASH, decode_crash, index_crash_record, no_resolve, no_write)                                            \
     X(OPEN_CALL, OPEN_CALL, decode_open_call, index_crash_record, no_resolve, no_write)                                \
     X(CRASH_STACK, CRASH_STACK, NULL, index_crash_stack, no_resolve, no_write)                                         \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define NONE UINT8_MAX
-#define SLOTS 256u /* a power of two, and more than there are kinds */
+#define SLOTS 256u /* a power of two, greater than the number of kinds */
 
 static size_t whole_words(size_t bytes)
 {
@@ -24,20 +24,20 @@ static const uint32_t *words_at(const uint8_t *bytes)
 
 struct split {
     const uint8_t *data;
-    const uint16_t *record_bytes; /* of CUPTI's kinds; NULL: they are the library's own */
-    size_t end;                   /* of the records that are split */
+    const uint16_t *record_bytes; /* of CUPTI's kinds; NULL: the records are the agent's */
+    size_t end;                   /* bytes of the records that are split */
     uint32_t records, kinds;
-    uint8_t index[SLOTS]; /* of each kind's entry below; NONE: not seen */
+    uint8_t index[SLOTS]; /* by slot_of(): index in `kind`; NONE: not seen */
     struct splitting {
-        const uint32_t *first, *last; /* record */
+        const uint32_t *first, *last; /* records */
         uint32_t records, words, varying, at;
-        uint32_t varies[COLUMNS_WORDS_MAX]; /* bits that did */
+        uint32_t varies[COLUMNS_WORDS_MAX]; /* of each word, the bits that varied */
         uint16_t which[COLUMNS_WORDS_MAX];
         uint32_t *columns;
     } kind[COLUMNS_KINDS_MAX];
 };
 
-/* The words of the record at DATA, of which LEFT bytes are there; 0: not known. */
+/* Returns the number of words of the record at DATA, where LEFT bytes are readable, or 0 if it is unknown. */
 static uint32_t words_of(const struct split *split, const uint8_t *data, size_t left)
 {
     if (left < 2 * sizeof(uint32_t))
@@ -50,7 +50,7 @@ static uint32_t words_of(const struct split *split, const uint8_t *data, size_t 
     return fits ? bytes / 4 : 0;
 }
 
-/* Returns the slot for the index of the record's kind. Of our own records the first two words make the kind. */
+/* Returns the slot for the index of the record's kind. The agent's records have their kind in the first two words. */
 static uint32_t slot_of(const struct split *split, const uint32_t *record)
 {
     if (split->record_bytes)
@@ -65,7 +65,7 @@ static uint32_t slot_of(const struct split *split, const uint32_t *record)
     return slot;
 }
 
-/* Returns what is known of the record's kind, new or not. NULL: the table of kinds is full. */
+/* Returns the entry of the record's kind, creating it if it is new. Returns NULL if the table of kinds is full. */
 static struct splitting *splitting_of(struct split *split, const uint32_t *record, uint32_t words)
 {
     uint8_t *index = &split->index[slot_of(split, record)];
@@ -78,7 +78,7 @@ static struct splitting *splitting_of(struct split *split, const uint32_t *recor
     return &split->kind[*index];
 }
 
-/* The first pass: which words of each kind vary. */
+/* The first pass: finds the words of each kind that vary. */
 static void look(struct split *split, size_t size)
 {
     uint32_t words;
@@ -123,7 +123,7 @@ static uint8_t *put_kinds(const struct split *split, uint8_t *at)
     return at;
 }
 
-/* The second pass: ORDER gets each record's kind, the columns get their differences. */
+/* The second pass: writes each record's kind to ORDER, and its differences to the columns. */
 static void fill(struct split *split, uint8_t *order)
 {
     size_t at = 0;
@@ -168,14 +168,14 @@ struct join {
     const uint8_t *at, *end;
     uint32_t records, kinds;
     struct joining {
-        const uint32_t *last; /* record */
+        const uint32_t *last; /* the last record that was joined */
         const uint16_t *which;
         const uint32_t *columns;
         uint32_t records, words, varying, at;
     } kind[COLUMNS_KINDS_MAX];
 };
 
-/* SIZE bytes and what fills them up; NULL: there are not so many. */
+/* Returns the next SIZE bytes, and skips their padding. Returns NULL if there are fewer bytes. */
 static const uint8_t *take(struct join *join, size_t size)
 {
     const uint8_t *at = join->at;

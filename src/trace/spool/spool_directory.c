@@ -1,6 +1,6 @@
 /*
- * The spools of a directory, by name: files of their own, and entries in the file of processes that have ended
- * (common/spool.h), of which a run may have many thousands, each with little to keep. Nothing in it is trusted.
+ * The spools of a directory, by name: files, and entries in the file of ended processes (common/spool.h). A run may
+ * have many thousands of ended processes, each with little data. Nothing in the file is trusted.
  */
 #include "trace/spool/spool_directory.h"
 
@@ -78,7 +78,7 @@ bool spool_directory_is(const char *path)
     return found;
 }
 
-/* A link whose target says why there is no spool. */
+/* Counts a process without a spool, and prints why: a link has the reason as its target. */
 static void note_unrecorded(struct spool_directory *directory, const char *path, const char *name)
 {
     char *link = NULL, why[128];
@@ -87,7 +87,7 @@ static void note_unrecorded(struct spool_directory *directory, const char *path,
     ssize_t length = readlink(link, why, sizeof(why));
     free(link);
     directory->unrecorded++;
-    for (ssize_t i = 0; i < length; i++) /* for a terminal */
+    for (ssize_t i = 0; i < length; i++) /* the reason must not control the terminal */
         why[i] = why[i] >= ' ' && why[i] != 0x7f ? why[i] : '?';
     if (length > 0)
         warning("process %.*s could not be recorded: %.*s", (int)strcspn(name, "-"), name, (int)length, why);

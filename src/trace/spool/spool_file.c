@@ -1,6 +1,6 @@
 /*
- * The bytes of a spool's parts: read when they are asked for, or unpacked. The agent's records are copied once,
- * because indexes point into them.
+ * The bytes of a spool's parts are read, and unpacked, on request. The agent's records are copied once, because indexes
+ * point into them.
  */
 #include "trace/spool/spool_file.h"
 
@@ -20,7 +20,7 @@ void spool_scratch_release(struct spool_scratch *scratch)
     *scratch = (struct spool_scratch){0};
 }
 
-/* Reads the bytes of a part. Bytes that are not there any more read as zeros. */
+/* Reads the bytes of a part. Bytes that are gone since the spool was opened read as zeros. */
 static void read_part(const struct spool_part *part, uint8_t *bytes, size_t size)
 {
     int fd = open(part->source->path, SPOOL_SOURCE_OPEN);
@@ -72,24 +72,24 @@ void spool_file_evict(const struct spool_file *file)
     spill_evict(&file->unpacked);
 }
 
-/* --- the library's own records --- */
+/* --- the agent's own records --- */
 
-/* Up to so many bytes lie in one block of memory of just that size, because a run may have many processes. */
+/* Up to so many bytes are copied to one block of exactly that size, because a run may have many processes. */
 #define FEW_BYTES ((size_t)64 << 10)
-/* More are in memory before there is a file for them. */
+/* Up to so many bytes stay in memory before a file is created for more. */
 #define UNPACKED_PLAIN ((uint64_t)4 << 20)
-/* Pages are given back after so many bytes. */
+/* Pages are evicted after so many bytes. */
 #define UNPACKED_REST ((uint64_t)16 << 20)
 
 struct copying {
     struct spool_file *file;
     struct spool_scratch scratch;
     bool few;
-    size_t used;   /* of file->copied */
-    uint64_t rest; /* bytes since pages were given back */
+    size_t used;   /* bytes of file->copied */
+    uint64_t rest; /* bytes since pages were last evicted */
 };
 
-/* The bytes of whole records, and the head of one that is none, where the walk over them ends. */
+/* Returns how many bytes to copy: whole records, and the head of the first invalid one, where a walk ends. */
 static size_t sound_bytes(const uint8_t *data, size_t size)
 {
     size_t at = 0;
@@ -104,7 +104,7 @@ static size_t sound_bytes(const uint8_t *data, size_t size)
 
 static uint8_t *new_block(struct copying *copying, size_t size)
 {
-    size_t whole = SPOOL_ALIGN; /* a power of two, as blocks are, and enough for the data to be aligned */
+    size_t whole = SPOOL_ALIGN; /* rounded up to a power of two, so that blocks stay aligned */
     while (whole < size)
         whole *= 2;
     if (!copying->few)
@@ -114,7 +114,7 @@ static uint8_t *new_block(struct copying *copying, size_t size)
     return block;
 }
 
-/* Copies a part. One that cannot be unpacked is damaged, and holds nothing. */
+/* Copies a part. If it cannot be unpacked, it counts as damaged and becomes empty. */
 static int copy(struct copying *copying, struct spool_part *part)
 {
     struct spool_file *file = copying->file;
@@ -137,9 +137,9 @@ static int copy(struct copying *copying, struct spool_part *part)
     return 0;
 }
 
-/* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
- * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Returns 0, or -1
- * after error(). */
+/* Copies the parts of SPOOL_RECORDS, so that pointers into them are valid while FILE is open. If they are many, each is
+ * copied up to the first invalid record. DIRECTORY is for the file that holds them; NULL: they stay in memory. Returns
+ * 0, or -1 after error(). */
 static int agent_parts_copy(struct spool_file *file, const char *directory)
 {
     size_t bytes = 0;
@@ -158,7 +158,7 @@ static int agent_parts_copy(struct spool_file *file, const char *directory)
     return result;
 }
 
-/* Returns 0; 1 after warning(): it is left out; -1 after error(). */
+/* Sets *SIZE. Returns 0, 1 after warning() if the file is to be left out, or -1 after error(). */
 static int check_file(int fd, const char *path, size_t *size)
 {
     struct stat status;
@@ -172,7 +172,7 @@ static int check_file(int fd, const char *path, size_t *size)
     return 0;
 }
 
-/* Returns 0; 1 when the file became shorter meanwhile; -1 after error(). */
+/* Returns 0, 1 if the file became too short meanwhile, or -1 after error(). */
 static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *path)
 {
     ssize_t got = pread(fd, bytes, size, (off_t)offset);
@@ -181,7 +181,7 @@ static int read_at(int fd, void *bytes, size_t size, size_t offset, const char *
     return (size_t)got != size;
 }
 
-/* Returns 0, or 1 after saying why not. */
+/* Returns 0, or 1 after a message if the spool is to be left out. */
 static int check_header(struct spool_header *header, const char *path)
 {
     header->program[sizeof(header->program) - 1] = '\0';
@@ -213,7 +213,7 @@ static int read_header(struct spool_file *file, int fd, const char *path)
     return result == 0 ? check_header(&file->header, path) : result;
 }
 
-/* The bytes of data that may hold records. No chunk has more than a segment. */
+/* Returns the number of data bytes that may hold records, at most a segment. */
 static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t space)
 {
     bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
@@ -247,7 +247,7 @@ static int add_chunk(struct spool_file *file, size_t offset, const struct spool_
     return 0;
 }
 
-/* Returns 0; 1 where the chain is broken; -1 after error(). */
+/* Lists the chunks between two offsets. Returns 0, 1 if the chain is broken, or -1 after error(). */
 static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t end, const char *path)
 {
     while (offset < end && end - offset >= sizeof(struct spool_chunk)) {
@@ -267,8 +267,8 @@ static int follow_chunks(struct spool_file *file, int fd, size_t offset, size_t 
     return 0;
 }
 
-/* A writer that lives may make several drained chunks one while they are followed: then the next look finds a whole
- * chain. */
+/* A live writer may join several drained chunks to one while we follow the chain and so break it: the next attempt
+ * finds a whole chain. */
 #define LOOKS 4
 
 static int list_chunks(struct spool_file *file, int fd, const char *path)
@@ -293,7 +293,7 @@ static int list_chunks(struct spool_file *file, int fd, const char *path)
     return result < 0 ? -1 : 0;
 }
 
-/* --- what the launcher has drained: the chunks of the file of the same name with SPOOL_PACKED_SUFFIX --- */
+/* --- what the launcher has drained: the chunks in the file with SPOOL_PACKED_SUFFIX --- */
 
 int packed_file_name(const char *spool, char *name, size_t space)
 {
@@ -304,7 +304,7 @@ int packed_file_name(const char *spool, char *name, size_t space)
     return length < 0 || (size_t)length >= space ? -1 : 0;
 }
 
-/* Adds the packed parts of a file. An entry that is cut off, or is not one, ends the list. */
+/* Adds the packed parts of a file. An entry that is cut off or invalid ends the list. */
 static int add_packed_parts(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
 {
     struct spool_packed packed;
@@ -342,7 +342,7 @@ static int add_packed_parts(struct spool_file *file, int fd, const char *path, u
     return 0;
 }
 
-/* The packed file of SPOOL, if there is one. Returns 0, or -1 after error(). */
+/* Adds the parts of SPOOL's packed file, if there is one. Returns 0, or -1 after error(). */
 static int add_packed_file(struct spool_file *file, const char *spool)
 {
     char path[PATH_MAX];
@@ -361,9 +361,9 @@ static int add_packed_file(struct spool_file *file, const char *spool)
     return result < 0 ? -1 : 0;
 }
 
-/* --- all of a process --- */
+/* --- the whole spool --- */
 
-/* Chunks of a damaged file, which have equal numbers, stay in the file's order. */
+/* Chunks of a damaged file with equal numbers stay in the file's order. */
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
@@ -371,7 +371,7 @@ static int by_sequence(const void *a, const void *b)
                ?: ORDER(right->drained, left->drained) ?: ORDER(left->offset, right->offset);
 }
 
-/* A chunk that is packed counts once, wherever else it is. What was drained and is in neither file is lost. */
+/* Drops the other copies of chunks that are packed. Counts drained chunks that are in neither file as damage. */
 static void keep_once(struct spool_file *file)
 {
     uint64_t drained = 0;
@@ -396,7 +396,7 @@ static void keep_once(struct spool_file *file)
         warning("'%s' was removed or cut: the trace lacks the records that were there", name);
 }
 
-/* RESULT is that of what was done until now. */
+/* Sorts and copies the parts if RESULT, of the steps before, is 0; else closes FILE. Returns the result. */
 static int finish_opening(struct spool_file *file, int result, const char *directory)
 {
     array_fit(&file->parts);
