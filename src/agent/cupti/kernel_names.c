@@ -21,9 +21,9 @@
 #include "common/map.h"
 
 static struct {
-    uint32_t requested; /* how often; the word that is waited on */
-    uint32_t handled;   /* the service thread's own */
-    uint32_t waits;     /* 1: it does */
+    uint32_t requested; /* number of requests; the futex word */
+    uint32_t handled;   /* requests handled; only the service thread uses this */
+    uint32_t waits;     /* 1 while the service thread waits */
 } capture;
 
 static long futex(int operation, uint32_t value, const struct timespec *limit)
@@ -55,25 +55,26 @@ bool name_capture_wait(uint64_t ns)
 
 static struct {
     pthread_mutex_t lock;
-    struct map known;   /* pointer -> after which unloading its text was read, and the text's hash in the low half */
-    uint32_t newest;    /* correlation of all records whose names were published */
-    uint32_t unloading; /* how often code was unloaded, … */
-    uint32_t before;    /* … `newest` then, … */
-    uint64_t since;     /* … and when */
+    struct map known;   /* pointer -> `unloading` when its text was read (high half) and the text's hash (low half) */
+    uint32_t newest;    /* latest correlation id of a record whose name was published */
+    uint32_t unloading; /* how often code was unloaded */
+    uint32_t before;    /* value of `newest` at the last unloading */
+    uint64_t since;     /* time of the last unloading */
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whether one correlation id is later than another. The ids begin again after 2^32. */
+/* Whether one correlation id is later than another. Ids start again after 2^32. */
 static bool is_later(uint32_t correlation, uint32_t other)
 {
     return correlation != 0 && (int32_t)(correlation - other) > 0;
 }
 
-/* Whether this is news of NAME; *TEXT is what it stands for, *SINCE the time from which it does. */
+/* Whether the text at NAME is new or has changed. Then *TEXT is the text, and *SINCE the time from which NAME means it.
+ */
 static bool is_news(const char *name, uint32_t correlation, struct gputrace_text *text, uint64_t *since)
 {
     bool is_new = false;
     uint64_t *known = map_put(&names.known, (uint64_t)(uintptr_t)name, &is_new);
-    /* An earlier record's name may be gone by now, and was published. */
+    /* The name of a record before the last unloading may be freed, and was already published. */
     if (!known || (!is_new && (*known >> 32 == names.unloading || !is_later(correlation, names.before))))
         return false;
     uint64_t before = *known;
@@ -103,7 +104,7 @@ void kernel_names_unloading(void)
     names.unloading++;
     names.before = names.newest;
     pthread_mutex_unlock(&names.lock);
-    kernel_names_unloaded(); /* what is launched meanwhile belongs to other code */
+    kernel_names_unloaded(); /* launches from now until the end of the unloading call belong to other code */
 }
 
 void kernel_names_unloaded(void)
@@ -118,25 +119,25 @@ uint64_t kernel_names_since(void)
 
 /* --- first launches of kernels --- */
 
-#define NO_NAME UINT64_C(0) /* not waited for */
+#define NO_NAME UINT64_C(0) /* a launch without a name matches no expected one */
 #define NS_EACH (NS_PER_MS / FIRST_LAUNCHES_PER_MS)
 
 static struct {
-    pthread_mutex_t lock; /* of all; `on` is read without it */
+    pthread_mutex_t lock; /* guards all members; `on` is also read without it */
     bool on;              /* launches have callbacks */
-    bool suspended;       /* nothing is recorded: launches have no callbacks, even if names are waited for */
-    struct map waiting;   /* names of what was got and not launched since, by their hashes -> the module */
-    struct map launched;  /* names */
-    unsigned budget;      /* launches of others that still have callbacks */
-    uint64_t renewed;     /* CLOCK_MONOTONIC, up to which budget has grown */
+    bool suspended;       /* recording is off: launches have no callbacks, even if names are expected */
+    struct map waiting;   /* hashes of names that were looked up and not launched since -> module */
+    struct map launched;  /* set of hashes of launched names */
+    unsigned budget;      /* launches of other functions until callbacks are switched off */
+    uint64_t renewed;     /* CLOCK_MONOTONIC up to which the budget has grown */
 } first = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
-    bool launches; /* for the first time … */
-    uint64_t name; /* … what is called so */
+    bool launches; /* this thread's launch is the first of its function */
+    uint64_t name; /* hash of the launched function's name */
 } mine;
 
-/* Under the lock. */
+/* Switches the callbacks of launches, which stay off while suspended. The caller holds the lock. */
 static void turn(bool on)
 {
     on = on && !first.suspended;
@@ -146,7 +147,7 @@ static void turn(bool on)
     callback_switches_need(CALLBACKS_FIRST_LAUNCHES, on);
 }
 
-/* Under the lock: NAME waits to be launched. */
+/* Expects a launch of NAME, a hash. MODULE 0 keeps the known module. The caller holds the lock. */
 static void wait_for(uint64_t name, uint64_t module)
 {
     uint64_t *of = map_put(&first.waiting, name, NULL);
@@ -169,11 +170,11 @@ void first_launches_got(const char *name, const void *module)
     pthread_mutex_unlock(&first.lock);
 }
 
-/* --- what is unloaded --- */
+/* --- unloading --- */
 
 struct staying {
     struct map map;
-    uint64_t without; /* this module's */
+    uint64_t without; /* module whose names are dropped */
 };
 
 static int let_stay(void *context, uint64_t key, uint64_t *module)
@@ -209,7 +210,7 @@ void first_launches_begins(const char *name, uint32_t correlation)
     pthread_mutex_lock(&first.lock);
     mine.launches = first.on && map_remove(&first.waiting, mine.name);
     if (mine.launches) {
-        /* Callbacks stay on until this launch has returned: without them its return is not seen. */
+        /* Does not switch callbacks off before this launch has returned: without them its return would not be seen. */
         map_put(&first.launched, mine.name, NULL);
         first.budget = FIRST_LAUNCHES_BUDGET;
     } else if (first.on && (map_count(&first.waiting) == 0 || --first.budget == 0)) {
@@ -246,7 +247,7 @@ bool first_launches_returned(void)
 void first_launches_renew(uint64_t now)
 {
     pthread_mutex_lock(&first.lock);
-    /* The budget grows with time, and launch callbacks are switched on again when it is whole. */
+    /* Lets the budget grow with time; when it is full, callbacks are switched on again. */
     uint64_t grown = now > first.renewed ? (now - first.renewed) / NS_EACH : 0;
     unsigned lacks = FIRST_LAUNCHES_BUDGET - first.budget;
     first.renewed = grown < lacks ? first.renewed + grown * NS_EACH : now;
@@ -278,7 +279,7 @@ void first_launches_forget(void)
 
 static struct {
     pthread_mutex_t lock;
-    struct map of_function; /* handle -> the hash of its name */
+    struct map of_function; /* handle -> hash of its name */
 } published = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void function_name_publish(const void *function, const char *name)

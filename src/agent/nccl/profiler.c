@@ -1,7 +1,8 @@
 /*
- * The profiler plugin as NCCL sees it: a table of functions for each version, which turns its structs into calls of one
- * form. NCCL finds the tables by their names when NCCL_PROFILER_PLUGIN is the path of this library. NCCL's calls,
- * operations and proxies have places in a table of fixed size, used in turn, and are written as records when complete.
+ * The profiler plugin for NCCL: a table of functions for each version, which turns its structs into calls of one form.
+ * NCCL finds the tables by their names when NCCL_PROFILER_PLUGIN is the path of this library. NCCL's calls, operations
+ * and proxies have entries in a table of fixed size, used in turn. Operations are recorded at their launch, the work of
+ * proxies when it is complete.
  */
 #include "agent/nccl/profiler.h"
 
@@ -19,19 +20,19 @@
 #include "common/settings.h"
 #include "common/spool_records.h"
 
-#define EVENTS (UINT64_C(1) << 13) /* that are known at once */
+#define EVENTS (UINT64_C(1) << 13) /* number of entries in the table */
 #define COMMUNICATORS (UINT32_C(1) << 12)
-#define PROXY_BIT (UINT64_C(1) << 63) /* in the number of an operation: the event of a proxy */
+#define PROXY_BIT (UINT64_C(1) << 63) /* marks a proxy's event in the number of its operation */
 
 static struct event {
-    uint64_t number;  /* 0: free */
-    uint64_t called;  /* when the program called, ns; 0: not known */
-    uint32_t thread;  /* that called */
-    const char *type; /* of the elements; NULL: not known */
+    uint64_t number;  /* 0: unused */
+    uint64_t called;  /* when the program called, in ns; 0: unknown */
+    uint32_t thread;  /* thread that called */
+    const char *type; /* type of the elements; NULL: unknown */
     uint64_t count;
-    uint32_t open;    /* proxies that work on it */
-    uint32_t proxies; /* that have begun since a record was written … */
-    uint32_t steps;   /* … and their steps */
+    uint32_t open;    /* number of proxies at work */
+    uint32_t proxies; /* proxies that began since the last record */
+    uint32_t steps;   /* steps of these proxies */
 } events[EVENTS];
 
 static struct {
@@ -62,8 +63,8 @@ int nccl_wanted(void)
 
 /* --- communicators --- */
 
-/* ncclGetVersion() of the library with the code at CALLER, which the program as a whole may not see. NCCL has just
- * loaded a library, so the loader's lock is free. */
+/* Returns the result of ncclGetVersion() in the library that contains CALLER, or 0. The program may not be able to see
+ * that function by name. NCCL has just loaded a library, so the loader's lock is free. */
 static int version_of(const void *caller)
 {
     Dl_info info;
@@ -121,7 +122,7 @@ static struct event *event_new(uint64_t called, uint32_t thread, uint64_t *numbe
     return event;
 }
 
-/* NULL: it is none, or its place was used again. */
+/* Returns NULL if HANDLE is not an event, or its entry was reused. */
 static struct event *event_of(const void *handle)
 {
     uint64_t number = (uint64_t)(uintptr_t)handle & ~PROXY_BIT;
@@ -140,7 +141,7 @@ void *nccl_call(const char *type, uint64_t count)
     return (void *)(uintptr_t)number;
 }
 
-/* The words of an operation with '\n' between them. Returns the length. */
+/* Joins an operation's words with '\n'. Returns the length. */
 static size_t put_words(char *text, size_t space, const struct nccl_operation *operation)
 {
     const char *words[] = {operation->function, operation->type, operation->algorithm, operation->protocol};
@@ -189,7 +190,7 @@ void *nccl_proxy(const void *operation, pid_t pid, int steps)
     return (void *)((uintptr_t)operation | PROXY_BIT);
 }
 
-/* The last proxy that works on an operation writes what all have done. More may begin later. */
+/* The last proxy at work on an operation records what all proxies have done. More may begin later. */
 void nccl_stop(const void *handle)
 {
     struct event *event = (uintptr_t)handle & PROXY_BIT ? event_of(handle) : NULL;
@@ -202,7 +203,7 @@ void nccl_stop(const void *handle)
                      .number = (uint64_t)(uintptr_t)handle & ~PROXY_BIT, .proxies = proxies, .steps = steps);
 }
 
-/* --- the profiler plugin as NCCL sees it --- */
+/* --- functions for NCCL --- */
 
 #define NAME "gputrace"
 
@@ -215,7 +216,7 @@ static int init_old(void **context, int *mask)
     return NCCL_SUCCESS;
 }
 
-/* The word for a number of version 1; the later ones have the word itself. */
+/* Returns the word for a number, which only version 1 uses; later versions have the word itself. */
 #define BY_NUMBER(words, number) ((number) < sizeof(words) / sizeof(*(words)) ? (words)[number] : NULL)
 #define AS_IT_IS(words, word) (word)
 
@@ -226,7 +227,8 @@ static const char *const types[] = {"ncclInt8",   "ncclUint8",   "ncclInt32",   
 static const char *const algorithms[] = {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 
-/* All versions name the same fields, at different places; WORDS is BY_NUMBER in version 1, then AS_IT_IS. */
+/* Handles the begin of an event. All versions have the same fields, at different places; WORDS is BY_NUMBER for version
+ * 1, then AS_IT_IS. */
 #define BEGIN(event, from, call, communicator_field, pair_channels, words)                                           \
     do {                                                                                                             \
         if ((from)->type == NCCL_EVENT_COLLECTIVE)                                                                   \

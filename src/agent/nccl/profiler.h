@@ -1,10 +1,10 @@
 /*
- * NCCL's operations, by its profiler plugin (gputrace run --nccl): what NCCL reports when it launches them.
+ * NCCL's operations, as NCCL reports them to its profiler plugin when it launches them (gputrace run --nccl).
  *
  * NCCL calls the plugin on the program's threads and on its own. A call writes a record, or changes a few numbers in a
- * table of fixed size; it takes no lock and allocates nothing. NCCL's events are known by numbers, not by addresses:
- * what NCCL still reports of an event whose place in the table was used again is ignored. The table is the library's,
- * which stays in the process, so NCCL may close the plugin and go on.
+ * table of fixed size; it takes no lock and allocates nothing. NCCL's events are identified by numbers, not by
+ * addresses: further reports on an event whose table entry was reused are ignored. The table is the library's, which
+ * stays in the process, so NCCL may close the plugin and go on.
  */
 #ifndef GPUTRACE_AGENT_NCCL_PROFILER_H
 #define GPUTRACE_AGENT_NCCL_PROFILER_H
@@ -15,65 +15,66 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Operations are wanted as TRACE_BITS say; LIBRARY is the path of this library. */
+/* Sets whether operations are wanted, from TRACE_BITS. LIBRARY is the path of this library. */
 void nccl_init(uint64_t trace_bits, const char *library);
 
-/* Events that NCCL is to report in this process: a mask of enum nccl_event. 0: none. */
+/* Returns the events that NCCL must report in this process, a mask of enum nccl_event, or 0 for none. */
 int nccl_wanted(void);
 
-/* NCCL starts the plugin from the code at CALLER: records its version, where it says it. */
+/* Records NCCL's version, if it can be found. NCCL starts the plugin from the code at CALLER. */
 void nccl_version(const void *caller);
 
-/* A communicator. Returns its context, NULL: its number is not known. NAME may be NULL. */
+/* Records a communicator. Returns its context, for nccl_communicator_of(). NAME may be NULL. */
 void *nccl_communicator(uint64_t number, const char *name, int nodes, int ranks, int rank);
 uint64_t nccl_communicator_of(const void *context);
 
-/* The program calls a function of NCCL with COUNT elements of TYPE, a text of NCCL's that stays. Returns the event. */
+/* Notes that the program calls a function of NCCL with COUNT elements of TYPE, a static text of NCCL's. Returns the
+ * event, or NULL if nothing is recorded. */
 void *nccl_call(const char *type, uint64_t count);
 
 struct nccl_operation {
-    uint64_t communicator, sequence; /* SPOOL_NCCL_NO_SEQUENCE: none */
+    uint64_t communicator, sequence; /* SPOOL_NCCL_NO_SEQUENCE if there is none */
     uint64_t count;
-    int32_t peer; /* or root */
+    int32_t peer; /* peer of a send or receive, or root of a collective */
     uint32_t channels;
-    const char *function, *type, *algorithm, *protocol; /* as NCCL names them; NULL: not known */
+    const char *function, *type, *algorithm, *protocol; /* NCCL's names; NULL if unknown */
 };
 
-/* An operation was launched, which CALL, an event or NULL, asked for: its count and type are those of the call. Returns
- * the event. */
+/* Records the launch of an operation, with count and type of CALL, the event of the call that requested it, unless CALL
+ * is NULL. Returns the event, or NULL if nothing is recorded. */
 void *nccl_operation(const void *call, const struct nccl_operation *operation);
 
-/* A proxy works on OPERATION, an event, with so many steps; PID is the process whose operation it is. Returns the
- * event, or NULL. */
+/* Notes that a proxy begins work on the event OPERATION, with this many steps. PID is the process that the operation
+ * belongs to. Returns the event, or NULL. */
 void *nccl_proxy(const void *operation, pid_t pid, int steps);
 void nccl_stop(const void *event);
 
 /*
- * What NCCL hands to a profiler plugin, by the version of its interface: 1 came with NCCL 2.23, 2 with 2.24, 3 with
- * 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29.2. NCCL takes the highest one that the plugin exports and that it knows.
- * Names are NCCL's where they have a meaning here; other fields hold their place.
+ * The structs that NCCL passes to a profiler plugin, by the version of its interface: 1 came with NCCL 2.23, 2 with
+ * 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29.2. NCCL uses the highest version that both it and the plugin
+ * have. Fields that are used here have NCCL's names; other fields only keep the layout.
  */
 
-/* Sorts of events, as bits. */
+/* Types of events, as bits. */
 enum nccl_event {
     NCCL_EVENT_COLLECTIVE = 1 << 1,
     NCCL_EVENT_PAIR = 1 << 2, /* a send or a receive */
     NCCL_EVENT_PROXY = 1 << 3,
-    NCCL_EVENT_COLLECTIVE_CALL = 1 << 9, /* from version 5 on: the call of the program */
+    NCCL_EVENT_COLLECTIVE_CALL = 1 << 9, /* from version 5 on: the program's call */
     NCCL_EVENT_PAIR_CALL = 1 << 10,
 };
 
-/* What gputrace asks NCCL for. */
+/* The events that gputrace requests from NCCL. */
 #define NCCL_EVENTS_WANTED \
     (NCCL_EVENT_COLLECTIVE | NCCL_EVENT_PAIR | NCCL_EVENT_PROXY | NCCL_EVENT_COLLECTIVE_CALL | NCCL_EVENT_PAIR_CALL)
 
 #define NCCL_SUCCESS 0
 
-/* --- what begins an event --- */
+/* --- descriptions of an event --- */
 
 /* All versions have this struct. */
 struct nccl_proxy {
-    pid_t pid; /* of the process that called: another one's proxy may do the work */
+    pid_t pid; /* of the process that called: the proxy of another process may do the work */
     uint8_t channel;
     int peer, steps, chunk, sends;
 };
@@ -110,7 +111,7 @@ struct nccl_event_v1 {
     };
 };
 
-/* Of versions 2 and 3. */
+/* Used in versions 2 and 3. */
 struct nccl_named_pair {
     const char *name;
     uint64_t communicator;
@@ -144,7 +145,7 @@ struct nccl_event_v2 {
     };
 };
 
-/* As version 2, without the bytes. */
+/* Version 2 without `bytes`. */
 struct nccl_event_v3 {
     uint8_t type;
     void *parent;
@@ -167,9 +168,9 @@ struct nccl_event_v3 {
     };
 };
 
-/* The communicator is that of the context. */
+/* A collective from version 4 on, where the communicator comes from the context. */
 struct nccl_collective {
-    uint64_t sequence; /* of this function on the communicator */
+    uint64_t sequence; /* counts calls of this function on the communicator */
     const char *function;
     const void *from;
     void *to;
@@ -189,7 +190,7 @@ struct nccl_pair {
     uint8_t channels;
 };
 
-/* A call of the program's. */
+/* A call by the program. */
 struct nccl_program_call {
     const char *function;
     size_t count;
@@ -207,16 +208,16 @@ struct nccl_event_v4 {
     };
 };
 
-/* Also version 6, which has further sorts of events. */
+/* Used in versions 5 and 6; version 6 has further types of events. */
 struct nccl_event_v5 {
     uint64_t type;
-    void *parent; /* of a collective or a pair: the call's event */
+    void *parent; /* for a collective or a pair, the call's event */
     int rank;
     union {
-        struct nccl_collective collective; /* the event of the group follows */
-        struct nccl_pair pair;             /* the same */
+        struct nccl_collective collective; /* NCCL has one more field, the group's event */
+        struct nccl_pair pair;             /* NCCL has one more field, the group's event */
         struct nccl_proxy proxy;
-        struct nccl_program_call call; /* more follows */
+        struct nccl_program_call call; /* NCCL has more fields */
     };
 };
 
@@ -238,13 +239,13 @@ IS_AT(nccl_event_v5, pair.peer, 56);
 IS_AT(nccl_event_v5, proxy.steps, 36);
 #undef IS_AT
 
-/* --- what a plugin is --- */
+/* --- tables of a plugin's functions --- */
 
 typedef int nccl_stop_fn(void *event);
 typedef int nccl_state_fn(void *event, int state, void *arguments);
 typedef int nccl_finalize_fn(void *context);
 
-/* To version 3. */
+/* Used in versions 1 to 3. */
 struct nccl_profiler_old {
     const char *name;
     int (*init)(void **context, int *mask);
@@ -264,7 +265,7 @@ struct nccl_profiler_v4 {
     nccl_finalize_fn *finalize;
 };
 
-/* And version 6. */
+/* Used in versions 5 and 6. */
 struct nccl_profiler_v5 {
     const char *name;
     int (*init)(void **context, uint64_t communicator, int *mask, const char *name, int nodes, int ranks, int rank,
@@ -275,7 +276,7 @@ struct nccl_profiler_v5 {
     nccl_finalize_fn *finalize;
 };
 
-/* NCCL finds them by these names: profiler.c. */
+/* The tables (profiler.c), which NCCL finds by these names. */
 #define NCCL_EXPORTED __attribute__((visibility("default")))
 extern NCCL_EXPORTED const struct nccl_profiler_old ncclProfiler_v1, ncclProfiler_v2, ncclProfiler_v3;
 extern NCCL_EXPORTED const struct nccl_profiler_v4 ncclProfiler_v4;

@@ -1,7 +1,7 @@
 /*
  * Keeps what NVTX's extensions define once and refer to later, so that a forked child can write it to its own spool:
  * schemas of payloads, which are checked and measured once, and enumerations, with the semantics of their entries; and
- * the clocks that the program times its events by: their functions, points at which two clocks agree, and factors.
+ * the clocks by which the program times events: their functions, points at which two clocks agree, and factors.
  */
 #include "agent/nvtx/definitions.h"
 
@@ -14,13 +14,13 @@
 #include "agent/nvtx/nvtx.h"
 #include "common/clock.h"
 
-/* A copy of what was defined; its record and its texts lie behind it. */
+/* A copy of a definition, with its record and texts behind the struct. */
 struct definition {
     struct gputrace_nvtx_extension definition;
     struct definition *next;
 };
 
-/* Only ever added to, by any thread without a lock; the latest first. */
+/* Any thread adds to the list without a lock; the latest definition comes first. */
 static struct definition *definitions;
 static uint32_t last_number;
 static uint64_t last_id = PAYLOAD_FIRST_DYNAMIC;
@@ -47,7 +47,7 @@ void nvtx_define(struct gputrace_nvtx_extension *what)
     if (!fork_unannounced())
         kept = malloc(sizeof(*kept) + what->bytes + what->text.length + what->more.length);
     if (!kept)
-        return; /* a forked child will lack it; this process does not */
+        return; /* only a forked child will lack the definition */
     kept->definition = *what;
     char *record = (char *)(kept + 1), *text = copy(record, what->record, what->bytes);
     char *more = copy(text, what->text.bytes, what->text.length);
@@ -121,7 +121,8 @@ static uint64_t add_schema(struct known_schema *known)
     return known->schema.id;
 }
 
-/* A schema of COUNT entries, of which those that can be read are kept; NULL: there is nothing to keep. */
+/* Makes a schema with space for the readable ones of *COUNT entries, and sets *COUNT to their number. Returns NULL if
+ * there is nothing to keep. */
 static struct known_schema *make_schema(const struct nvtx_domain *domain, const void *entries, size_t *count,
                                         size_t bytes_of_one)
 {
@@ -231,9 +232,9 @@ const struct nvtx_function nvtx_schema_functions[] = {
 
 /* --- semantics --- */
 
-#define LIST_MAX 16 /* a list that does not end is left */
+#define LIST_MAX 16 /* maximum length of a list, which may be endless */
 
-/* Semantics that are not known, or too short for what they say they are, are passed over. */
+/* Reads one item of a list of semantics. An item of an unknown kind, or too short for its kind, is skipped. */
 static void read_one(const nvtxSemanticsHeader_t *header, struct spool_nvtx_semantics *record,
                      struct gputrace_text *unit)
 {
@@ -276,21 +277,21 @@ void nvtx_semantics_define(const nvtxSemanticsHeader_t *first, uint16_t what, ui
 /* --- clocks --- */
 
 #define READ_INTERVAL (10 * NS_PER_MS)
-#define READ_TRIES 3     /* the shortest one is the most exact */
-#define TABLE_MAX 65536u /* points of one table; the rest is left out */
+#define READ_TRIES 3     /* the shortest reading is the most exact */
+#define TABLE_MAX 65536u /* maximum of points in one table; further points are left out */
 
 struct clock {
     int64_t (*read)(void *data);
     void *data;
     uint64_t id;
     uint32_t domain;
-    bool until_end; /* it may be read when the process ends */
+    bool until_end; /* may be read when the process ends */
     uint64_t due;
     struct clock *next;
 };
 
-static struct clock *clocks;  /* only ever added to */
-static __thread bool reading; /* a clock of the program may call NVTX */
+static struct clock *clocks;  /* entries are never removed */
+static __thread bool reading; /* this thread is in a clock function of the program, which may call NVTX */
 
 static void read_clock(const struct clock *clock)
 {
@@ -363,8 +364,7 @@ static int64_t read_counter(void *unused)
 #endif
 }
 
-/* The system's clocks that always run on, and are not the trace's own. A clock of CPU time stops while its thread
- * waits.
+/* The system's clocks that never stop, except the trace's own clock. A clock of CPU time stops while its thread waits.
  */
 static const struct {
     uint64_t id;
@@ -391,7 +391,7 @@ void nvtx_clock_used(uint64_t id)
                 .id = id, .read = systems[i].read, .data = (void *)(intptr_t)systems[i].clock, .until_end = true});
 }
 
-/* --- what the program says --- */
+/* --- NVTX's functions for clocks --- */
 
 static int64_t NVTX_API timestamp_get(void)
 {

@@ -1,6 +1,6 @@
 /*
- * NVTX's domains and registered strings, which live as long as the process, and what is kept of each thread. Reads
- * texts in each of the forms that NVTX has.
+ * NVTX's domains and registered strings, which live as long as the process, and data kept for each thread. Reads texts
+ * in each of NVTX's forms.
  */
 #include "agent/nvtx/domains.h"
 
@@ -51,7 +51,7 @@ int *nvtx_thread_more(uint32_t domain)
 
 /* --- texts --- */
 
-#define UTF8_MOST 4u                       /* bytes of a character */
+#define UTF8_MOST 4u                       /* maximum bytes of a character */
 #define LONG_TEXT_BYTES ((size_t)17 << 10) /* longer than any text that is recorded whole */
 
 struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
@@ -62,11 +62,11 @@ struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
         return (struct gputrace_text){out->wide, (uint32_t)length};
     if (!mine->text && !fork_unannounced() && (mine->text = malloc(LONG_TEXT_BYTES)))
         thread_key_set(&at_thread_end, thread_ended);
-    char *longer = mine->text; /* the thread's, which its next long text takes again */
+    char *longer = mine->text; /* the thread's next long text overwrites this one */
     if (!longer)
         return (struct gputrace_text){out->wide, (uint32_t)length};
     length = utf8_from_wide(longer, LONG_TEXT_BYTES, text);
-    if (length + UTF8_MOST > LONG_TEXT_BYTES) { /* it is cut; what is behind the cut makes it another text, too */
+    if (length + UTF8_MOST > LONG_TEXT_BYTES) { /* the text is cut; a hash of the whole keeps it distinct */
         uint64_t hash = hash_bytes(text, wcslen(text) * sizeof(*text));
         memcpy(longer + length - sizeof(hash), &hash, sizeof(hash));
     }
@@ -93,10 +93,10 @@ struct gputrace_text nvtx_message(int32_t type, nvtxMessageValue_t message, stru
 
 /* A registered string, or the name of a category. */
 struct nvtx_named_text {
-    struct nvtx_string string; /* its number is the category's */
+    struct nvtx_string string; /* for a category, its number is the category's */
     enum nvtx_named named;
-    struct nvtx_named_text *next;      /* of all, in the order of their coming */
-    struct nvtx_named_text *same_hash; /* of the strings */
+    struct nvtx_named_text *next;      /* in order of creation */
+    struct nvtx_named_text *same_hash; /* next string in the bucket of the hash */
 };
 
 static struct {
@@ -104,19 +104,19 @@ static struct {
     const char *only, *without;
     struct nvtx_domain *first;
     struct nvtx_named_text *texts, *last_text;
-    struct map names;      /* hash -> the last domain whose name has it */
-    struct map strings;    /* hash -> the first string that has it */
-    struct map categories; /* domain, category -> its name */
+    struct map names;      /* hash of a name -> the domain added last with this hash */
+    struct map strings;    /* hash -> the string added last with this hash */
+    struct map categories; /* domain and category -> the category's name */
     uint32_t domain_count, string_count;
     bool default_left_out; /* the program used the default domain, which is off */
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct nvtx_domain nvtx_default_domain;
-#define DEFAULT_NAME "default" /* as the user calls it */
+#define DEFAULT_NAME "default" /* the user's name for the default domain */
 
-/* --- which are on --- */
+/* --- domains that are on --- */
 
-/* Whether the first item of *LIST is NAME; *LIST then begins with the next one. */
+/* Whether the first item of *LIST is NAME. Moves *LIST to the next item. */
 static bool is_next_item(const char **list, struct gputrace_text name)
 {
     const char *at = *list;
@@ -229,7 +229,7 @@ static struct nvtx_string *find_or_add_string(uint32_t domain, struct gputrace_t
     return &added->string;
 }
 
-/* Whether the name is new to the category. */
+/* Keeps the category's name. Returns whether it differs from the one before. */
 static bool keep_category(uint32_t domain, uint32_t category, struct gputrace_text name)
 {
     uint64_t *known = map_put(&domains.categories, (uint64_t)domain << 32 | category, NULL);
@@ -314,5 +314,5 @@ void nvtx_domains_republish(void)
         publish(NAMED_AS(domain), domain->number, 0, domain->name);
     for (const struct nvtx_named_text *text = domains.texts; text; text = text->next)
         publish(text->named, text->string.domain, text->string.number, text->string.text);
-    domains.default_left_out = false; /* its next use is published anew */
+    domains.default_left_out = false; /* publishes the default domain again at its next use */
 }

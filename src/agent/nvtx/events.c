@@ -1,6 +1,6 @@
 /*
- * Ranges, marks and deferred events. Every push and pop of the program comes through here, so what all have in common
- * is inline, and a domain that is off returns at once.
+ * Ranges, marks and deferred events. Every push and pop of the program comes through here, so common paths are inline,
+ * and functions for a domain that is off return at once.
  */
 #include "agent/dispatch/registry.h"
 #include "agent/nvtx/definitions.h"
@@ -11,7 +11,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* An event of NVTX's FUNCTION in DOMAIN that happens now. */
+/* Returns an event of NVTX's FUNCTION in DOMAIN at the present time. */
 static inline struct gputrace_nvtx event_of(const char *function, const struct nvtx_domain *domain)
 {
     uint64_t now = clock_now();
@@ -22,7 +22,8 @@ static inline struct gputrace_nvtx event_of(const char *function, const struct n
     };
 }
 
-/* An event that is no more than a message need not become a struct when the shortcut is open. False: it is closed. */
+/* Publishes an event that has only a message by the shortcut, without making a struct. Returns false if the shortcut is
+ * closed. */
 static inline bool published_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
                                      struct gputrace_text message)
 {
@@ -32,7 +33,8 @@ static inline bool published_briefly(enum spool_nvtx_what what, const struct nvt
     return shortcut != NULL;
 }
 
-/* What NVTX's function returns to the program: a push and a pop how many ranges are open outside of theirs. */
+/* Returns the result of NVTX's function to the program: for a push or a pop, the number of open ranges outside of its
+ * own. */
 INLINE nvtxRangeId_t result_of(enum spool_nvtx_what what, const struct nvtx_domain *domain)
 {
     if (what == SPOOL_NVTX_MARK)
@@ -60,7 +62,7 @@ INLINE nvtxRangeId_t publish(enum spool_nvtx_what what, const struct nvtx_domain
     return result_of(what, domain);
 }
 
-/* What a function returns for a domain that is off. */
+/* Returns the result of a function for a domain that is off. */
 INLINE nvtxRangeId_t result_of_none(enum spool_nvtx_what what)
 {
     return what == SPOOL_NVTX_PUSH || what == SPOOL_NVTX_POP ? (nvtxRangeId_t)NVTX_NO_PUSH_POP_TRACKING : 0;
@@ -101,7 +103,7 @@ INLINE nvtxRangeId_t with_text(enum spool_nvtx_what what, const char *function, 
     return publish(what, &nvtx_default_domain, &event);
 }
 
-/* With payloads alone: they hold the event's message, category and colour. */
+/* Publishes an event given only by payloads, which contain its message, category and colour. */
 static nvtxRangeId_t with_payloads(enum spool_nvtx_what what, const char *function, nvtxDomainHandle_t handle,
                                    nvtxRangeId_t range, const nvtxPayloadData_t *payloads, size_t count)
 {
@@ -119,7 +121,7 @@ static nvtxRangeId_t with_payloads(enum spool_nvtx_what what, const char *functi
     return 0;
 }
 
-/* All forms of one of NVTX's functions. RESULT is `return (type)`, or a cast to void. */
+/* Defines all forms of one of NVTX's functions. RESULT is `return (type)`, or a cast to void. */
 #define PAYLOAD_FORM(type, RESULT, name, what)                                                                      \
     static type NVTX_API name##_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t *payloads, size_t count) \
     {                                                                                                               \
@@ -143,7 +145,7 @@ static nvtxRangeId_t with_payloads(enum spool_nvtx_what what, const char *functi
         struct nvtx_text text;                                                                                \
         RESULT with_text((what), "nvtx" #name "W", nvtx_wide(&text, message), true);                          \
     }                                                                                                         \
-    /* Where the default domain is off: its first use is published, and nothing else. */                      \
+    /* Used where the default domain is off: only its first use is published. */                              \
     static type NVTX_API name##_left_out(const void *unused)                                                  \
     {                                                                                                         \
         (void)unused;                                                                                         \
@@ -176,8 +178,8 @@ INLINE int popped(const char *function, const struct nvtx_domain *domain)
 POP(RangePop, &nvtx_default_domain, void)
 POP(DomainRangePop, nvtx_domain_ours(domain), nvtxDomainHandle_t domain)
 
-/* The domain may be off or another one: some programs end all ranges with nvtxRangeEnd(). A range of a domain that is
- * off is 0. */
+/* Publishes the end of a range. The range may be of another domain, which may be off: some programs end all ranges with
+ * nvtxRangeEnd(). A range of a domain that is off is 0. */
 static void ended(const char *function, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     if (range == 0)
@@ -276,7 +278,8 @@ static void NVTX_API event_batch_submit(nvtxDomainHandle_t handle, const nvtxEve
     const struct payload_schema *schema = batch ? nvtx_schema_find(domain->number, batch->eventSchemaId) : NULL;
     if (domain->off || !schema || schema->size == 0 || schema->size > SPOOL_NVTX_TEXT_MAX || !batch->events)
         return;
-    size_t stride = (size_t)schema->size, most = SPOOL_NVTX_TEXT_MAX / stride * stride; /* that one record holds */
+    size_t stride = (size_t)schema->size,
+           most = SPOOL_NVTX_TEXT_MAX / stride * stride; /* bytes of events in one record */
     size_t there = program_readable((uintptr_t)batch->events, batch->size) / stride * stride;
     const nvtxPayloadData_t flexible = {
         .schemaId = NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED, .size = batch->flexDataSize, .payload = batch->flexData};

@@ -14,14 +14,14 @@
 
 /* --- counters --- */
 
-/* The schema of each counter: all that sampling needs to know of it here. */
+/* A counter's schema, from which sampling finds the size of a sample. */
 struct known_counter {
     struct nvtx_known known;
     uint64_t schema;
 };
 static struct nvtx_known_table counters;
 
-/* Bytes of one sample; 0: they differ, or the counter or its schema is unknown. */
+/* Returns the bytes of one sample, or 0 if they vary, or the counter or its schema is unknown. */
 static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
 {
     const struct known_counter *known =
@@ -29,8 +29,9 @@ static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
     return nvtx_payload_stride(domain, known ? known->schema : 0);
 }
 
-/* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
- * two times is such a pair all the same. */
+/* Flags of a batch with two times, of which the second is an interval. nvToolsExtCounters.h shifts an int by 32 for
+ * them, which no compiler does, so a batch of more than two samples with two times is treated as such even without the
+ * flag. */
 #define BEGIN_AND_INTERVAL (UINT64_C(1) << 32)
 #define END_AND_INTERVAL (UINT64_C(2) << 32)
 
@@ -91,9 +92,9 @@ static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const v
 struct batch {
     const nvtxCounterBatch_t *given;
     const char *samples;
-    size_t stride, count; /* of samples that are there */
-    size_t times;         /* that are there; 0: they stand in the samples */
-    bool pair;            /* two times, of which the second is an interval */
+    size_t stride, count; /* size of a sample, and number of readable samples */
+    size_t times;         /* number of readable times; 0: the samples contain their times */
+    bool pair;            /* there are two times, of which the second is an interval */
 };
 
 static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
@@ -120,8 +121,8 @@ static void publish_samples(const struct batch *batch, const struct nvtx_domain 
     struct gputrace_text times = {0};
     uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
     if (batch->pair) {
-        /* If the batch gives the time of its end, each sample is one interval earlier for each that follows it. Numbers
-         * without a sign wrap whatever the program says. */
+        /* If the batch has the time of its end, sample I is one interval earlier for each sample after it. Unsigned
+         * arithmetic wraps safely for any values of the program. */
         bool from_end = (batch->given->flags & END_AND_INTERVAL) != 0;
         uint64_t steps = from_end ? from - (batch->count - 1) : from;
         record.interval = batch->given->timestamps[1];
@@ -157,8 +158,8 @@ const struct nvtx_function nvtx_counter_functions[] = {
 
 /* --- memory --- */
 
-/* Handles for what has no address of its own lie where no memory can be: code that takes one for a pointer crashes at
- * once. */
+/* Handles for objects without an address are addresses where no memory can be: code that uses one as a pointer crashes
+ * at once. */
 #define HANDLES UINT64_C(0x4e56000000000000)
 #define DEVICE_HANDLES (HANDLES + (UINT64_C(1) << 40))
 
@@ -177,24 +178,24 @@ static void publish_memory(nvtxDomainHandle_t handle, enum spool_nvtx_memory_ope
         nvtx_publish(NVTX_RECORD(MEMORY, &record, .flags = (uint16_t)operation, .always = true, .text = name));
 }
 
-/* Publishes a record of the fields that follow, which is of no device. */
+/* Publishes a memory record with the given fields that belongs to no device. */
 #define PUBLISH(domain, operation, ...)                                                          \
     publish_memory((domain), (operation), (struct spool_nvtx_memory){.device = -1, __VA_ARGS__}, \
                    (struct gputrace_text){0})
 
-/* Whether a struct of the program is of a version known here, and as long as this one. */
+/* Whether a struct of the program has a known version and at least the size of ours. */
 #define IS_SOUND(desc) \
     ((desc) && (desc)->extCompatID >> 8 == NVTX_EXT_COMPATID_MEM >> 8 && (desc)->structSize >= sizeof(*(desc)))
 
-#define BATCH_MAX 65536u /* regions of one call; the rest is left out */
+#define BATCH_MAX 65536u /* maximum of regions in one call; further regions are left out */
 
-/* The elements of a batch that can be read, STRIDE bytes apart. */
+/* The readable elements of a batch, STRIDE bytes apart. */
 struct elements {
     const char *first;
     size_t count, stride;
 };
 
-/* A list of COUNT elements of the program; empty if they are shorter than SIZE_OF_ONE. */
+/* Returns the list of COUNT elements of the program, empty if elements are shorter than SIZE_OF_ONE. */
 static struct elements elements_of(const void *first, size_t count, size_t stride, size_t size_of_one)
 {
     struct elements elements = {.first = first, .stride = stride};
@@ -204,7 +205,8 @@ static struct elements elements_of(const void *first, size_t count, size_t strid
     return elements;
 }
 
-/* Copies element I, which may be unaligned: the program says how far they are apart. False: there is none. */
+/* Copies element I, which may be unaligned, because the program chooses the stride. Returns false behind the last
+ * element. */
 static bool read_element(const struct elements *elements, size_t i, void *out, size_t size)
 {
     if (i >= elements->count)
@@ -219,7 +221,7 @@ static void read_virtual(struct spool_nvtx_memory *record, const nvtxMemVirtualR
     record->size = range->size;
 }
 
-/* Fills address, size and handle from what describes a heap of this type. */
+/* Fills in address, size and handle from the description of a heap of this type. */
 static void read_heap(struct spool_nvtx_memory *record, const nvtxMemHeapDesc_t *desc)
 {
     size_t there = desc->typeSpecificDesc
@@ -230,7 +232,7 @@ static void read_heap(struct spool_nvtx_memory *record, const nvtxMemHeapDesc_t 
         read_virtual(record, desc->typeSpecificDesc);
     else if (desc->type != NVTX_MEM_TYPE_VIRTUAL_ADDRESS && desc->typeSpecificDescSize == sizeof(void *) &&
              there >= sizeof(void *))
-        record->address = *(const uintptr_t *)desc->typeSpecificDesc; /* an array of CUDA's */
+        record->address = *(const uintptr_t *)desc->typeSpecificDesc; /* the address of a CUDA array */
     record->heap = record->address ? record->address : new_handle();
 }
 
@@ -247,7 +249,7 @@ static nvtxMemHeapHandle_t NVTX_API heap_register(nvtxDomainHandle_t handle, nvt
     return (nvtxMemHeapHandle_t)(uintptr_t)record.heap;
 }
 
-/* A function that publishes its PARAMETERS, in brackets, as the fields that follow. */
+/* Defines a function NAME with the given PARAMETERS, in brackets, that publishes the given fields. */
 #define PUBLISHER(name, operation, parameters, ...)                  \
     static void NVTX_API name parameters                             \
     {                                                                \
@@ -271,12 +273,12 @@ static size_t region_size(uint32_t type)
     case NVTX_MEM_TYPE_VIRTUAL_ADDRESS: return sizeof(nvtxMemVirtualRangeDesc_t);
     case NVTX_MEM_TYPE_CUDA_ARRAY: return sizeof(nvtxMemCudaArrayRangeDesc_t);
     case NVTX_MEM_TYPE_CU_ARRAY: return sizeof(nvtxMemCuArrayRangeDesc_t);
-    default: return SIZE_MAX; /* not known: no element is long enough */
+    default: return SIZE_MAX; /* unknown type: no element is long enough */
     }
 }
 static_assert(sizeof(nvtxMemCudaArrayRangeDesc_t) == sizeof(nvtxMemCuArrayRangeDesc_t), "both are read as one");
 
-/* Reads region I, whose elements are at least as long as the struct of TYPE. */
+/* Returns region I as a record. Elements must be at least as long as the struct of TYPE. */
 static struct spool_nvtx_memory read_region(uint32_t type, const struct elements *regions, size_t i)
 {
     struct spool_nvtx_memory record = {.type = type, .device = -1};
@@ -316,7 +318,7 @@ static void NVTX_API regions_register(nvtxDomainHandle_t handle, nvtxMemRegionsR
     }
 }
 
-/* DESC is one of two structs of the same fields. */
+/* Publishes each region of DESC, one of two structs with the same fields. */
 #define PUBLISH_REGIONS(domain, operation, desc, stream_handle)                                                       \
     do {                                                                                                              \
         struct elements regions = {0};                                                                                \
@@ -385,7 +387,7 @@ static nvtxMemPermissionsHandle_t NVTX_API permissions_create(nvtxDomainHandle_t
     return (nvtxMemPermissionsHandle_t)(uintptr_t)permissions;
 }
 
-/* The handle is always the same for a device; -1: all of CUDA. */
+/* Publishes and returns the permissions of a device, or of all of CUDA for -1. Their handle never changes. */
 static nvtxMemPermissionsHandle_t device_permissions(nvtxDomainHandle_t domain,
                                                      enum spool_nvtx_memory_operation operation, int device)
 {

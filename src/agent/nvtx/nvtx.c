@@ -1,7 +1,7 @@
 /*
- * NVTX's functions that name threads, objects of CUDA and OpenCL, categories and domains, and those of resources and
- * synchronisation objects, whose state changes are published too. Fills NVTX's tables of functions with all of ours, for
- * each module of the program that asks, and the segments of its extensions likewise.
+ * NVTX's functions that name threads, objects of CUDA and OpenCL, categories and domains, and those for resources and
+ * synchronisation objects, whose state changes are published, too. Also fills NVTX's tables with all our functions, for
+ * each module of the program that asks, and the segments of its extensions.
  */
 #include "agent/nvtx/nvtx.h"
 
@@ -22,7 +22,7 @@
 
 /* --- names --- */
 
-/* THREAD: gettid(). */
+/* THREAD is the thread's gettid(). */
 static void name_thread(uint32_t thread, struct gputrace_text name)
 {
     registry_nvtx_name_publish(&(struct gputrace_nvtx_name){
@@ -39,11 +39,12 @@ static void name_object(enum spool_nvtx_object what, uint64_t object, struct gpu
 /* --- resources --- */
 
 /*
- * Resources have names and are neither all NVTX's nor all CUDA's. Those of threads and of CUDA's objects name their
- * rows as well. A handle of ours is a number, so that a program may destroy a resource twice.
+ * A resource is anything that has a name. The names of threads and of CUDA's objects are names of rows, too. A handle
+ * of ours is a number, not an address, so that a program may destroy a resource twice.
  */
 
-/* TYPE and IDENTIFIER as in struct spool_nvtx_resource. Returns the number, never 0; 0: DOMAIN is off. */
+/* Publishes a new resource. TYPE and IDENTIFIER are as in struct spool_nvtx_resource. Returns its number, or 0 if
+ * DOMAIN is off. */
 static uint64_t resource_made(const struct nvtx_domain *domain, uint32_t type, uint64_t identifier,
                               struct gputrace_text name)
 {
@@ -60,7 +61,7 @@ static uint64_t resource_made(const struct nvtx_domain *domain, uint32_t type, u
     return number;
 }
 
-/* Destroys a resource, or a synchronisation object. Does nothing for NULL. */
+/* Destroys a resource or a synchronisation object. NULL is ignored. */
 static void NVTX_API resource_destroy(const void *resource)
 {
     if (!resource)
@@ -71,8 +72,8 @@ static void NVTX_API resource_destroy(const void *resource)
                                      .resource = {.number = (uintptr_t)resource, .destroyed = true}});
 }
 
-/* gettid() of a thread of POSIX, which the number of its clock holds; 0: the thread does not exist. Memory that is not
- * a thread's handle must not be looked into. */
+/* Returns gettid() of a POSIX thread, taken from the number of its CPU clock, or 0 if the thread does not exist. The
+ * msync() makes sure that THREAD points to memory at all. */
 static uint32_t thread_of(pthread_t thread)
 {
     uintptr_t page = (uintptr_t)thread & ~(uintptr_t)(page_bytes() - 1);
@@ -85,7 +86,7 @@ static uint32_t thread_of(pthread_t thread)
     return id > 0 && tgkill(getpid(), id, 0) == 0 ? (uint32_t)id : 0;
 }
 
-/* What has a row of its own in the trace gets the name there, too. */
+/* Publishes the name of a thread or CUDA object as the name of its row in the trace. */
 static void name_row(uint32_t type, uint64_t identifier, struct gputrace_text name)
 {
     uint32_t thread;
@@ -124,9 +125,9 @@ static nvtxResourceHandle_t NVTX_API domain_resource_create(nvtxDomainHandle_t h
     return (nvtxResourceHandle_t)(uintptr_t)resource_made(domain, type, identifier, name);
 }
 
-/* --- functions that differ in the form of their last parameter --- */
+/* --- functions in two forms, with a char or a wchar_t text --- */
 
-/* Defines NAME_a and NAME_w with PARAMETERS, in brackets, before the text, which BODY has as `text`. */
+/* Defines NAME_a and NAME_w with PARAMETERS, in brackets, before the text. BODY uses the text as `text`. */
 #define WITHOUT_BRACKETS(...) __VA_ARGS__
 #define BOTH_FORMS(type, name, parameters, body)                                   \
     static type NVTX_API name##_a(WITHOUT_BRACKETS parameters const char *ascii)   \
@@ -144,7 +145,7 @@ static nvtxResourceHandle_t NVTX_API domain_resource_create(nvtxDomainHandle_t h
 #define OPENCL_NAMER(name, index)                  \
     BOTH_FORMS(void, name, (const void *object, ), \
                resource_made(&nvtx_default_domain, OPENCL_TYPE(index), (uintptr_t)object, text))
-/* As nvToolsExtOpenCL.h numbers them, which needs OpenCL's own header. */
+/* The numbers of nvToolsExtOpenCL.h, which cannot be included without OpenCL's own header. */
 #define OPENCL_TYPE(index) (UINT32_C(6) << 16 | (index))
 
 BOTH_FORMS(nvtxStringHandle_t, register_string, (nvtxDomainHandle_t domain, ),
@@ -166,7 +167,7 @@ OPENCL_NAMER(name_cl_sampler, 5)
 OPENCL_NAMER(name_cl_program, 6)
 OPENCL_NAMER(name_cl_event, 7)
 
-/* nvtxInitialize has nothing to do, nor nvtxDomainDestroy: struct nvtx_domain stays. */
+/* For nvtxInitialize, and for nvtxDomainDestroy, because a struct nvtx_domain lives on. */
 static void NVTX_API do_nothing(const void *unused)
 {
     (void)unused;
@@ -174,7 +175,7 @@ static void NVTX_API do_nothing(const void *unused)
 
 /* --- synchronisation objects --- */
 
-/* A thread asks for an object that the program made, gets it or does not get it, and gives it back. A handle of ours is
+/* A thread tries to acquire an object that the program created, succeeds or fails, and releases it. A handle of ours is
  * the object's number. */
 
 static nvtxSyncUser_t NVTX_API sync_create(nvtxDomainHandle_t handle, const nvtxSyncUserAttributes_t *attributes)
@@ -240,7 +241,7 @@ static const struct nvtx_function names[] = {
 /* --- tables of functions --- */
 
 struct table {
-    NvtxFunctionTable slots; /* NULL: the program does not have this module of NVTX */
+    NvtxFunctionTable slots; /* NULL if the program does not use this module of NVTX */
     unsigned size;
 };
 
@@ -271,14 +272,15 @@ int nvtx_attach(NvtxGetExportTableFunc_t export_table)
     put_in(tables, names);
     if (!nvtx_default_domain.off)
         put_in(tables, nvtx_default_events);
-    else if (nvtx_domains_are_listed()) /* else a function that is not put in costs the program nothing */
+    else if (nvtx_domains_are_listed()) /* otherwise a function that is not put in costs the program nothing */
         put_in(tables, nvtx_left_out_events);
     return 1;
 }
 
 /* --- extensions --- */
 
-/* The high byte of an extension's compatibility id is its version: within one, fields and slots are only added. */
+/* The high byte of an extension's compatibility id is its version: within a version, fields and slots are only added.
+ */
 static const struct {
     uint16_t module, version;
     const struct nvtx_function *functions;
@@ -306,7 +308,8 @@ int nvtx_extension_attach(const nvtxExtModuleInfo_t *module)
 
 /* --- the program's memory --- */
 
-/* The address sanitizer's shadow can be read, but not by code that it watches: it is not the program's. */
+/* Whether AT is in the address sanitizer's shadow memory, which is readable, but not by code that the sanitizer
+ * watches. */
 static bool is_shadow(uint64_t at)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -319,7 +322,8 @@ static bool is_shadow(uint64_t at)
     return ASAN_SHADOW && at >= UINT64_C(0x7fff8000) && at < UINT64_C(0x10007fff8000);
 }
 
-/* The kernel compares the word there before it moves none of the threads that wait for it. */
+/* Whether the page with AT can be read: FUTEX_CMP_REQUEUE reads a word there, and with counts of 0 moves no thread.
+ * Fails with EFAULT if not. */
 static bool page_is_readable(uint64_t at)
 {
     static uint32_t other;
@@ -347,7 +351,7 @@ size_t program_text_length(uint64_t at, size_t width, size_t size)
     uint64_t page_size = page_bytes();
     while (length * width < size) {
         uint64_t from = at + length * width, page_end = (from & ~(page_size - 1)) + page_size;
-        size_t part = page_end - from < width ? width : (size_t)(page_end - from); /* one may lie across pages */
+        size_t part = page_end - from < width ? width : (size_t)(page_end - from); /* a character may cross pages */
         part = part < size - length * width ? part : size - length * width;
         size_t readable = program_readable(from, part);
         size_t found = (size_t)payload_text_length((const uint8_t *)(uintptr_t)from, readable, width);

@@ -1,8 +1,8 @@
 /*
  * NVTX: an injection of our own, which works without a GPU and without a driver.
  *
- * NVTX's header loads the library once for each module (executable or shared library) of the program that uses it, and
- * each time asks for its functions. Domains of one name are one domain, also when different modules made them.
+ * NVTX's header loads the library once for each module (executable or shared library) of the program that uses NVTX,
+ * and each time asks for our functions. Domains with one name are one domain, even if different modules created them.
  */
 #ifndef GPUTRACE_AGENT_NVTX_NVTX_H
 #define GPUTRACE_AGENT_NVTX_NVTX_H
@@ -17,17 +17,17 @@
 
 /* --- our functions in NVTX's tables --- */
 
-/* Puts our functions into the table of the module that calls. Returns 1, or 0 when the module's NVTX is unknown. */
+/* Puts our functions into the table of the calling module. Returns 1, or 0 if the module's NVTX is unknown. */
 int nvtx_attach(NvtxGetExportTableFunc_t export_table);
 
-/* Puts our functions into the table of an extension (payloads, counters, memory). NVTX's header of an extension loads
- * the library at the first call of it, once for each module of the program. Returns 1, also for an unknown extension,
- * whose functions then do nothing; 0: the table is unknown. */
+/* Puts our functions into the table of an extension (payloads, counters, memory). The extension's header loads the
+ * library at its first call, once for each module of the program. Returns 1, also for an unknown extension, whose
+ * functions then do nothing, or 0 if the table is unknown. */
 int nvtx_extension_attach(const nvtxExtModuleInfo_t *module);
 
-/* A row for each function of ours. A list of rows ends with one that is all zero. */
+/* A row for each function of ours. A row of zeros ends a list. */
 struct nvtx_function {
-    unsigned module; /* NVTX_CB_MODULE_…; 0: an extension's */
+    unsigned module; /* NVTX_CB_MODULE_…; 0 for a function of an extension */
     unsigned id;     /* within the module, or within the extension: NVTX3EXT_CBID_… */
     NvtxFunctionPointer function;
 };
@@ -36,8 +36,8 @@ struct nvtx_function {
 #define NVTX_EXTENSION_FUNCTION(name, function) {0, NVTX3EXT_CBID_##name, (NvtxFunctionPointer)(function)}
 
 extern const struct nvtx_function nvtx_default_events[];  /* events.c: ranges and marks of the default domain */
-extern const struct nvtx_function nvtx_left_out_events[]; /* … where that is off */
-extern const struct nvtx_function nvtx_domain_events[];   /* … and of any domain */
+extern const struct nvtx_function nvtx_left_out_events[]; /* events.c: for a default domain that is off */
+extern const struct nvtx_function nvtx_domain_events[];   /* events.c: ranges and marks of other domains */
 extern const struct nvtx_function nvtx_schema_functions[];
 extern const struct nvtx_function nvtx_payload_functions[]; /* events.c */
 extern const struct nvtx_function nvtx_clock_functions[];
@@ -47,15 +47,16 @@ extern const struct nvtx_function nvtx_memory_functions[];
 /* --- the program's memory --- */
 
 /*
- * A pointer in a payload may be wrong, and it may be a device's: memory behind it is read only
- * where it can be. The kernel is asked for each page, which costs a system call, so memory that the program vouches for
- * is not asked about. A page that another thread unmaps meanwhile is the program's own race.
+ * Checked reading of the program's memory. A pointer in a payload may be wrong, or a device's, so memory behind it is
+ * only read where that is possible. The kernel is asked for each page, which costs a system call, so memory whose size
+ * the program's schema guarantees is not checked. A page that another thread unmaps meanwhile is a race of the program.
  */
 
-/* Returns how many of SIZE bytes at AT can be read. */
+/* Returns how many of SIZE bytes at AT can be read without a gap. */
 size_t program_readable(uint64_t at, size_t size);
 
-/* Characters of WIDTH bytes (1, 2, 4) before the first that is zero, where they can be read, and within SIZE bytes. */
+/* Returns the number of characters of WIDTH bytes (1, 2, 4) before the first zero, within SIZE bytes and readable
+ * memory. */
 size_t program_text_length(uint64_t at, size_t width, size_t size);
 
 #endif

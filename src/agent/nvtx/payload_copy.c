@@ -1,6 +1,6 @@
 /*
  * Copies the payloads of an NVTX event byte for byte into the spool, and follows their pointers by the registered
- * schemas to copy what they point to. Memory is read only where it can be read, within limits on size and depth.
+ * schemas to copy their targets. Memory is read only where that is possible, within limits on size and depth.
  */
 #include "agent/nvtx/payload_copy.h"
 
@@ -9,22 +9,22 @@
 #include "agent/nvtx/nvtx.h"
 #include "common/text.h"
 
-#define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
+#define COPIES_MAX 64 /* maximum of pointer targets for one event; more are counted as lost */
 
 /* The payloads of one event while they are copied. */
 struct payload_copy {
     uint64_t number, time;
     uint32_t domain;
-    struct gputrace_nvtx *event; /* NULL: its attributes are not asked for */
+    struct gputrace_nvtx *event; /* NULL if attributes in the payloads do not matter */
     struct nvtx_text *text;
     struct payload_reader reader;
     struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
-    uint64_t published[COPIES_MAX]; /* addresses of what pointers led to */
+    uint64_t published[COPIES_MAX]; /* addresses of copied pointer targets */
     size_t published_count;
     uint64_t lost;
 };
 
-/* Publishes a copy of THERE bytes; its number and domain are filled in here. */
+/* Publishes a copy of THERE bytes, and fills in its number and domain. */
 static void publish_copy(const struct payload_copy *copy, struct spool_nvtx_piece *piece,
                          enum spool_nvtx_piece_kind kind, const void *bytes, uint64_t there)
 {
@@ -34,7 +34,7 @@ static void publish_copy(const struct payload_copy *copy, struct spool_nvtx_piec
                              .text = {bytes, there < UINT32_MAX ? (uint32_t)there : UINT32_MAX}));
 }
 
-/* Whether ADDRESS is to be copied now: nothing of the event's was copied from there. */
+/* Whether the target at ADDRESS must be copied now, because no copy of the event contains it. Remembers the address. */
 static bool is_new(struct payload_copy *copy, uint64_t address)
 {
     for (size_t i = 0; i < copy->reader.blob_count; i++)
@@ -51,7 +51,7 @@ static bool is_new(struct payload_copy *copy, uint64_t address)
     return true;
 }
 
-/* Sets what a field says of the event itself: its message, category or colour. */
+/* Sets message, category or colour of the event if the field has that meaning. */
 static void read_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
 {
     enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
@@ -75,9 +75,9 @@ static void read_attribute(struct payload_copy *copy, const struct payload_field
     }
 }
 
-/* --- following --- */
+/* --- following pointers --- */
 
-/* Handles of registered strings that were looked at before: they live as long as the process. */
+/* Handles of registered strings that were checked before. The strings live as long as the process. */
 #define TRUSTED 16u
 static __thread uint64_t trusted[TRUSTED];
 
@@ -111,8 +111,8 @@ static void follow_handle(struct payload_copy *copy, const struct payload_entry 
 static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
                        uint64_t size, uint64_t start, unsigned depth);
 
-/* Follows what each element of FIELD nests, the first of which is at START of BYTES. Each element costs, also one
- * without fields: the program says how many there are. */
+/* Follows the nested fields of each element of FIELD; the first element is at START of BYTES. Each element costs
+ * budget, even without fields, because the program chooses their number. */
 static void follow_nested(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes,
                           uint64_t size, uint64_t start, unsigned depth)
 {
@@ -181,11 +181,11 @@ static void follow_all(struct payload_copy *copy, const struct payload_schema *s
         follow(copy, &cursor, &field, depth);
 }
 
-/* --- what the program passes --- */
+/* --- payloads from the program --- */
 
-#define BATCH_BUDGET (16u * PAYLOAD_BUDGET) /* fields of all events of a batch: the program waits for it */
+#define BATCH_BUDGET (16u * PAYLOAD_BUDGET) /* fields walked in all events of a batch: the program waits meanwhile */
 
-#define COUNT_MAX 4096u /* of payloads of one event that may be counted as lost */
+#define COUNT_MAX 4096u /* maximum number of payloads of an event, beyond which losses are not counted */
 
 static const struct payload_schema *find_schema(const void *copy, uint64_t id)
 {
@@ -215,7 +215,7 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
     return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
 }
 
-/* The size of a payload that does not say it (SIZE_MAX); 0: not known. */
+/* Returns the size of a payload whose program did not pass the size (SIZE_MAX), or 0 if unknown. */
 static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
@@ -236,7 +236,8 @@ static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_s
     return width;
 }
 
-/* A size that the program does not say itself, or that is more than its schema has, is not vouched for. */
+/* Returns how many bytes of the payload can be read. Memory is checked if the program did not pass the size, or if SIZE
+ * exceeds that of the schema. */
 static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadData_t *payload, uint64_t size)
 {
     uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);
@@ -244,7 +245,7 @@ static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadD
     return kept <= vouched ? kept : program_readable((uintptr_t)payload->payload, (size_t)kept);
 }
 
-/* Publishes payload INDEX; its pointers are followed later. */
+/* Publishes payload INDEX, without following its pointers. */
 static void copy_payload(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
 {
     const struct payload_schema *schema = find_schema(copy, payload->schemaId);
@@ -259,7 +260,7 @@ static void copy_payload(struct payload_copy *copy, const nvtxPayloadData_t *pay
             &(struct spool_nvtx_piece){
                 .address = (uintptr_t)payload->payload, .schema = payload->schemaId, .size = size, .index = index},
             SPOOL_NVTX_PIECE_PAYLOAD, blob->bytes,
-            size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* it is cut, and counted so */
+            size > blob->size && blob->size == SPOOL_NVTX_TEXT_MAX ? blob->size + 1 /* counts as cut */
                                                                    : blob->size);
     } else {
         publish_copy(copy, &(struct spool_nvtx_piece){.schema = payload->schemaId, .index = index},
@@ -281,7 +282,7 @@ uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, con
     if (!payloads || count == 0)
         return 0;
     begin(&copy, domain, time, event, text);
-    if (count > 1) /* one is there, if any is */
+    if (count > 1) /* a single payload is not checked */
         count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
                 sizeof(*payloads);
     for (uint32_t i = 0; i < count && i < PAYLOAD_BLOBS_MAX; i++)
@@ -341,10 +342,10 @@ void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputra
     if (NVTX_HAS(attributes, payload) && attributes->payloadType > NVTX_PAYLOAD_UNKNOWN &&
         attributes->payloadType <= NVTX_PAYLOAD_TYPE_FLOAT) {
         event->payload_type = (uint16_t)attributes->payloadType;
-        event->payload = attributes->payload.ullValue; /* as bits; the type says how many of them count */
+        event->payload = attributes->payload.ullValue; /* the bits; payload_type says how many of them count */
     }
     if (NVTX_HAS(attributes, message))
         event->message = nvtx_message(attributes->messageType, attributes->message, text, &event->string);
     if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT)
-        read_payloads(attributes, event, text); /* they override what the attributes say */
+        read_payloads(attributes, event, text); /* comes last: payloads override attributes */
 }

@@ -1,9 +1,9 @@
 /*
- * Starts and ends device ranges: records a CUDA event of the cache in the program's stream and writes a record with
- * its correlation id. Where the GPU's times cannot be had, the user reads why, once for each cause.
+ * Starts and ends device ranges: records a cached CUDA event in the program's stream and writes a record with its
+ * correlation id. If the GPU's times are not available, the user gets a message why, once for each cause.
  *
- * CUDA events are kept for use again, for each thread and context, because creating one takes longer than recording it.
- * A context takes its events with it when it goes.
+ * CUDA events are cached for each thread and context, because creating one takes longer than recording it. Events go
+ * with their context.
  */
 #include "agent/ranges/device_ranges.h"
 
@@ -61,12 +61,12 @@ enum refusal {
 };
 
 static struct {
-    uint64_t last; /* range */
+    uint64_t last; /* number of the last range */
     bool times_on; /* CUPTI records events with the GPU's times */
     bool reported[REFUSAL_COUNT];
 } ranges;
 
-/* Records why a range was refused, once for each cause; the user reads it at the end of the run. */
+/* Records why a range was refused, once for each cause; the message is printed at the end of the run. */
 static void publish(enum refusal refusal, const char *what)
 {
     static const char *const words[REFUSAL_COUNT] = {
@@ -91,7 +91,7 @@ static enum activity_times switch_on(void)
     return times;
 }
 
-/* Puts a marker into STREAM. */
+/* Records a marker in STREAM, and sets *CORRELATION to the id of CUPTI's record of it. */
 static enum refusal put_marker(const struct driver *driver, CUstream stream, uint32_t *correlation)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -106,15 +106,15 @@ static enum refusal put_marker(const struct driver *driver, CUstream stream, uin
         return REFUSED_NO_EVENT;
     event_watch_begin();
     result = driver->cuEventRecord(event->event, stream);
-    *correlation = event_watch_end(); /* that CUPTI's record of it has */
-    event_cache_return(event);        /* the records stay in the stream */
+    *correlation = event_watch_end(); /* id of CUPTI's record of the event */
+    event_cache_return(event);        /* the recorded marker stays in the stream */
     if (result != CUDA_SUCCESS)
         return REFUSED_NOT_RECORDED;
     return *correlation ? ACCEPTED : REFUSED_UNSEEN;
 }
 
-/* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by
- * the reader. */
+/* Records the start of a new range (RANGE 0) or the end of RANGE. Returns its number, or 0. The reader counts markers
+ * without the GPU's time. */
 static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream stream)
 {
     const char *words = what == SPOOL_DEVICE_RANGE_START ? "the start" : "the end";
@@ -156,28 +156,28 @@ void device_ranges_atfork_child(void)
 /* --- the cache of CUDA events --- */
 
 struct cached_event {
-    struct gputrace_cached_event given; /* first: what is given out */
+    struct gputrace_cached_event given; /* must be first: event_cache_return() casts it to the event */
     struct event_cache *home;
-    struct cached_event *next; /* at home */
+    struct cached_event *next; /* next event kept in the cache */
     bool timing;
     bool out;
 };
 
 struct event_cache {
-    struct event_cache *next;           /* of all */
-    struct event_cache *next_of_thread; /* the thread's alone */
+    struct event_cache *next;           /* in the list of all caches */
+    struct event_cache *next_of_thread; /* in the list of one thread */
     struct CUctx_st *context;
-    uint32_t generation; /* of the process: a forked child's are its own */
+    uint32_t generation; /* fork generation: a forked child ignores the parent's */
     uint32_t references;
-    bool owned;                   /* by a thread that lives; under the lock of all */
-    pthread_mutex_t lock;         /* of what follows, and of `out` of its events */
-    struct cached_event *kept[2]; /* without, with timing */
-    bool gone;                    /* with its context */
+    bool owned;                   /* a living thread uses the cache; guarded by the list's lock */
+    pthread_mutex_t lock;         /* guards the members below, and `out` of the cache's events */
+    struct cached_event *kept[2]; /* events not in use: without timing, with timing */
+    bool gone;                    /* the context was destroyed */
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct event_cache *first; /* of all whose context is there */
+    struct event_cache *first; /* list of all caches whose context exists */
     uint32_t generation;
 } caches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -208,11 +208,11 @@ static void thread_ended(void *unused)
     }
 }
 
-/* Its context goes, and its events with it. */
+/* Frees the kept events of a cache whose context is destroyed. */
 static void empty(struct event_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
-    __atomic_store_n(&cache->gone, true, __ATOMIC_RELAXED); /* looked at without the lock */
+    __atomic_store_n(&cache->gone, true, __ATOMIC_RELAXED); /* also read without the lock */
     struct cached_event *kept[] = {cache->kept[0], cache->kept[1]};
     cache->kept[0] = cache->kept[1] = NULL;
     pthread_mutex_unlock(&cache->lock);
@@ -253,7 +253,7 @@ static void prepare(void)
     registry_context_deletion_register(context_goes, NULL);
 }
 
-/* Returns a new cache for CONTEXT; NULL: no memory. */
+/* Returns a new cache for CONTEXT, or NULL if there is no memory. */
 static struct event_cache *make(struct CUctx_st *context)
 {
     struct event_cache *cache = calloc(1, sizeof(*cache));
@@ -261,7 +261,7 @@ static struct event_cache *make(struct CUctx_st *context)
         return NULL;
     cache->context = context;
     cache->generation = caches.generation;
-    cache->references = 1; /* the list's */
+    cache->references = 1; /* the list's reference */
     pthread_mutex_init(&cache->lock, NULL);
     cache->next = caches.first;
     return caches.first = cache;
@@ -272,7 +272,7 @@ static struct event_cache *own(struct CUctx_st *context)
     pthread_once(&once, prepare);
     pthread_mutex_lock(&caches.lock);
     struct event_cache *cache = caches.first;
-    while (cache && (cache->context != context || cache->owned)) /* one that no thread has */
+    while (cache && (cache->context != context || cache->owned)) /* a cache that no thread uses */
         cache = cache->next;
     if (!cache)
         cache = make(context);
@@ -289,7 +289,8 @@ static struct event_cache *own(struct CUctx_st *context)
     return cache;
 }
 
-/* This thread's, which is made, or taken over, when there is none. Forgets those whose context is gone. */
+/* Returns this thread's cache for CONTEXT, which is created or taken over if there is none, or NULL without memory.
+ * Forgets caches whose context is gone. */
 static struct event_cache *cache_of_thread(struct CUctx_st *context)
 {
     for (struct event_cache **at = &mine; *at;) {

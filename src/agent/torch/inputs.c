@@ -1,9 +1,9 @@
 /*
  * The inputs of an operator, by functions of PyTorch's profiler: dimensions and types.
  *
- * They return vectors of C++, which are read here and freed. Tensors whose dimensions are symbols, as torch.compile()
- * has them while it traces, make PyTorch throw. It catches that itself, outside of the callback, and the operator is
- * recorded by then.
+ * These functions return C++ vectors, which are read and freed here. Tensors with symbolic dimensions, as
+ * torch.compile() uses while it traces, make PyTorch throw. PyTorch catches the exception itself, outside of our
+ * callback, and the operator is already recorded by then.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 #include "common/memory.h"
 
 #define VECTOR_BYTES sizeof(struct torch_vector)
-#define LONG_STRING_BYTES 32 /* a std::string of C++11: pointer, length, short text */
-#define DIMENSIONS_MOST 64   /* inputs of an operator with more are left out */
+#define LONG_STRING_BYTES 32 /* size of a C++11 std::string: pointer, length, short text */
+#define DIMENSIONS_MOST 64   /* maximum of dimensions of an input; an operator with more is left out */
 #define SIZES_MOST 65536
 
-static bool stopped;         /* for good */
-static __thread bool inside; /* a call of PyTorch's that has not returned */
+static bool stopped;         /* inputs are not recorded any more */
+static __thread bool inside; /* a call of PyTorch's has not returned on this thread */
 
 static void stop(const char *why)
 {
@@ -75,7 +75,7 @@ static bool put_dimensions(struct text *text, const struct torch_vector *dimensi
     return true;
 }
 
-/* The dimensions of COUNT tensors, from *AT on, which is moved. */
+/* Puts the dimensions of COUNT tensors from *AT on, and moves *AT behind them. */
 static bool put_tensors(struct text *text, const char **at, uint32_t count)
 {
     bool known = true;
@@ -87,8 +87,7 @@ static bool put_tensors(struct text *text, const char **at, uint32_t count)
     return known;
 }
 
-/* What is known of the inputs, of which there are COUNT. Where PyTorch has flattened LISTS, those that are not shown
- * are empty. */
+/* Puts the dimensions of COUNT inputs. If PyTorch has flattened LISTS, lists whose sizes are not shown are empty. */
 static bool put_sizes(struct text *text, const struct torch_vector *sizes, const struct input_lists *lists,
                       size_t count)
 {
@@ -113,7 +112,7 @@ static bool put_sizes(struct text *text, const struct torch_vector *sizes, const
     return known;
 }
 
-/* PyTorch's profiler has one word for all numbers. */
+/* Returns the type's name as in PyTorch's profiler, which has one word for all numbers. */
 static const char *shown_type(const char *type, enum input_kind kind)
 {
     static const char *const words[][2] = {
@@ -143,7 +142,7 @@ static void free_sizes(const struct torch_library *library, const struct torch_v
     free_vector(library, sizes);
 }
 
-/* A text that is too long is left out. False: the vectors are not as expected. */
+/* Records the inputs, unless their text is too long. Returns false if the vectors are not as expected. */
 static bool record(uint32_t self, const struct torch_vector *sizes, const struct torch_vector *types,
                    size_t string_bytes, const struct input_lists *lists)
 {
@@ -156,7 +155,7 @@ static bool record(uint32_t self, const struct torch_vector *sizes, const struct
         !put_sizes(&text, sizes, lists, count))
         return false;
     put(&text, "", 1);
-    for (size_t i = 0; i < count; i++) { /* each with its NUL */
+    for (size_t i = 0; i < count; i++) { /* each type ends with a NUL */
         enum input_kind kind = lists->known ? (enum input_kind)lists->items[i].kind : INPUT_ALONE;
         const char *type = shown_type(LOAD(const char *, types->begin + i * string_bytes), kind);
         put(&text, type, strlen(type) + 1);
@@ -167,7 +166,8 @@ static bool record(uint32_t self, const struct torch_vector *sizes, const struct
     return true;
 }
 
-/* Tensors in lists that are not defined have no dimensions: then those of lists are left out. */
+/* Reads dimensions. Undefined tensors in lists have no dimensions, so the number does not match: then they are read
+ * again without those of lists. */
 static void read_sizes(const struct torch_library *library, const struct torch_function *function,
                        struct torch_vector *sizes, struct input_lists *lists)
 {
@@ -203,7 +203,8 @@ void operator_inputs_record(const struct torch_library *library, const struct to
         return;
     }
     free_sizes(library, &sizes);
-    /* Long texts of the old strings are shared and counted, which costs less to leave than to know. */
+    /* Frees the types. Long texts of old-style strings are shared and reference-counted: leaking them is cheaper than
+     * releasing them correctly. */
     for (size_t i = 0; i < count_of(&types, string_bytes) && library->short_strings; i++) {
         char *at = types.begin + i * string_bytes, *text = LOAD(char *, at);
         if (text != at + 2 * sizeof(uint64_t))
@@ -217,38 +218,38 @@ void operator_inputs_record(const struct torch_library *library, const struct to
 /*
  * Lists among an operator's inputs, shown as the torch.profiler of the same version of PyTorch shows them.
  *
- *              tensors                             up to 30 numbers, or empty      others
- *     to 2.0   "TensorList", []                    ""                              ""
- *     2.1      "TensorList", []                    "ScalarList", []                "", []
- *     2.2      "TensorList", the dimensions of     "ScalarList", []                "", []
- *              each, [] of more than 30
+ *               tensors                             up to 30 numbers, or empty      others
+ *      to 2.0   "TensorList", []                    ""                              ""
+ *      2.1      "TensorList", []                    "ScalarList", []                "", []
+ *      2.2      "TensorList", the dimensions of     "ScalarList", []                "", []
+ *               each, [] of more than 30
  *
  * inputTypes() has the word "GenericList" for all of these, so the values themselves are read: an at::IValue is 16
- * bytes, a payload and a tag, and that of a list points to a count of references and a std::vector of such values. Of
- * every operator the tags must agree with what inputTypes() says of the same inputs, or lists are not read again.
+ * bytes, a payload and a tag. A list's payload points to a reference count and a std::vector of such values. For every
+ * operator the tags must agree with inputTypes(); otherwise lists are not read any more.
  */
 
 #define VALUE_BYTES 16
 #define TAG_AT 8
-#define SHOWN_MOST 30                   /* as torch.profiler has it */
-#define FLATTENED_MOST ((uint64_t)4096) /* tensors: of an operator with more, no dimensions of lists */
+#define SHOWN_MOST 30                   /* the limit of torch.profiler */
+#define FLATTENED_MOST ((uint64_t)4096) /* for an operator with more tensors, no dimensions of lists are read */
 #define VALUES_MOST ((uint64_t)1 << 24)
 
-/* at::IValue's tags that are the same in all versions. */
+/* Tags of at::IValue with the same number in all versions. */
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 
-static bool refused;      /* for good */
-static uint32_t list_tag; /* 0: none was met */
+static bool refused;      /* lists are not read any more */
+static uint32_t list_tag; /* tag of a list; 0 before the first list */
 
 #define TAG_OF(value) LOAD(uint32_t, (value) + TAG_AT)
 #define LIST "GenericList"
 
-/* Whether inputs of this TYPE may have this TAG. */
+/* Whether inputs of this TYPE may have this TAG. Learns the tag of lists from the first one. */
 static bool tag_fits(const char *type, uint32_t tag)
 {
     static const struct {
         const char *type;
-        uint32_t tag; /* 0: any */
+        uint32_t tag; /* 0: any tag */
     } tags[] = {{"", 0},
                 {"Double", TAG_DOUBLE},
                 {"ComplexDouble", TAG_COMPLEX},
@@ -270,10 +271,11 @@ static bool tag_fits(const char *type, uint32_t tag)
     return tag == TAG_TENSOR;
 }
 
-/* The values of the list: *COUNT of them; NULL of an empty one. False: this is not a list. */
+/* Returns in *ITEMS the values of the list, NULL for an empty list, and in *COUNT their number. Returns false if VALUE
+ * is not a list. */
 static bool open_list(const char *value, const char **items, uint64_t *count)
 {
-    /* After the table of virtual functions and one count of references, or two. */
+    /* The vector follows the virtual function table and one or two reference counts. */
     static const unsigned places[] = {16, 24};
     const char *list = (const char *)(uintptr_t)LOAD(uint64_t, value);
     for (unsigned i = 0; i < 2; i++) {
