@@ -1,7 +1,7 @@
 /*
- * Deflates with libdeflate. Each member says its own size in an extra field of its header, so that readers find the
- * next one without unpacking. Plain files and gzip files of others are read through zlib, and the members of our own
- * gzip files through libdeflate. What was read of a pipe to find its format is kept.
+ * Compresses with libdeflate. Each member has its own size in an extra field of its header, so that readers find the
+ * next one without unpacking. Reads plain files and other programs' gzip files through zlib, and the members of our own
+ * files through libdeflate. Bytes of a pipe that were read to find its format stay readable.
  */
 #include "trace/gzip/gzip.h"
 
@@ -22,12 +22,12 @@
 #include "common/log.h"
 #include "common/memory.h"
 
-/* Levels of libdeflate, by what a PyTorch trace becomes. Members: 6 makes 12.2 : 1 at 259 MB/s (zlib's 5: 11.4 : 1 at
+/* Levels of libdeflate, chosen by a PyTorch trace. Members: level 6 gives 12.2 : 1 at 259 MB/s (zlib's 5: 11.4 : 1 at
  * 193 MB/s; members of 64 KiB, which bgzip could index, 10.5 : 1). */
 enum {
     GZIP_LEVEL = 6,
     STREAM_LEVEL = 5,
-    UNPACKED_USUAL = 6, /* times as many bytes as packed */
+    UNPACKED_USUAL = 6, /* first guess of the ratio of a stream */
     GZIP_OS_UNIX = 3,
 };
 
@@ -60,7 +60,7 @@ enum gzip_form gzip_form(const struct gzip *gzip)
     return gzip->form;
 }
 
-/* Space for MOST bytes in OUT; NULL with errno set. */
+/* Returns space for MOST bytes in OUT, or NULL with errno set. */
 static uint8_t *reserve(struct buffer *out, size_t most)
 {
     char *space = buffer_reserve(out, most);
@@ -69,8 +69,8 @@ static uint8_t *reserve(struct buffer *out, size_t most)
     return (uint8_t *)space;
 }
 
-/* Deflated, with an extra field and nothing else; its time, level and system; the field: its size, its name, the size
- * of the member. */
+/* A header: deflate, with an extra field only; time, level and system; the field: its size, its name, and 4 bytes for
+ * the size of the member, which follow. */
 static const uint8_t usual_head[MEMBER_SIZE_AT] = {0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, GZIP_OS_UNIX, 8, 0, 'G', 'T', 4, 0};
 enum { HEAD_BEGIN_SIZE = 4, HEAD_FIELD_AT = 10 };
 
@@ -152,11 +152,11 @@ int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, siz
 
 /* --- the first bytes of a file --- */
 
-#define STREAM_BYTES 4096 /* of a stream that are looked at */
-#define TRIES 200         /* to unpack the first byte of a stream, at intervals of */
-#define INTERVAL_US 10000
+#define STREAM_BYTES 4096 /* bytes of a stream that are copied to find its format */
+#define TRIES 200         /* attempts to unpack the first byte of a stream */
+#define INTERVAL_US 10000 /* between two attempts */
 
-/* Closes FD. */
+/* Reads the first bytes of FD, unpacked, and closes FD. Returns their number. */
 static size_t unpack_first(int fd, char *bytes, size_t size)
 {
     gzFile file = gzdopen(fd, "rb");
@@ -169,7 +169,7 @@ static size_t unpack_first(int fd, char *bytes, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Returns a pipe with a copy of what waits in FD, a pipe or socket; -1: nothing does, or FD is neither. */
+/* Returns a pipe with a copy of the bytes that wait in FD, a pipe or socket; -1 if none do, or FD is neither. */
 static int duplicate(int fd)
 {
     int ends[2];
@@ -188,7 +188,7 @@ static int duplicate(int fd)
     return -1;
 }
 
-/* The first bytes of a stream may be only a part of gzip's header. */
+/* Repeats: the first bytes of a stream may be only a part of gzip's header. */
 static size_t peek_stream(int fd, char *bytes, size_t size)
 {
     size_t length = 0;
@@ -203,14 +203,13 @@ static size_t peek_stream(int fd, char *bytes, size_t size)
     return length;
 }
 
-/* The FIFO that peek() opened last. If it were opened again it would wait for another writer and have lost its bytes.
- */
+/* The FIFO that peek() opened last. Opening it again would wait for another writer, and lose its bytes. */
 static struct {
     char path[PATH_MAX];
     int fd; /* -1: none */
 } kept = {.fd = -1};
 
-/* The descriptor of that FIFO, the caller's from now on; -1 when PATH is not that FIFO. */
+/* Returns the descriptor of that FIFO, which the caller then owns, or -1 if PATH is another file. */
 static int take_fifo(const char *path)
 {
     if (kept.fd < 0 || strcmp(kept.path, path) != 0)
@@ -226,14 +225,14 @@ size_t peek(const char *path, char *bytes, size_t size)
     bool is_stdin = strcmp(path, "-") == 0;
     if (!is_stdin && (stat(path, &facts) != 0 || !(S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode))))
         return 0;
-    int fd = is_stdin ? STDIN_FILENO : take_fifo(path); /* which nobody may write to any more */
+    int fd = is_stdin ? STDIN_FILENO : take_fifo(path); /* a FIFO may have no writer any more */
     if (fd < 0)
         fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     if (fd < 0)
         return 0;
     fstat(fd, &facts);
-    if (S_ISREG(facts.st_mode)) { /* whose offset stays as it is */
+    if (S_ISREG(facts.st_mode)) { /* the file's offset must not change */
         off_t offset = lseek(fd, 0, SEEK_CUR);
         int copy = offset < 0 ? -1 : dup(fd);
         length = copy < 0 ? 0 : unpack_first(copy, bytes, size);
@@ -256,20 +255,20 @@ size_t peek(const char *path, char *bytes, size_t size)
 /* --- members of our own files --- */
 
 /*
- * A member of ours names its size, so libdeflate unpacks it whole, in less than half of zlib's time. Its text
- * is given only if the member fills exactly that size and gzip's checksum is right. From the first member that breaks
- * this on, zlib reads the rest as any gzip and says what is wrong. So the text does not depend on the sizes that
- * members name.
+ * Our members have their size in the header, so libdeflate unpacks each of them at once, in less than half of zlib's
+ * time. The text is used only if the member fills exactly that size and gzip's checksum is right. From the first member
+ * that fails this on, zlib reads the rest like any gzip file and reports errors. So the text does not depend on the
+ * sizes in headers.
  */
 struct member_reader {
     struct libdeflate_decompressor *decompressor;
-    uint64_t next;       /* offset in the file of the member behind the one that `text` is of */
-    size_t used, length; /* bytes of `text` that were read, and all */
+    uint64_t next;       /* offset in the file of the member after the one in `text` */
+    size_t used, length; /* bytes of `text`: those that were read, and all */
     uint8_t packed[MEMBER_SIZE_MOST];
     char text[MEMBER_TEXT_MOST];
 };
 
-/* Returns false if the file has no member of ours there, or a damaged one. */
+/* Unpacks the next member to `text`. Returns false if there is no member of ours, or a damaged one. */
 static bool unpack_next(int fd, struct member_reader *members)
 {
     uint8_t *packed = members->packed;
@@ -291,7 +290,7 @@ static void members_free(struct member_reader *members)
     free(members);
 }
 
-/* Returns NULL if no member of ours begins at OFFSET (-1 of a pipe), or there is no memory. */
+/* Returns NULL if no member of ours begins at OFFSET (-1 for a pipe), or without memory. */
 static struct member_reader *members_open(int fd, off_t offset)
 {
     uint8_t head[MEMBER_HEAD_SIZE];
@@ -312,7 +311,7 @@ static struct member_reader *members_open(int fd, off_t offset)
 /* --- a file from start to end --- */
 
 #define GZIP_BUFFER_BYTES (64 * 1024)
-#define GZIP_READ_MOST ((size_t)1 << 30) /* zlib returns an int of bytes */
+#define GZIP_READ_MOST ((size_t)1 << 30) /* bytes per call: gzread() returns an int */
 
 static int open_file(const char *path)
 {
@@ -336,7 +335,7 @@ static int open_file(const char *path)
     return fd;
 }
 
-/* Reads on from OFFSET (-1 of a pipe), gzip or not, in this thread. False: the file cannot be read, and is closed. */
+/* Lets zlib read the rest from OFFSET (-1 for a pipe), gzip or not. Returns false, with the file closed, on failure. */
 static bool read_plainly(struct source *source, off_t offset)
 {
     if (offset < 0 || lseek(source->fd, offset, SEEK_SET) == offset)
@@ -384,7 +383,7 @@ static size_t read_members(struct source *source, char *data, size_t size, struc
             ssize_t got = pread(source->fd, begin, sizeof(begin), offset);
             members_free(source->members);
             source->members = NULL;
-            /* gzip ignores what stands behind members, unless a member begins there. */
+            /* Bytes behind the last member are ignored, as gzip does, unless a member begins there. */
             if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
                 close(source->fd);
             else if (!read_plainly(source, offset))
@@ -410,7 +409,7 @@ size_t source_read(struct source *source, char *data, size_t size, struct source
         if (got < 0 || (got == 0 && (gzerror(source->file, &code), code == Z_BUF_ERROR))) {
             int number = errno;
             const char *message = gzerror(source->file, &code);
-            /* A message may begin with zlib's name of the file. */
+            /* Skips zlib's name of the file. */
             const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL;
             failure->failed = true;
             failure->cut_off = code == Z_BUF_ERROR;

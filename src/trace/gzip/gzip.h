@@ -1,7 +1,7 @@
 /*
- * Compression from memory to memory, in one of two forms: members of a .gz file, or zlib streams, which another file
- * format contains. Several threads compress at once, with a gzip each. And the reading of a trace file, plain or gzip
- * (recognised by content, of one member or several), from a file or stdin.
+ * Compression from memory to memory, to members of a .gz file or to zlib streams, which another file format contains.
+ * Several threads may compress at once, each with its own struct gzip. And reading of a trace file, plain or gzip
+ * (recognised by its content), from a file or stdin.
  */
 #ifndef GPUTRACE_TRACE_GZIP_GZIP_H
 #define GPUTRACE_TRACE_GZIP_GZIP_H
@@ -18,78 +18,77 @@ enum gzip_form {
     GZIP_STREAMS, /* gzip_stream(): RFC 1950 */
 };
 
-/* Makes a compressor. NULL after error(). */
+/* Creates a compressor. Returns NULL after error(). */
 struct gzip *gzip_new(enum gzip_form form);
 enum gzip_form gzip_form(const struct gzip *gzip);
 /* Frees GZIP, which may be NULL. */
 void gzip_free(struct gzip *gzip);
 
-/* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA, a MiB each; 0 bytes make one too.
+/* Appends members with SIZE bytes of DATA, a MiB each, to OUT, a buffer in memory; 0 bytes make a member, too.
  * Returns 0, or -1 with errno set. */
 int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Returns 0, or -1 with errno set. */
+/* Appends one zlib stream with DATA to OUT, a buffer in memory. Returns 0, or -1 with errno set. */
 int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Returns 0, or -1 with errno set: EBADMSG, DATA is not
- * one whole stream, or holds MOST bytes or more; else no memory. */
+/* Replaces OUT, a buffer in memory, by what the zlib stream DATA holds. Returns 0, or -1 with errno set: EBADMSG if
+ * DATA is not one whole stream, or holds MOST bytes or more; otherwise there is no memory. */
 int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most);
 
 /*
- * A member of our .gz files: gzip's header (RFC 1952) has an extra field with the size of the whole member, so it can
- * be read and unpacked whole. Other readers skip the field.
+ * A member of our .gz files: gzip's header (RFC 1952) has an extra field with the size of the whole member, so a reader
+ * can read and unpack it at once. Other readers skip the field.
  */
 enum {
     MEMBER_SIZE_AT = 16, /* bytes from the member's start; low byte first */
     MEMBER_HEAD_SIZE = 20,
     MEMBER_TAIL_SIZE = 8,           /* a checksum, and the length of the text */
-    MEMBER_TEXT_MOST = 1 << 20,     /* of text: more becomes several members */
-    MEMBER_SIZE_MOST = 1088 * 1024, /* what that becomes at worst */
+    MEMBER_TEXT_MOST = 1 << 20,     /* bytes of text; more text becomes several members */
+    MEMBER_SIZE_MOST = 1088 * 1024, /* bound on the member's size for this text */
 };
 
-/* The size that the MEMBER_HEAD_SIZE bytes of a header name; 0: it is not one of ours. */
+/* Returns the member's size from the MEMBER_HEAD_SIZE bytes of its header, or 0 if it is not one of ours. */
 size_t member_size(const uint8_t *head);
 
 /* --- reading --- */
 
-/* Reads up to SIZE of the first bytes of PATH ("-": stdin), unpacked where it is gzip, into BYTES. A file, pipe or
- * socket loses none of them: the next source_open() of PATH reads them again. It waits for the first bytes of a pipe or
- * socket. Returns how many there are; 0 when it is empty or cannot be opened. Prints nothing. For one thread at a time.
- */
+/* Reads up to SIZE of the first bytes of PATH ("-": stdin), unpacked if it is gzip, to BYTES. The next source_open() of
+ * PATH reads these bytes again, even from a pipe or socket. Waits for the first bytes of a pipe or socket. Returns
+ * their number, 0 if the file is empty or cannot be opened. Prints nothing. Only one thread at a time may call it. */
 size_t peek(const char *path, char *bytes, size_t size);
 
-/* A file from its start to its end. */
+/* An open file, read from start to end. */
 struct gzFile_s;
 struct member_reader;
 
 struct source {
-    const char *path; /* as messages name it: "standard input" for "-" */
-    /* At most one of these: */
-    struct member_reader *members; /* of `fd`, as long as members are our own */
+    const char *path; /* for messages: "standard input" for "-" */
+    /* At most one of these two is set: */
+    struct member_reader *members; /* reads `fd` while members are our own */
     struct gzFile_s *file;
     int fd;
 };
 
-/* A failure of reading, which is reported when the reader has come to its place. */
+/* A failure of reading. The caller reports it when it has used the bytes before it. */
 struct source_failure {
     bool failed;
     bool cut_off;      /* the file ends within a member */
-    int number;        /* errno; 0: MESSAGE is gzip's */
-    char message[128]; /* cut */
+    int number;        /* errno; 0: zlib's MESSAGE applies */
+    char message[128]; /* may be cut */
 };
 
-/* Opens PATH ("-": stdin). Returns 0, or -1 after error(): then there is nothing to close, which does no harm. */
+/* Opens PATH ("-": stdin). Returns 0, or -1 after error(). After a failure, closing is not needed and harmless. */
 int source_open(struct source *source, const char *path);
 void source_close(struct source *source);
 
-/* Fills DATA with the next SIZE bytes, or fewer at the end. Returns how many; where FAILURE is set, what came before is
- * in DATA. */
+/* Reads the next SIZE bytes to DATA, or fewer at the end. Returns their number; if FAILURE is set, these are the bytes
+ * before the failure. */
 size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure);
 
-/* About how many bytes of the file were unpacked to give what was read. */
+/* Returns about how many bytes of the file were unpacked so far. */
 uint64_t source_packed(const struct source *source);
 
-/* Prints the failure; returns -1. */
+/* Prints FAILURE. Returns -1. */
 int source_error(const struct source *source, const struct source_failure *failure);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Executes the statements of schema.c: it opens the database, binds the values of each row, interns names, and makes
+ * Executes the statements of schema.c: opens the database, binds the values of each row, interns names, and creates
  * indexes and views at the end.
  */
 #include "trace/sqlite/database.h"
@@ -17,34 +17,34 @@
 
 #define NO_NAME UINT32_MAX
 
-/* A row of the trace: a thread, or a GPU's. */
+/* A row of the trace: a thread's, or a GPU's. */
 struct known_row {
     struct row row;
-    uint32_t name; /* of `names`; NO_NAME */
-    bool host;     /* an event is on it, and it is not a GPU's */
+    uint32_t name; /* index in `names`, or NO_NAME */
+    bool host;     /* it has an event that is not a GPU operation */
 };
 
 struct known_stream {
     int64_t device, context, stream;
-    struct row row; /* where it is shown */
+    struct row row; /* which shows it */
 };
 
 struct database {
-    struct database_row row; /* that is being made */
+    struct database_row row; /* the event's row that is being set */
     bool failed;             /* an error was printed */
     sqlite3 *handle;
     char *path;
     sqlite3_stmt *rows[SQLITE_TABLE_COUNT], *name, *metadata, *process;
-    struct interner names; /* number N is row N + 1 of the table */
-    struct buffer valid;   /* in memory: a text of which bytes were not UTF-8 */
+    struct interner names; /* number N has id N + 1 in the table */
+    struct buffer valid;   /* in memory: a text with its invalid UTF-8 replaced */
     int64_t events;
     ARRAY(struct known_row) known_rows;
-    struct map row_index; /* of a row -> index + 1 */
-    uint64_t last_row;    /* found last: its key, and index */
-    size_t last_index;
-    struct map gpus; /* pids of GPUs' rows */
+    struct map row_index; /* pid and tid -> index + 1 in known_rows */
+    uint64_t last_row;    /* key of the row that was found last, */
+    size_t last_index;    /* and its index */
+    struct map gpus;      /* keys: pids of GPUs' rows */
     ARRAY(struct known_stream) streams;
-    struct map stream_index; /* hash -> index + 1 */
+    struct map stream_index; /* hash of device, context and stream -> index + 1 in streams */
 };
 
 /* --- SQLite --- */
@@ -84,7 +84,7 @@ static int prepare(struct database *database, const char *sql, sqlite3_stmt **st
     return result == SQLITE_OK ? 0 : failed(database);
 }
 
-/* Runs a statement whose parameters are bound, and makes it ready for the next time. */
+/* Runs a statement whose parameters are bound, and resets it. */
 static int step(struct database *database, sqlite3_stmt *statement)
 {
     int result = sqlite3_step(statement);
@@ -104,7 +104,8 @@ static void bind_name(const struct database *database, sqlite3_stmt *statement, 
 
 /* --- opening --- */
 
-/* The cache holds what is written at random: the last pages of each table, and the upper ones of the trees. */
+/* The cache holds the pages that are written in random order: the last of each table, and the upper ones of the trees.
+ * */
 static const char settings[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
                                "PRAGMA page_size=4096; PRAGMA cache_size=-32768; PRAGMA threads=4;"
                                "PRAGMA application_id=0x67747263; BEGIN";
@@ -141,7 +142,7 @@ struct database *database_open(const char *path)
         return NULL;
     }
     database->row.database = database;
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* which would take a lock for each allocation */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* statistics would take a lock for each allocation */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &database->handle, flags, NULL) != SQLITE_OK)
         failed(database);
@@ -176,7 +177,7 @@ void database_free(struct database *database)
 
 /* --- rows and streams of the trace --- */
 
-/* NULL: no memory. */
+/* Returns the entry of a row, creating it if it is new, or NULL without memory. */
 static struct known_row *find_row(struct database *database, struct row row)
 {
     uint64_t key = (uint64_t)row.pid << 32 | row.tid;
@@ -205,8 +206,8 @@ static int note_stream(struct database *database, struct row row, const int64_t 
 
 /* --- names --- */
 
-/* Returns the number of TEXT, which gets a row of the table if it is new; NO_NAME after error(). The table has texts as
- * JSON would give them: valid UTF-8, up to the first NUL. */
+/* Returns the number of TEXT, adding it to the table if it is new; NO_NAME after error(). Texts in the table are as in
+ * JSON: valid UTF-8, up to the first NUL. */
 static uint32_t number_of(struct database *database, const char *text, size_t length)
 {
     size_t before = database->names.count;
@@ -312,7 +313,7 @@ int database_end_row(struct database_row *row)
         return no_memory(row->database, "the trace's events");
     if (row->database->failed)
         return -1;
-    /* The row of the trace: its name, once it has one, and whether it is that of a thread or a stream. */
+    /* Sets the name of the trace's row, if it has one by now, and notes rows of threads and streams. */
     bool gpu = sqlite_tables[row->table].gpu_ops, host = !gpu && columns[SQLITE_ROLE_TID] != SQLITE_NO_COLUMN;
     struct known_row *known = host || name != SQLITE_NO_COLUMN ? find_row(row->database, row->row) : NULL;
     if (!known && (host || name != SQLITE_NO_COLUMN))
@@ -334,7 +335,7 @@ static int put_threads(struct database *database)
     int result = prepare(database, "INSERT OR IGNORE INTO threads VALUES(?,?,?)", &statement);
     for (size_t i = 0; i < database->known_rows.count && result == 0; i++) {
         const struct known_row *row = &database->known_rows.items[i];
-        bool further = row->row.tid >= TRACKS_EXTRA_TID; /* of a thread that has another row, or another thing */
+        bool further = row->row.tid >= TRACKS_EXTRA_TID; /* a further lane of a thread, or no thread's row */
         if (map_get(&database->gpus, row->row.pid) || further || (!row->host && row->name == NO_NAME))
             continue;
         sqlite3_bind_int64(statement, 1, row->row.pid);

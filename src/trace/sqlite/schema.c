@@ -1,5 +1,5 @@
 /*
- * The tables as lists of columns, and the SQL that is made of these: CREATE, INSERT, views and the search for
+ * The tables as lists of columns, and the SQL that is composed from these: CREATE, INSERT, views, and the search for
  * launches.
  */
 #include "trace/sqlite/schema.h"
@@ -27,7 +27,7 @@
 
 #define NUMBER(name, text, type, field, categories, member, ...) , ARGUMENT(#member, INTEGER, name)
 
-/* The columns of an argument of three parts follow each other. */
+/* The columns of an argument of three parts are adjacent. */
 static const struct sqlite_column kernels[] = {
     EVENT,
     SPAN,
@@ -180,7 +180,7 @@ FITS(memory_events);
 uint8_t sqlite_role_columns[SQLITE_TABLE_COUNT][SQLITE_ROLE_COUNT];
 uint8_t sqlite_arg_columns[SQLITE_TABLE_COUNT][ARG_KEY_COUNT];
 
-/* Arguments of PyTorch that have the column of one of ours. */
+/* PyTorch's arguments that share the column of one of ours. */
 static const struct {
     enum arg_key key, ours;
 } same[] = {{ARG_PYTORCH_ADDRESS, ARG_ADDRESS}, {ARG_PYTORCH_BYTES, ARG_BYTES}, {ARG_PYTORCH_DEVICE, ARG_DEVICE}};
@@ -190,7 +190,7 @@ __attribute__((constructor)) static void find_columns(void)
     memset(sqlite_role_columns, SQLITE_NO_COLUMN, sizeof(sqlite_role_columns));
     memset(sqlite_arg_columns, SQLITE_NO_COLUMN, sizeof(sqlite_arg_columns));
     for (size_t i = 0; i < SQLITE_TABLE_COUNT; i++) {
-        for (size_t k = sqlite_tables[i].count; k-- > 0;) { /* the first of an argument counts */
+        for (size_t k = sqlite_tables[i].count; k-- > 0;) { /* backwards: an argument's first column wins */
             const struct sqlite_column *column = &sqlite_tables[i].columns[k];
             if (column->role == SQLITE_ROLE_ARG)
                 sqlite_arg_columns[i][column->key] = (uint8_t)k;
@@ -232,7 +232,7 @@ void sqlite_put_view(struct buffer *sql, enum sqlite_table_number number)
     buffer_format(sql, "CREATE VIEW %s AS SELECT ", table->name);
     for (size_t i = 0; i < table->count; i++) {
         buffer_text(sql, i ? ", " : "");
-        /* A column of a subquery costs nothing where it is not asked for. The name of an event, and the call of a GPU
+        /* A column of a subquery costs nothing unless it is selected. The name of an event, and the call of a GPU
          * operation, are joined instead, so that a query for one name, or by calls, uses the index. */
         const struct sqlite_column *column = &table->columns[i];
         if (column->role == SQLITE_ROLE_NAME)
@@ -267,7 +267,7 @@ const char *const sqlite_begin[] = {
 };
 
 /*
- * The call of a GPU operation is the outermost one with its correlation id: the first to start, and the last of those
+ * The call of a GPU operation is the outermost one with its correlation id: the first to start, and of those the last
  * to end.
  */
 void sqlite_put_launches(struct buffer *sql, enum sqlite_table_number number)
@@ -286,7 +286,7 @@ const char *const sqlite_before_launches[] = {
     " json_extract(value, '$.computeMinor'), json_extract(value, '$.numSms'), value"
     " FROM json_each((SELECT value FROM metadata WHERE key = 'deviceProperties' AND json_valid(value)))"
     " WHERE type = 'object'",
-    /* Other tools may write numbers of frames as texts. */
+    /* Other tools may write numbers of frames as text. */
     "INSERT OR IGNORE INTO frames SELECT CAST(key AS INTEGER), CAST(json_extract(value, '$.parent') AS INTEGER),"
     " json_extract(value, '$.name'), json_extract(value, '$.file'), json_extract(value, '$.line'),"
     " json_extract(value, '$.category')"
@@ -296,8 +296,8 @@ const char *const sqlite_before_launches[] = {
     NULL,
 };
 
-/* Where several processes have calls of one correlation id, the call is that of the last process that called before the
- * operation started. */
+/* If several processes have calls with one correlation id, the process that called last before the operation started is
+ * taken. */
 const char *const sqlite_after_launches[] = {
     "CREATE TEMP TABLE shared AS SELECT id, start, correlation FROM"
     " (SELECT id, start, correlation FROM raw_kernels"
@@ -326,7 +326,7 @@ const char *const sqlite_after_launches[] = {
     "CREATE INDEX api_calls_thread ON raw_api_calls(pid, tid, start)",
     "CREATE INDEX ranges_name ON raw_ranges(name)",
     "CREATE INDEX ranges_thread ON raw_ranges(pid, tid, start)",
-    "PRAGMA analysis_limit=400", /* rows of an index, from which queries are planned */
+    "PRAGMA analysis_limit=400", /* rows of an index that ANALYZE reads for planning queries */
     "ANALYZE",
     NULL,
 };

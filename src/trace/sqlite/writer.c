@@ -1,6 +1,6 @@
 /*
  * The sink of a database: sets the values of each event's row from its fields and arguments. The sink's context is the
- * database. A failure there, which was printed, is ECANCELED in the sink's buffer, and nothing else is in that.
+ * database. The sink's buffer stays empty; its failure is ECANCELED after a failure of the database, which was printed.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 /* --- arguments, typed --- */
 
-/* False: the column cannot have this value. */
+/* Sets a column to an argument's value. Returns false if the column cannot have the value. */
 static bool set_argument(struct database_row *row, uint8_t column, const struct arg *arg)
 {
     const struct sqlite_column *table_column = &sqlite_tables[row->table].columns[column];
@@ -29,7 +29,7 @@ static bool set_argument(struct database_row *row, uint8_t column, const struct 
             return false;
         database_set_integer(row, column, arg->i64);
         return true;
-    case ARG_TYPE_FIXED: /* as it is printed: with six decimals */
+    case ARG_TYPE_FIXED: /* rounded to six decimals, as other formats print it */
         database_set_real(row, column, arg->real > 0 ? floor(fmin(arg->real, 1e12) * 1e6 + 0.5) / 1e6 : 0);
         return !name;
     case ARG_TYPE_REAL: database_set_real(row, column, arg->real); return !name && isfinite(arg->real);
@@ -54,7 +54,7 @@ static bool set_argument(struct database_row *row, uint8_t column, const struct 
     }
 }
 
-/* The column of an argument; of a slice in an extra row the thread is that which the argument names. */
+/* Returns the column of an argument. The argument "thread" of a slice in an extra row replaces the row's tid. */
 static uint8_t column_of(const struct database_row *row, enum arg_key key)
 {
     uint8_t column = sqlite_arg_columns[row->table][key];
@@ -63,9 +63,9 @@ static uint8_t column_of(const struct database_row *row, enum arg_key key)
     return column;
 }
 
-/* --- arguments as they stand in a file of JSON --- */
+/* --- arguments as text of a JSON file --- */
 
-/* Makes ARG of a value of JSON; one that has no such form is of type ARG_TYPE_RAW. */
+/* Sets ARG to a JSON value; its type is ARG_TYPE_RAW if no other type fits. */
 static void read_value(struct database_row *row, struct json_text value, struct arg *arg)
 {
     *arg = (struct arg){.type = ARG_TYPE_RAW, .text = value.at, .length = value.length};
@@ -75,7 +75,7 @@ static void read_value(struct database_row *row, struct json_text value, struct 
     } else if (value.at[0] == 't' || value.at[0] == 'f') {
         arg->type = value.at[0] == 't' ? ARG_TYPE_TRUE : ARG_TYPE_FALSE;
     } else if (value.at[0] == '[') {
-        int32_t triple[3]; /* until it is read, the argument is the text */
+        int32_t triple[3]; /* not in ARG, which stays a text if this is not a triple */
         if (!json_triple(value, triple))
             return;
         arg->type = ARG_TYPE_SIZE3;
@@ -105,7 +105,7 @@ static void set_members(struct database_row *row, const struct arg *members)
     }
 }
 
-/* Arguments go to their columns; those without go to the column "args". */
+/* Sets the columns of arguments; an argument without a column goes to the column "args". */
 static void set_args(struct database_row *row, const struct arg *args, size_t count)
 {
     for (const struct arg *arg = args; arg < args + count; arg++) {
@@ -119,7 +119,7 @@ static void set_args(struct database_row *row, const struct arg *args, size_t co
                 continue;
             if (column != SQLITE_NO_COLUMN)
                 database_set_null(row, column);
-            /* The table has no column for it, or the column cannot have the value. */
+            /* The table has no column for the argument, or the column cannot have its value. */
             buffer_char(&row->args, row->args.length ? ',' : '{');
             chrome_json_put_arg(&row->args, arg);
         }
@@ -128,20 +128,20 @@ static void set_args(struct database_row *row, const struct arg *args, size_t co
 
 /* --- rows --- */
 
-/* Returns NULL after a failure. */
+/* Returns NULL if the sink has failed. */
 static struct database_row *begin_row(struct sink *sink, enum sqlite_table_number table, struct row row)
 {
     return sink->buffer->failure ? NULL : database_begin_row(sink->context, table, row);
 }
 
-/* Stops the sink after a failure of the database. */
+/* Makes the sink fail if RESULT is a failure of the database. */
 static void check(struct sink *sink, int result)
 {
     if (result != 0 && !sink->buffer->failure)
         sink->buffer->failure = ECANCELED;
 }
 
-/* The column of the row's table that has this role; SQLITE_NO_COLUMN: it has none, and then the value is dropped. */
+/* Returns the column of the row's table that has this role, or SQLITE_NO_COLUMN, which drops the value. */
 static uint8_t role_column(const struct database_row *row, enum sqlite_role role)
 {
     return sqlite_role_columns[row->table][role];
@@ -153,7 +153,7 @@ static int64_t time_of(const struct sink *sink, uint64_t time)
     return since < INT64_MAX ? (int64_t)since : INT64_MAX;
 }
 
-/* What all events have. */
+/* Sets the columns that all events have. */
 static void set_event(const struct sink *sink, struct database_row *row, const struct name *name, uint64_t start)
 {
     database_set_name(row, role_column(row, SQLITE_ROLE_NAME), name->text, name->length);
@@ -167,7 +167,7 @@ static void set_word(struct database_row *row, enum sqlite_role which, const cha
     database_set_name(row, role_column(row, which), word, strlen(word));
 }
 
-/* OTHER: the name of CATEGORY_OTHER in JSON's escapes. */
+/* Sets the category. OTHER: the name of CATEGORY_OTHER in JSON's escapes, else NULL. */
 static void set_category(struct database_row *row, enum category category, const char *other)
 {
     if (!other) {
@@ -216,7 +216,7 @@ static enum sqlite_table_number table_of_instant(const struct slice *instant)
 
 /* --- events --- */
 
-/* END_ROW: where an asynchronous range ends; NULL: SLICE is none. */
+/* Writes one event. END_ROW: where an asynchronous range ends, else NULL. */
 static void write_one(struct sink *sink, const struct slice *slice, enum sqlite_table_number table, const char *kind,
                       uint64_t end, const struct row *end_row)
 {
@@ -309,6 +309,6 @@ const struct sink_format sqlite_rows = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow = sink_pass_flow, /* a GPU operation has the correlation id of its call */
+    .flow = sink_pass_flow, /* not needed: a GPU operation has the correlation id of its call */
     .finish = sink_pass_end,
 };
