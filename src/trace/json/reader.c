@@ -340,8 +340,7 @@ static enum parse_result parse_element(struct reader *reader, size_t *size, stru
         *size = input_left(input);
         result = parser_event(&reader->parser, input_text(input), size, event);
     } while (result == PARSE_CUT && input_more(input, &reader->status));
-    if (result == PARSE_CUT &&
-        scan_value(input_text(input), input_left(input), &scan)) /* broken at its end, or nested too deep */
+    if (result == PARSE_CUT && scan_value(input_text(input), input_left(input), &scan)) /* broken, or too deep */
         result = parser_check(&reader->parser, input_text(input), scan.length);
     return result;
 }

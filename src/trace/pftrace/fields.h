@@ -1,31 +1,31 @@
 /*
  * Perfetto's trace format: the numbers of the fields that gputrace writes and reads, and how it uses them.
  *
- * Each list names the file of https://github.com/google/perfetto that the numbers are from (of mid-2026), below
- * protos/perfetto. What readers of older versions do not know, they pass over.
+ * Each list names the file of https://github.com/google/perfetto, below protos/perfetto, that its numbers are from (as
+ * of mid-2026). Readers of older versions skip fields that they do not know.
  *
- * A file is one piece after another. In a piece every row of the trace (struct row) is a packet sequence of its own,
- * with up to three of them for its slices of different sorts (enum pftrace_lane), so that
+ * A file is a sequence of pieces. In a piece every row of the trace (struct row) has up to three packet sequences, one
+ * for each kind of its events (enum pftrace_lane), so that
  *
  *   - the row is written once, as the sequence's default track, and not with every event;
- *   - times are differences from the packet before, of one row, and so take two or three bytes (PFTRACE_CLOCK_DELTA);
- *     a packet that is earlier than the one before it has the time since the trace's base (PFTRACE_CLOCK_SINCE_BASE);
- *   - interned texts need no agreement between those who write pieces at the same time: a sequence begins by clearing
- *     its state, and its number may have been another row's in an earlier piece.
+ *   - times are differences from the row's packet before, in two or three bytes (PFTRACE_CLOCK_DELTA); a packet that is
+ *     earlier than the one before it has the time since the trace's base (PFTRACE_CLOCK_SINCE_BASE);
+ *   - threads that write pieces at the same time need no common numbers for interned texts: a sequence begins by
+ *     clearing its state, and its number may have been another row's in an earlier piece.
  *
- * A piece is one section or several, each of which begins with a packet that holds PFTRACE_OWN_SECTION: it says
- * that from there on nothing is asked for that stands before it, be it what sequences have interned, their clocks, or
- * tracks of counters. So sections can be read by several threads; a reader forgets all when one begins.
+ * A piece has one section or more. A section begins with a packet that holds PFTRACE_OWN_SECTION. Nothing in a section
+ * depends on what precedes it: sequences' interned texts and clocks, and tracks of counters are written again. So
+ * several threads can read sections, and a reader forgets everything when a section begins.
  *
- * In a file each section is compressed: its packets are the compressed_packets of one packet, whose
- * first field is PFTRACE_OWN_SECTION. What stands before the first section is compressed without that field. A
- * .pftrace.gz is compressed as a whole instead, and its sections are not.
+ * In a file each section is compressed: its packets are the compressed_packets of one packet, whose first field is
+ * PFTRACE_OWN_SECTION. The packets before the first section are compressed without that field. A .pftrace.gz is
+ * compressed as a whole instead.
  *
  * A slice is a BEGIN directly followed by its END, or a GPU_RENDER_STAGE_EVENT. Perfetto sorts packets by time, and
- * those of one time by their place in the file; writer_events.c says what this asks of writers.
+ * packets of equal times by their place in the file; writer_events.c says what this requires of writers.
  *
- * What Perfetto has no field for and a reader of ours needs is in fields of our own, PFTRACE_OWN_*: numbers of a range
- * that no message of Perfetto's uses, passed over by all others.
+ * Data that our reader needs and Perfetto has no field for is in our own fields PFTRACE_OWN_*. Their numbers are in a
+ * range that no message of Perfetto's uses, so other readers skip them.
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_FIELDS_H
 #define GPUTRACE_TRACE_PFTRACE_FIELDS_H
@@ -43,7 +43,7 @@ enum {
     PB_PACKET_TRACK_EVENT = 11,
     PB_PACKET_INTERNED_DATA = 12,
     PB_PACKET_SEQUENCE_FLAGS = 13,
-    PB_PACKET_COMPRESSED_PACKETS = 50, /* a zlib stream of packets with their frames, none of which has this field */
+    PB_PACKET_COMPRESSED_PACKETS = 50, /* a zlib stream of packets with their frames; no nesting */
     PB_PACKET_GPU_RENDER_STAGE_EVENT = 53,
     PB_PACKET_TIMESTAMP_CLOCK_ID = 58,
     PB_PACKET_DEFAULTS = 59, /* trace_packet_defaults */
@@ -61,16 +61,17 @@ enum { PB_EVENT_DEFAULTS_TRACK_UUID = 11 };
 enum { PB_SNAPSHOT_CLOCK = 1, PB_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2 };
 enum { PB_CLOCK_ID = 1, PB_CLOCK_TIMESTAMP = 2, PB_CLOCK_IS_INCREMENTAL = 3 };
 enum { PB_CLOCK_REALTIME_ID = 1, PB_CLOCK_BOOTTIME_ID = 6 };
-/* Of the sequence that defines them: 64 to 127. */
+/* Clocks of a single sequence, which defines them; Perfetto reserves 64 to 127 for these. */
 enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
 
-/* common/trace_attributes.proto: TraceAttributes, TraceAttributes.Attribute. The trace's metadata: each key of the JSON
- * with its value as text of JSON. Perfetto shows them in its overview, as `trace_attribute.KEY`. */
+/* common/trace_attributes.proto: TraceAttributes, TraceAttributes.Attribute. They hold the trace's metadata: each key
+ * of the JSON form with its value as JSON text. Perfetto's overview shows them as `trace_attribute.KEY`. */
 enum { PB_ATTRIBUTES_ATTRIBUTE = 1 };
 enum { PB_ATTRIBUTE_KEY = 1, PB_ATTRIBUTE_STRING_VALUE = 3 };
 
-/* trace/system_info/gpu_info.proto: GpuInfo, GpuInfo.Gpu, GpuInfo.Gpu.KeyValue. GPU n is the n-th; the bytes of its
- * uuid are shown as digits (ParseGpuInfo() of src/trace_processor/importers/proto/system_probes_parser.cc). */
+/* trace/system_info/gpu_info.proto: GpuInfo, GpuInfo.Gpu, GpuInfo.Gpu.KeyValue. The n-th Gpu describes GPU n. Perfetto
+ * shows the bytes of its uuid as digits (ParseGpuInfo() of
+ * src/trace_processor/importers/proto/system_probes_parser.cc). */
 enum { PB_GPU_INFO_GPUS = 1 };
 enum {
     PB_GPU_NAME = 1,
@@ -83,8 +84,8 @@ enum {
 };
 enum { PB_GPU_EXTRA_KEY = 1, PB_GPU_EXTRA_VALUE = 2 };
 
-/* trace/interned_data/interned_data.proto: InternedData; trace/gpu/gpu_interned_data.proto, which extends it (1000 and
- * 1001: as PyTorch's sink of such traces has them, torch/csrc/profiler/cuspy/cuspy_pftrace.cpp) */
+/* trace/interned_data/interned_data.proto: InternedData; trace/gpu/gpu_interned_data.proto, which extends it by 1000
+ * and 1001, as in PyTorch's writer of such traces (torch/csrc/profiler/cuspy/cuspy_pftrace.cpp) */
 enum {
     PB_INTERNED_EVENT_CATEGORIES = 1,
     PB_INTERNED_EVENT_NAMES = 2,
@@ -104,8 +105,8 @@ enum {
 /* EventCategory, EventName, DebugAnnotationName, InternedString, InternedComputeArgName */
 enum { PB_INTERNED_IID = 1, PB_INTERNED_NAME = 2 };
 
-/* trace/profiling/profile_common.proto: Mapping, Frame, Callstack, whose first field is PB_INTERNED_IID. The frame that
- * was called last comes last. A frame whose function is not known has its place in a mapping. */
+/* trace/profiling/profile_common.proto: Mapping, Frame, Callstack, whose first field is PB_INTERNED_IID. A call stack
+ * ends with the innermost frame. A frame without a known function has a place in a mapping. */
 enum { PB_MAPPING_PATH_STRING_IDS = 7 };
 enum {
     PB_FRAME_FUNCTION_NAME_ID = 2,
@@ -144,16 +145,16 @@ enum {
     PB_EVENT_TRACK_UUID = 11,
     PB_EVENT_COUNTER_VALUE = 30,
     PB_EVENT_DOUBLE_COUNTER_VALUE = 44,
-    PB_EVENT_FLOW_IDS = 47,             /* of a flow between two TrackEvents: it starts here … */
-    PB_EVENT_TERMINATING_FLOW_IDS = 48, /* … or ends */
-    PB_EVENT_CALLSTACK_IID = 56,        /* beside the argument "stack", which is what readers of ours go by */
+    PB_EVENT_FLOW_IDS = 47,             /* flows between TrackEvents that start here */
+    PB_EVENT_TERMINATING_FLOW_IDS = 48, /* flows between TrackEvents that end here */
+    PB_EVENT_CALLSTACK_IID = 56,        /* our reader uses the argument "stack" instead */
     PB_EVENT_GPU_CORRELATION = 3000,
 };
 enum { PB_TYPE_SLICE_BEGIN = 1, PB_TYPE_SLICE_END = 2, PB_TYPE_INSTANT = 3, PB_TYPE_COUNTER = 4 };
-/* Such a flow's number is that of the trace and one of these: those of calls and of operators are counted apart. */
+/* The number of a flow between TrackEvents is its id plus one of these, as calls and operators have separate ids. */
 #define PFTRACE_FLOW_OF_CALL (UINT64_C(1) << 32)
 #define PFTRACE_FLOW_OF_OPERATOR (UINT64_C(2) << 32)
-enum { PB_CORRELATION_SUBMISSION_IDS = 1 }; /* render_stage_submission_event_ids: what draws the flows */
+enum { PB_CORRELATION_SUBMISSION_IDS = 1 }; /* render_stage_submission_event_ids, by which Perfetto draws flows */
 
 /* trace/track_event/debug_annotation.proto: DebugAnnotation */
 enum {
@@ -199,49 +200,49 @@ enum {
 enum { PB_STAGE_CATEGORY_COMPUTE = 2 };
 enum { PB_KERNEL_IID = 1, PB_KERNEL_ARGS = 5 };
 
-/* Names of arguments that Perfetto's view of compute kernels knows; what a kernel's launches have in common stands in
- * the interned kernel, under the same names as a launch of its own would have. */
+/* Names of arguments that Perfetto's view of compute kernels knows. Arguments that a kernel's launches share are in the
+ * interned kernel, under the names that they would have in a launch. */
 #define PFTRACE_GRID "launch.grid_size."
 #define PFTRACE_BLOCK "launch.workgroup_size."
 #define PFTRACE_REGISTERS "registers_per_thread"
 
-/* --- ours --- */
+/* --- our own fields --- */
 
 enum {
-    PFTRACE_OWN_CBID = 9901,           /* EventName: argument "cbid" of all events of this name, + 1 */
-    PFTRACE_OWN_NO_CORRELATION = 9902, /* TracePacket of a TrackEvent, GpuRenderStageEvent: that of the flow is not an
-                                        * argument */
-    PFTRACE_OWN_FLOW_DELAY = 9904,     /* GpuRenderStageEvent: ns from the slice's start to the flow's head */
-    PFTRACE_OWN_JSON = 9905,           /* ExtraComputeArg: string_value is JSON; 2: a text "0x…", 3: … */
-    PFTRACE_OWN_COUNTER = 9906, /* TrackDescriptor: name of the counter, whose value of this name PB_TRACK_NAME is */
-    PFTRACE_OWN_SERIES = 9907,  /* TrackDescriptor: name of the value; without: the counter has one value */
+    PFTRACE_OWN_CBID = 9901,           /* EventName: argument "cbid" + 1 of all events of this name */
+    PFTRACE_OWN_NO_CORRELATION = 9902, /* TracePacket of a TrackEvent, GpuRenderStageEvent: no argument "correlation" */
+    PFTRACE_OWN_FLOW_DELAY = 9904,     /* GpuRenderStageEvent: ns from the slice's start to the flow's end */
+    PFTRACE_OWN_JSON = 9905,           /* ExtraComputeArg: 1 if string_value is JSON */
+    PFTRACE_OWN_COUNTER = 9906,        /* TrackDescriptor: name of the counter; PB_TRACK_NAME also names the value */
+    PFTRACE_OWN_SERIES = 9907,         /* TrackDescriptor: name of the value; absent if the counter has one value */
     PFTRACE_OWN_SERIES_FOLLOW =
-        9908,                 /* TracePacket of a TrackEvent: so many values of the same counter and time follow */
+        9908,                 /* TracePacket of a TrackEvent: how many values of the counter follow at this time */
     PFTRACE_OWN_OWNER = 9910, /* TrackDescriptor of a GPU's rows: pid of the process whose operations they show */
-    PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
-    PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value, where it is beyond int64 */
-    PFTRACE_OWN_WHOLE = 9913,       /* TracePacket, with nothing else in it: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
-    PFTRACE_OWN_DERIVED = 9914,     /* ExtraComputeArg: it follows from other arguments and the GPU (writer_gpus.c) */
-    PFTRACE_OWN_SECTION = 9911, /* TracePacket, with nothing else in it but compressed_packets: 1, a section begins */
+    PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: the row's order, if it exceeds a rank's 32 bits */
+    PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value if it exceeds int64 */
+    PFTRACE_OWN_WHOLE = 9913,       /* TracePacket without other fields: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
+    PFTRACE_OWN_DERIVED = 9914,     /* ExtraComputeArg: computed from other arguments and the GPU (writer_gpus.c) */
+    PFTRACE_OWN_SECTION = 9911,     /* TracePacket with at most compressed_packets: 1, a section begins */
 };
 
-/* The first packet of a file announces the last one: where that is missing, the file was cut off between packets. */
+/* The first packet of a file announces the last one. If the last one is missing, the file was cut off between
+ * packets. */
 enum { PFTRACE_FILE_BEGINS = 1, PFTRACE_FILE_ENDS = 2 };
 
-/* The lanes of a row: which of its sequences an event is in. */
+/* The lanes of a row, each a packet sequence. */
 enum pftrace_lane {
-    PFTRACE_LANE_CALLS,   /* what threads do, and what is not a slice */
-    PFTRACE_LANE_RANGES,  /* NVTX ranges: a track of their own below the thread's */
-    PFTRACE_LANE_GPU_OPS, /* of GPUs, on Perfetto's GPU tracks */
+    PFTRACE_LANE_CALLS,   /* calls and other slices of threads, and all events that are not slices */
+    PFTRACE_LANE_RANGES,  /* NVTX ranges, on a separate track below the thread's */
+    PFTRACE_LANE_GPU_OPS, /* GPU operations, on Perfetto's GPU tracks */
     PFTRACE_LANE_COUNT,
 };
 
-/* Numbers of tracks: those of rows contain the row. */
+/* Bits in the uuids of tracks. The uuid of a row contains its pid and tid. */
 #define PFTRACE_UUID_RANGES (UINT64_C(1) << 31)
 #define PFTRACE_UUID_COUNTER (UINT64_C(1) << 62)
 #define PFTRACE_UUID_ASYNC (UINT64_C(1) << 63)
 
-/* PID's own track has TID 0. */
+/* Returns the uuid of a row's track. TID 0 is the track of the process. */
 static inline uint64_t pftrace_uuid(uint32_t pid, uint32_t tid)
 {
     return ((uint64_t)pid + 1) << 32 | tid;

@@ -1,4 +1,4 @@
-/* Reads packets from a file into runs, and, for the writer, compresses the packets of a section. */
+/* Reads packets from a file into runs, and compresses the packets of sections for the writer. */
 #include "trace/pftrace/packets.h"
 
 #include <errno.h>
@@ -16,15 +16,15 @@ _Static_assert((PB_PACKET_COMPRESSED_PACKETS << 3 | PROTOBUF_BYTES) == (0x12 | 0
 
 #define READ_BYTES ((size_t)64 << 10)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { RUN_LEAST = 64, RUN_MOST = 256, RUN_PACKETS_MOST = 16 }; /* several in a file of some hundred bytes */
+enum { RUN_LEAST = 64, RUN_MOST = 256, RUN_PACKETS_MOST = 16 }; /* several runs in a file of some hundred bytes */
 #else
 enum {
-    RUN_LEAST = 64 << 10,     /* bytes; shorter sections are given together */
-    RUN_MOST = 768 << 10,     /* a longer section is given in several runs, */
-    RUN_PACKETS_MOST = 49152, /* and so are those of many small packets */
+    RUN_LEAST = 64 << 10,     /* bytes; shorter sections share a run */
+    RUN_MOST = 768 << 10,     /* bytes; a longer section takes several runs, */
+    RUN_PACKETS_MOST = 49152, /* and so does one of more packets */
 };
 #endif
-#define UNPACKED_USUAL 6 /* times as many bytes as in a compressed packet, for the limits above */
+#define UNPACKED_USUAL 6 /* assumed ratio of compression, for the limits above */
 
 int packets_open(struct packets *packets, const char *path)
 {
@@ -59,7 +59,7 @@ static bool reserve(uint8_t **bytes, size_t *capacity, size_t size)
     return true;
 }
 
-/* 1: there is more in RUN; 0: there will be no more, for the reason in run->end; -1 without memory. */
+/* Appends bytes of the file to RUN. Returns 1, 0 at the end with the reason in run->end, or -1 without memory. */
 static int read_more(struct packets *packets, struct packets_run *run)
 {
     size_t got = 0;
@@ -87,7 +87,7 @@ static int take_rest(struct packets *packets, struct packets_run *run)
     return 0;
 }
 
-/* Leaves what is behind the first SIZE bytes to the next run. */
+/* Moves the bytes behind the first SIZE to `rest`, for the next run. */
 static int leave_rest(struct packets *packets, struct packets_run *run, size_t size)
 {
     size_t rest = run->size - size;
@@ -122,13 +122,13 @@ int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size)
     return *head < left ? -1 : 0;
 }
 
-/* The packets of a run that were passed. */
+/* The packets that a run has so far. */
 struct passed {
     size_t bytes, count;
-    size_t unpacked; /* about how many bytes they are once they are unpacked */
+    size_t unpacked; /* estimated bytes after unpacking */
 };
 
-/* Passes whole packets. True: the run ends after them. */
+/* Adds complete packets to PASSED. Returns true if the run ends after them, false if more bytes are needed. */
 static bool find_end(struct packets *packets, struct packets_run *run, struct passed *passed)
 {
     for (;;) {
@@ -209,11 +209,13 @@ int packets_report_end(struct packets *packets, const struct packets_run *run)
 
 /* --- compressing --- */
 
-/* The longest section that is compressed, so that readers need little memory. One large packet may make it longer. */
+/* The longest section that is compressed, so that readers need little memory. A section with one large packet may be
+ * longer. */
 #define SECTION_MOST ((size_t)1 << 20)
 
-/* The first packet of a section, its mark, becomes a field of the packet that holds the others. The first packet of the
- * file stays as it is: its length, the file's second byte, distinguishes the file from JSON (pftrace_begins()). */
+/* Compresses all packets but the first. The first packet of a section, its mark, becomes a field of the packet that
+ * holds the others. The first packet of the file is copied: its length, the file's second byte, distinguishes the file
+ * from JSON (pftrace_begins()). */
 static int compress_others(struct gzip *gzip, struct buffer *out, const char *data, size_t size, size_t first,
                            bool section)
 {

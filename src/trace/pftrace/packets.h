@@ -1,9 +1,8 @@
 /*
- * The packets of a .pftrace, plain or gzip, in runs: as many as lie between two of its borders, or what is held at
- * once.
+ * The packets of a .pftrace, plain or gzip, in runs of consecutive packets, which fit into memory.
  *
- * A border is a packet that says that a section begins: what follows it asks for nothing that stands before it (see
- * fields.h). So runs that begin with one can be understood each by itself, by several threads.
+ * A run ends before a packet that begins a section, or when it is large. Packets of a section do not depend on earlier
+ * ones (see fields.h), so several threads can read runs that begin with a section.
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_PACKETS_H
 #define GPUTRACE_TRACE_PFTRACE_PACKETS_H
@@ -21,55 +20,57 @@ struct gzip;
 struct packets {
     struct source source;
     struct source_failure failure;
-    uint8_t *rest; /* what was read behind the last run */
+    uint8_t *rest; /* bytes that were read behind the last run */
     size_t rest_size, rest_capacity;
-    uint64_t offset; /* of it in the unpacked file */
-    bool in_section; /* the next run continues the one before it */
-    bool ended;      /* there is none */
-    /* Of the runs that packets_report_end() was called for: one announced the file's last packet; that one came last.
-     */
+    uint64_t offset; /* of `rest` in the unpacked file */
+    bool in_section; /* the next run continues the section of the last one */
+    bool ended;      /* there is no next run */
+    /* The runs that were passed to packets_report_end(): one announced the file's last packet; the last run ended with
+     * it. */
     bool announced, whole;
 };
 
 enum packets_end {
-    PACKETS_GO_ON, /* there may be a run after this one */
+    PACKETS_GO_ON, /* another run may follow */
     PACKETS_ENDED,
     PACKETS_CUT_OFF, /* the file ends within a packet */
     PACKETS_BROKEN,  /* what follows is not a packet */
-    PACKETS_DAMAGED, /* what follows is a compressed packet that cannot be unpacked: the run's reader says so */
-    PACKETS_FAILED,  /* `message` says why the file cannot be read */
+    PACKETS_DAMAGED, /* a compressed packet cannot be unpacked; set by the run's reader */
+    PACKETS_FAILED,  /* reading failed; see `message` */
 };
 
-/* All zero is empty; the same one is to be used again and again. */
+/* A run. All zero is empty. Reuse one struct for many runs, as it keeps its memory. */
 struct packets_run {
     uint8_t *bytes; /* whole packets, with their frames */
     size_t size, capacity;
     bool first;
-    bool begins;  /* with a section, or the file */
-    bool goes_on; /* the next run is of the same section */
+    bool begins;  /* begins with a section or the file */
+    bool goes_on; /* the next run continues the section */
     enum packets_end end;
     uint64_t end_offset; /* in the unpacked file */
-    bool announced;      /* by the run's reader: PFTRACE_FILE_BEGINS is in it, … */
-    bool whole;          /* … and its last packet is PFTRACE_FILE_ENDS */
+    bool announced;      /* set by the run's reader: it has PFTRACE_FILE_BEGINS */
+    bool whole;          /* set by the run's reader: its last packet is PFTRACE_FILE_ENDS */
     char message[128];
 };
 
-/* Opens a file as source_open() does. */
+/* Opens a file with source_open(). Returns 0, or -1 after error(). */
 int packets_open(struct packets *packets, const char *path);
 void packets_close(struct packets *packets);
 
-/* 1: RUN is the next one; 0: there is none; -1 after error(), without memory. */
+/* Reads the next run into RUN. Returns 1, 0 if there are no more runs, or -1 after error(): no memory. */
 int packets_next_run(struct packets *packets, struct packets_run *run);
 void packets_run_release(struct packets_run *run);
 
-/* Once RUN has been read, and those before it: prints what the user has to know of its end. Returns 0, or -1 after
- * error(). A file that announces its last packet and ends without it is cut off; what others wrote announces none. */
+/* Reports how RUN ended, once RUN and all runs before it were read: an error, or a warning if the file is cut off. A
+ * file that announces its last packet is also cut off if that is missing; other programs' files announce none. Returns
+ * 0, or -1 after error(). */
 int packets_report_end(struct packets *packets, const struct packets_run *run);
 
-/* Bytes. What is larger is not a packet, and a compressed packet that holds as much is not unpacked. */
+/* The most bytes of a packet, and of the packets in a compressed one. */
 #define PACKET_MOST ((size_t)32 << 20)
 
-/* The frame of the packet at AT: 1, HEAD bytes of frame and SIZE of body; 0: it is not whole; -1: there is none. */
+/* Reads the frame of the packet at AT: sets *HEAD to the bytes of the frame, *SIZE to those of the body. Returns 1, 0
+ * if the packet is incomplete in LEFT bytes, or -1 if there is no packet. */
 int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size);
 
 #define PACKETS_SECTION_SIZE 4
@@ -80,7 +81,7 @@ static inline bool packets_has_section(const uint8_t *body, size_t size)
     return size >= sizeof(section) && memcmp(body, section, sizeof(section)) == 0;
 }
 
-/* Whether compressed_packets is what the body begins with. */
+/* Whether the packet's first field is compressed_packets. */
 static inline bool packets_are_compressed(const uint8_t *body, size_t size)
 {
     return size > 2 && body[0] == 0x92 && body[1] == 0x03; /* PB_PACKET_COMPRESSED_PACKETS */
@@ -94,12 +95,13 @@ static inline bool packets_begin_section(const uint8_t *body, size_t size)
 }
 
 /*
- * Compresses a trace as it stands in a .pftrace file: each section becomes one packet (compressed_packets, see
- * fields.h), and so does what stands before the first one. The file becomes a third as large or less.
+ * Compresses packets for a .pftrace file: each section becomes one packet (compressed_packets, see fields.h), and so do
+ * the packets before the first section. The file shrinks to a third or less.
  *
- * Adds to OUT, a buffer in memory, what the packets of DATA become in the file. *DONE is set to the number of bytes
- * that were used; the rest, a section that may not be whole, must be given again together with what follows it. ALL:
- * nothing follows, and every byte is used. GZIP makes streams. Returns 0, or -1 with errno set. */
+ * Appends the compressed packets of DATA to OUT, a buffer in memory. Sets *DONE to the number of bytes that were used.
+ * The caller must pass the rest, a section that may be incomplete, again together with what follows it. ALL: nothing
+ * follows, and all bytes are used. GZIP must be of GZIP_STREAMS. Returns 0, or -1 with errno set.
+ */
 int pftrace_compress(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool all, size_t *done);
 
 #endif

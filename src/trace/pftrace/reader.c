@@ -1,6 +1,6 @@
 /*
- * Reads the packets of a run: time, sequence, what it interns, and its event. The events themselves are read by
- * reader_events.c. A compressed packet is unpacked and its packets are read in its place.
+ * Reads the packets of a run: time, sequence, interned data, and the event, whose body reader_events.c reads. A
+ * compressed packet is unpacked, and its packets are read in its place.
  */
 #include "trace/pftrace/reader.h"
 
@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "trace/gzip/gzip.h"
 
-#define SEQUENCES_MOST ((size_t)1 << 18) /* more than threads and streams of anybody's */
+#define SEQUENCES_MOST ((size_t)1 << 18) /* more than anybody has threads and streams */
 
 static struct pftrace_tables *find(struct pftrace_reader *reader, uint64_t number)
 {
@@ -102,8 +102,8 @@ static uint64_t pftrace_packet_time(const struct pftrace_reader *reader, struct 
     return packet->time > base && packet->time < PFTRACE_TIME_MOST ? packet->time - base : 0;
 }
 
-#define TEXT_KEPT ((size_t)1 << 20)    /* space for texts that is kept for the next run */
-#define PACKETS_KEPT ((size_t)4 << 20) /* space for unpacked packets that is kept for the next ones */
+#define TEXT_KEPT ((size_t)1 << 20)    /* space for texts that is kept for later runs */
+#define PACKETS_KEPT ((size_t)4 << 20) /* space for unpacked packets that is kept for later ones */
 
 struct pftrace_reader *pftrace_reader_new(struct interner *strings)
 {
@@ -146,7 +146,7 @@ uint64_t pftrace_left_out(const struct pftrace_reader *reader)
     return reader->left_out;
 }
 
-/* --- the event at hand --- */
+/* --- the current event --- */
 
 static void begin_event(struct pftrace_reader *reader)
 {
@@ -211,12 +211,12 @@ static int take_body(struct pftrace_reader *reader, struct pftrace_tables *table
     case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time);
     case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet);
     case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet);
-    case PB_PACKET_GPU_INFO: return 0; /* an attribute, "deviceProperties", says the same */
+    case PB_PACKET_GPU_INFO: return 0; /* repeats the attribute "deviceProperties" */
     default: reader->left_out++; return 0;
     }
 }
 
-/* Nothing more is read of the run. */
+/* Ends the run at a damaged compressed packet. */
 static int end_damaged(struct pftrace_reader *reader)
 {
     struct packets_run *run = reader->given;
@@ -227,7 +227,7 @@ static int end_damaged(struct pftrace_reader *reader)
     return 0;
 }
 
-/* The packets within are read next. There is not a compressed packet among them. */
+/* Unpacks a compressed packet, whose packets are read next. They must not be compressed again. */
 static int open_compressed(struct pftrace_reader *reader, const struct protobuf_field *field)
 {
     struct compressed_packet *compressed = &reader->compressed;
@@ -257,7 +257,7 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
     reader->given->whole = packet.mark == PFTRACE_FILE_ENDS;
     if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
         return open_compressed(reader, &packet.body);
-    /* A slice whose BEGIN was read must be ended by the next packet of an event. */
+    /* A BEGIN must be followed by its END. */
     if (reader->open && packet.body.number != PB_PACKET_TRACK_EVENT && packet.body.number != PB_PACKET_CLOCK_SNAPSHOT)
         give_up_open(reader);
     struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);
@@ -281,8 +281,8 @@ void pftrace_take(struct pftrace_reader *reader, struct packets_run *run)
     reader->run = protobuf_reader(run->bytes, run->size);
 }
 
-/* The bytes of a run, or of a compressed packet, are gone when the next one comes: texts of an event that is not whole
- * are kept apart. */
+/* Copies the arguments' texts of an event that is not complete, as the bytes of its run or compressed packet are about
+ * to be replaced. */
 static int keep_texts(struct pftrace_reader *reader)
 {
     size_t size = 0;
@@ -305,7 +305,7 @@ static int keep_texts(struct pftrace_reader *reader)
     return 0;
 }
 
-/* 1: the field at hand is a packet; 0, or -1 after error(): there is no other. */
+/* Reads the next packet of the run or compressed packet. Returns 1, 0 at the end of the run, or -1 after error(). */
 static int next_packet(struct pftrace_reader *reader, struct protobuf_field *packet)
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /*
- * Reads runs of packets (packets.h) of a .pftrace, and gives what was written into them, event by event, in the file's
- * order. Several readers understand runs at once. Memory grows with the names in a section, not with its events.
+ * Reads runs of packets (packets.h) of a .pftrace, and returns their events one by one, in the file's order. Several
+ * readers may read runs at once. Memory grows with the names in a section, not with its events.
  *
  *     struct pftrace_reader *reader = pftrace_reader_new(&strings);
  *     pftrace_take(reader, &run);
@@ -8,32 +8,33 @@
  *         …
  *     pftrace_close(reader);
  *
- * Of a trace that others wrote it gives what is like ours, and counts the rest: pftrace_left_out().
+ * From other programs' traces it returns the events that are like ours, and counts the other packets:
+ * pftrace_left_out().
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_READER_H
 #define GPUTRACE_TRACE_PFTRACE_READER_H
 
 #include "trace/pftrace/reader_events.h"
 
-/* Makes a reader. STRINGS must outlive it. NULL after error(). */
+/* Returns a new reader, or NULL after error(). STRINGS must outlive it. */
 struct pftrace_reader *pftrace_reader_new(struct interner *strings);
 void pftrace_close(struct pftrace_reader *reader);
 
-/* Reads RUN, whose bytes stay as they are until pftrace_next() gave 0. One that begins with a section may come after
- * any other; else it must follow the one before. A compressed packet that cannot be unpacked becomes the run's end,
- * PACKETS_DAMAGED. */
+/* Begins to read RUN, whose bytes must not change until pftrace_next() returns 0. A run that begins with a section may
+ * follow any other; other runs must follow the run before them. If a compressed packet cannot be unpacked, the run's
+ * end becomes PACKETS_DAMAGED. */
 void pftrace_take(struct pftrace_reader *reader, struct packets_run *run);
-/* Forgets all; then STRINGS may have been released, and be used again. */
+/* Forgets everything that was read. Must be called if STRINGS is released and used again. */
 void pftrace_forget(struct pftrace_reader *reader);
 
-/* 1: *EVENT is one, valid until the next call; 0: the run has ended; -1 after error(). */
+/* Sets *EVENT to the next event, valid until the next call. Returns 1, 0 at the end of the run, or -1 after error(). */
 int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **event);
 
-/* Packets that were understood by their frame alone. */
+/* Returns the number of packets that were left out. */
 uint64_t pftrace_left_out(const struct pftrace_reader *reader);
 
-/* Whether a file that begins with these bytes may be one: the others that gputrace reads begin with text, or are
- * gzip. */
+/* Whether a file that begins with BYTES may be a .pftrace: other files that gputrace reads begin with text or
+ * are gzip. */
 static inline bool pftrace_begins(const char *bytes, size_t size)
 {
     return size > 0 && bytes[0] == '\n' && !(size > 1 && (bytes[1] == '{' || bytes[1] == '[' || bytes[1] == ' '));

@@ -6,9 +6,9 @@
 
 #include "common/log.h"
 
-/* --- the event at hand --- */
+/* --- the current event --- */
 
-/* "": the text does not exist. */
+/* Returns a text of the interner; "" for PFTRACE_UNKNOWN. */
 static const char *text_of(const struct pftrace_reader *reader, uint32_t text)
 {
     return text == PFTRACE_UNKNOWN ? "" : interned(reader->interning.strings, text);
@@ -42,7 +42,7 @@ static void set_category(struct pftrace_reader *reader, const struct pftrace_ent
     reader->event.other_category = category->category == CATEGORY_OTHER ? text_of(reader, category->text) : NULL;
 }
 
-/* Of an argument that is text of JSON: makes it valid. Returns 0, or -1 after error(). */
+/* Makes an argument of ARG_TYPE_RAW valid JSON. Returns 0, or -1 after error(). */
 static int clean_arg(struct pftrace_reader *reader, struct arg *arg)
 {
     struct buffer scratch, *kept;
@@ -58,7 +58,7 @@ static int clean_arg(struct pftrace_reader *reader, struct arg *arg)
     return 0;
 }
 
-/* An argument of the event at hand. Returns 0, or -1 after error(). */
+/* Adds an argument to the current event. Returns 0, or -1 after error(). */
 static int push_arg(struct pftrace_reader *reader, const struct arg *arg)
 {
     struct arg *place = array_push(&reader->args);
@@ -69,7 +69,7 @@ static int push_arg(struct pftrace_reader *reader, const struct arg *arg)
     return arg->type == ARG_TYPE_RAW ? clean_arg(reader, place) : 0;
 }
 
-/* Unless NONE, or it has one, the argument that the first flow stands for. */
+/* Sets the event's correlation to the number of its first flow, unless NONE is true or the event has the argument. */
 static void set_correlation(struct pftrace_reader *reader, bool none)
 {
     if (none || reader->flows.count == 0 || reader->own_correlation || reader->flows.items[0] > UINT32_MAX)
@@ -145,7 +145,7 @@ struct track_event {
     uint64_t type, category, name, uuid;
     bool no_correlation, is_double;
     uint64_t follow;
-    uint64_t counter; /* its bits */
+    uint64_t counter; /* bits of the value */
 };
 
 static int take_flows(struct pftrace_reader *reader, struct protobuf_reader correlation)
@@ -199,7 +199,7 @@ static int read_track_event(struct pftrace_reader *reader, const struct pftrace_
     return result;
 }
 
-/* BEGIN and INSTANT. */
+/* Reads a BEGIN or INSTANT. */
 static int begin_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                        const struct track_event *event, uint64_t time)
 {
@@ -261,7 +261,7 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     return push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
-/* Leaves out a slice that was begun and not ended, with its first arguments and flows. */
+/* Drops a slice without an END, or a counter without its further values: its first ARGS arguments and FLOWS flows. */
 static void leave_begun(struct pftrace_reader *reader, size_t args, size_t flows)
 {
     reader->left_out++;
@@ -433,7 +433,7 @@ static int counter_track(struct pftrace_reader *reader, const struct descriptor 
     return 0;
 }
 
-/* With a NUL behind it. */
+/* Copies a field to event.text, with a NUL behind it. Returns 1, or -1 after error(). */
 static int keep_as_text(struct pftrace_reader *reader, const struct protobuf_field *field)
 {
     if (!field->bytes)
@@ -454,7 +454,7 @@ int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace
     if (descriptor.is_counter)
         return counter_track(reader, &descriptor);
     if (descriptor.uuid & (PFTRACE_UUID_ASYNC | PFTRACE_UUID_RANGES) || descriptor.uuid >> 32 == 0)
-        return 0; /* the events on it say the same */
+        return 0; /* events on the track repeat it */
     if (!descriptor.name.bytes)
         return 0;
     set_row(to, descriptor.uuid);

@@ -1,12 +1,12 @@
-/* Tables of interned names, categories and arguments of each packet sequence, by their numbers in the file. */
+/* Reads interned names, categories and arguments of each packet sequence into tables, by their iids in the file. */
 #include "trace/pftrace/reader_interned.h"
 
 #include <string.h>
 
 #include "trace/json/text.h"
 
-#define IID_MOST (1u << 20)  /* a larger one is damage */
-#define GAPS_MOST (1u << 19) /* of all tables: who writes traces numbers what is interned from 1 on */
+#define IID_MOST (1u << 20)  /* larger iids occur only in damaged files */
+#define GAPS_MOST (1u << 19) /* of all tables: writers of traces count iids from 1, so gaps are rare */
 
 void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning)
 {
@@ -23,7 +23,7 @@ void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_internin
     *tables = (struct pftrace_tables){0};
 }
 
-/* Makes space for the gaps that an array of COUNT items gets when it is to have an item IID. */
+/* Counts the gaps that an array of COUNT items gets by an item IID. Returns false if there are too many. */
 static bool take_gaps(struct pftrace_tables *tables, struct pftrace_interning *interning, size_t count, uint64_t iid)
 {
     size_t gaps = iid > count ? (size_t)(iid - count) : 0;
@@ -34,7 +34,8 @@ static bool take_gaps(struct pftrace_tables *tables, struct pftrace_interning *i
     return true;
 }
 
-/* The item of IID, made with all before it; NULL: no memory, or no such number. */
+/* Returns the item IID, and adds it and all before it if necessary. Returns NULL without memory or if IID is too
+ * large. */
 #define ITEM_OF(tables, interning, array, iid, nothing)                       \
     ({                                                                        \
         bool fits_ = take_gaps((tables), (interning), (array)->count, (iid)); \
@@ -80,7 +81,7 @@ static int take_specification(struct pftrace_tables *tables, struct pftrace_inte
     return item ? 0 : -1;
 }
 
-/* Takes one of the three numbers of a grid or block. False: the argument is another. */
+/* Reads one of the three numbers of a grid or block. Returns false if ARG is another argument. */
 static bool take_size(struct pftrace_sizes *sizes, const struct arg *arg)
 {
     static const char *const starts[] = {PFTRACE_GRID, PFTRACE_BLOCK};
@@ -160,7 +161,7 @@ bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct inter
     return named && has_value && !derived && !take_size(sizes, arg);
 }
 
-/* Texts of kernels live as long as the names. */
+/* Adds an argument to a kernel, with its text in the interner. Returns 0, or -1 without memory. */
 static int push_kernel_arg(struct pftrace_kernel *kernel, struct interner *strings, struct arg *arg)
 {
     struct buffer scratch;
@@ -227,7 +228,7 @@ static int take_kernel(struct pftrace_tables *tables, struct pftrace_interning *
     return 0;
 }
 
-/* The entries of a table of the file; NULL: the reader needs none of that table. */
+/* Returns the entries for a table of the file, or NULL if the reader does not need that table. */
 static struct pftrace_entries *entries_of(struct pftrace_tables *tables, uint32_t table)
 {
     switch (table) {
@@ -240,7 +241,7 @@ static struct pftrace_entries *entries_of(struct pftrace_tables *tables, uint32_
     }
 }
 
-/* Returns the iid. */
+/* Reads an entry of TABLE. Returns its iid. */
 static uint64_t read_entry(struct interner *strings, uint32_t table, struct protobuf_reader message,
                            struct pftrace_entry *entry)
 {
@@ -255,7 +256,7 @@ static uint64_t read_entry(struct interner *strings, uint32_t table, struct prot
         else if (field.number == PFTRACE_OWN_CBID)
             entry->cbid = field.value;
     }
-    /* Some arguments have names of their own where Perfetto's view of kernels knows them. */
+    /* The writer uses the name that Perfetto's view of kernels knows. */
     if (table == PB_INTERNED_COMPUTE_ARG_NAMES && entry->text != PFTRACE_UNKNOWN &&
         strcmp(interned(strings, entry->text), PFTRACE_REGISTERS) == 0)
         entry->text = intern(strings, ours, sizeof(ours) - 1);

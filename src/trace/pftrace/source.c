@@ -1,8 +1,9 @@
 /*
- * A run of packets (packets.h) is a piece of the work. The worker that begins one reads it from the file when it is the
- * piece's turn, and gives what the reader (reader.h) finds in it to a piece of the sink, while others read on. A run
- * that goes on with the section of the one before it, as all do in a file that others wrote, waits for the reader of
- * that one and goes on with it. Sinks that write files are given all events by one thread, in the file's order.
+ * Reads a .pftrace for a sink. Each run of packets (packets.h) is a job of a worker, which reads the run from the file
+ * when it is the run's turn, and passes the events that the reader (reader.h) finds to a piece of the sink, while other
+ * workers read on. A run that continues a section, as all runs of other programs' files do, waits for the reader of the
+ * run before it and continues with that reader. For sinks that write files one thread passes all events in the file's
+ * order.
  */
 #include "trace/sources.h"
 
@@ -24,24 +25,24 @@
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"
 
-#define WORKERS_MOST 8        /* more would wait for the one that sums up */
-#define USUAL_BYTES (2 << 20) /* of a run; of larger ones there is one at a time */
+#define WORKERS_MOST 8        /* more threads would wait for the thread that consumes the pieces */
+#define USUAL_BYTES (2 << 20) /* of a run; of larger runs only one is held at a time */
 
 /* --- events --- */
 
-/* Reads runs, and gives their events to a sink. */
+/* Reads runs, and passes their events to a sink. */
 struct maker {
     struct interner strings;
     struct pftrace_reader *reader;
-    struct sink *sink;            /* of the run at hand */
-    bool is_piece;                /* that is */
-    bool begun;                   /* events have come: JSON has no place for metadata after them */
-    uint64_t base;                /* ns of CLOCK_REALTIME: what the events' times count from; of pieces 0 */
-    uint64_t left_out;            /* metadata that is late, or not JSON */
-    struct buffer category;       /* of the event at hand, in JSON's escapes */
-    struct buffer clean;          /* a value of metadata */
-    struct counter_values values; /* of the counter at hand */
-    bool failed;                  /* no memory */
+    struct sink *sink;            /* sink of the current run */
+    bool is_piece;                /* `sink` is a piece */
+    bool begun;                   /* events were passed on: JSON has no place for metadata after them */
+    uint64_t base;                /* ns of CLOCK_REALTIME that events' times are relative to; 0 for pieces */
+    uint64_t left_out;            /* metadata behind events, or that is not JSON */
+    struct buffer category;       /* category of the current event, escaped for JSON */
+    struct buffer clean;          /* a value of metadata that had to be cleaned */
+    struct counter_values values; /* values of the current counter */
+    bool failed;                  /* memory ran out */
 };
 
 static void maker_free(struct maker *maker)
@@ -78,7 +79,7 @@ static inline struct name name_of(const struct pftrace_event *event)
     return (struct name){.text = event->name, .length = event->name_length, .kept = true};
 }
 
-/* In JSON's escapes. */
+/* Returns the name of an event's category, escaped for JSON and valid until the next call. */
 static const char *other_category(struct maker *maker, const struct pftrace_event *event)
 {
     maker->category.length = 0;
@@ -87,7 +88,7 @@ static const char *other_category(struct maker *maker, const struct pftrace_even
     return maker->category.failure ? "" : maker->category.data;
 }
 
-/* The arguments of an event, which lie where the reader has them. */
+/* The arguments of an event, as lists that point into the reader's event. */
 struct event_args {
     struct args args;
     struct arg_list own, shared;
@@ -220,8 +221,8 @@ static void give_metadata(struct maker *maker, const struct pftrace_event *event
         maker->sink->format->metadata(maker->sink, event->name, value.at, value.length);
 }
 
-/* Gives the events of RUN to SINK, whole or a piece, and sets *LEFT_OUT to the packets that are left out. A run that
- * does not begin a section must be given to who had the one before it. Returns 0, or -1 after error(). */
+/* Passes the events of RUN to SINK, the whole or a piece, and sets *LEFT_OUT to the number of packets that are left
+ * out. A run that does not begin a section needs the maker of the run before it. Returns 0, or -1 after error(). */
 static int pftrace_run_give(struct maker *maker, struct packets_run *run, struct sink *sink, uint64_t *left_out)
 {
     const struct pftrace_event *event;
@@ -256,22 +257,22 @@ static int pftrace_run_give(struct maker *maker, struct packets_run *run, struct
 
 struct slot {
     struct packets_run run;
-    struct buffer made; /* the piece of the sink */
+    struct buffer made; /* the piece of the sink's output */
     uint64_t left_out;
-    struct maker *maker;    /* of the run that will be here; NULL: not yet, or its worker's own does */
-    pthread_cond_t changed; /* it is the run's turn, or its maker is there, or all was stopped */
+    struct maker *maker;    /* for a run that continues a section; NULL: not passed on yet */
+    pthread_cond_t changed; /* signals: it is the run's turn, `maker` was set, or reading was stopped */
 };
 
 struct reading {
     struct packets packets;
     struct sink *sink;
-    bool in_pieces; /* the sink is given pieces; else all by the one maker there is */
+    bool in_pieces; /* the sink is written in pieces; else one maker passes all events */
     unsigned slot_count;
     struct slot *slots;
-    struct maker *makers[WORKERS_MOST]; /* of workers; NULL: it has none at hand */
+    struct maker *makers[WORKERS_MOST]; /* one for each worker; NULL: the worker has none now */
     uint64_t left_out;
-    pthread_mutex_t lock; /* of the three below, of packets, and of the slots' makers */
-    size_t turn;          /* the run that is read next */
+    pthread_mutex_t lock; /* guards turn, stopped, packets, and the slots' makers */
+    size_t turn;          /* number of the run that is read next */
     bool stopped;
 };
 
@@ -280,7 +281,7 @@ static struct slot *slot_of(struct reading *reading, size_t piece)
     return &reading->slots[piece % reading->slot_count];
 }
 
-/* Lets others know that all is in vain. */
+/* Tells all workers to stop. Returns -1. */
 static int stop(struct reading *reading)
 {
     pthread_mutex_lock(&reading->lock);
@@ -291,7 +292,8 @@ static int stop(struct reading *reading)
     return -1;
 }
 
-/* 1: the slot has the piece's run; 0: there is none; -1 after error(), or when all was stopped. */
+/* Waits for the run's turn and reads it into SLOT. Returns 1, 0 if there are no more runs, or -1 after error() or if
+ * reading was stopped. */
 static int read_run(struct reading *reading, size_t piece, struct slot *slot)
 {
     int more = -1;
@@ -306,8 +308,8 @@ static int read_run(struct reading *reading, size_t piece, struct slot *slot)
     return more;
 }
 
-/* The maker of a run: that of the section so far, or the worker's own. NULL after error(), or
- * when all was stopped. */
+/* Returns the maker for a run: the one of the section so far, or the worker's own. Returns NULL after error() or if
+ * reading was stopped. */
 static struct maker *take_maker(struct reading *reading, struct slot *slot, unsigned worker)
 {
     struct maker *maker = reading->makers[worker];
@@ -324,7 +326,7 @@ static struct maker *take_maker(struct reading *reading, struct slot *slot, unsi
     return maker;
 }
 
-/* The sink of the run of a slot: a piece, or the whole. */
+/* Passes the events of a slot's run to a piece of the sink, or to the whole. Returns 0, or -1 after error(). */
 static int make_piece(struct reading *reading, struct maker *maker, struct slot *slot)
 {
     struct sink piece;
@@ -381,7 +383,7 @@ static int take(void *context, size_t piece, unsigned slot_number)
     reading->left_out += slot->left_out;
     if (slot->run.capacity <= (size_t)USUAL_BYTES)
         return 0;
-    packets_run_release(&slot->run); /* its space is not kept, and the next run may be read */
+    packets_run_release(&slot->run); /* its memory is freed, and only then the next run is read */
     buffer_release(&slot->made);
     pthread_mutex_lock(&reading->lock);
     pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
@@ -393,8 +395,7 @@ static int read_all(struct reading *reading, unsigned workers)
 {
     struct ordered_loop pieces = {
         .count = ORDERED_LOOP_UNKNOWN, .workers = workers, .make = make, .take = take, .context = reading};
-    reading->slot_count =
-        ordered_loop_slots(workers) + 1; /* of those in work, and of the one that a maker may be given to */
+    reading->slot_count = ordered_loop_slots(workers) + 1; /* slots in use, and one that a maker may be passed on to */
     reading->slots = calloc(reading->slot_count, sizeof(*reading->slots));
     if (!reading->slots)
         return error_no_memory("reading");
@@ -440,7 +441,7 @@ int pftrace_read(const char *path, struct sink *sink, unsigned workers)
     if (packets_open(&reading.packets, path) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
-    mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the space of a large run */
+    mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the memory of a large run */
     if (reading.in_pieces)
         sink->format->begin(sink, 0);
     int result = read_all(&reading, reading.in_pieces ? ordered_loop_workers(workers, WORKERS_MOST) : 1);

@@ -1,9 +1,10 @@
 /*
- * Perfetto's own format: see trace/pftrace/fields.h for how it is used.
+ * Writes Perfetto's own format. trace/pftrace/fields.h describes how it is used.
  *
- * Flows. Perfetto binds them to slices, not to times: a call has the numbers of the GPU operations that it started
- * (gpu_correlation), each of which has its number (event_id). So a slice waits for the flows that follow it. Work
- * that no flow leads to has the number 0. The argument "correlation" is the flow's number unless it is written.
+ * Perfetto binds flows to slices, not to times: a call has the numbers of the GPU operations that it started
+ * (gpu_correlation), and each operation has its number (event_id). So a slice is held until the flows that follow it
+ * are known. A GPU operation without a flow has the number 0. The argument "correlation" is written only if it differs
+ * from the flow's number.
  */
 
 #include <errno.h>
@@ -14,8 +15,8 @@
 #include "trace/pftrace/writer_events.h"
 #include "trace/pftrace/writer_gpus.h"
 
-/* The state of SINK, with the ROWS of the whole; NULL: its own. NULL without memory: then the sink's buffer has
- * failed. */
+/* Sets SINK's state to a new one with ROWS, those of the whole; NULL: the state's own rows. Returns the state, or NULL
+ * without memory after setting the failure of the sink's buffer. */
 static struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows)
 {
     struct pftrace_state *state = calloc(1, sizeof(*state));
@@ -32,7 +33,7 @@ static struct pftrace_state *pftrace_state_new(struct sink *sink, const struct p
     return state;
 }
 
-/* Writes what was held back, and frees it. */
+/* Writes the slice that is held, and frees the state. */
 static void pftrace_state_release(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
@@ -50,7 +51,7 @@ static void pftrace_state_release(struct sink *sink)
     sink->state = NULL;
 }
 
-/* A flow between two TrackEvents. */
+/* Adds a flow between two TrackEvents. */
 static void add_link(struct sink *sink, struct pftrace_pending *pending, const struct flow *flow, uint32_t field)
 {
     struct pftrace_link *link = array_push(&pending->links);
@@ -74,7 +75,7 @@ static void add_flow(struct sink *sink, struct pftrace_pending *pending, const s
     pending->delay = pending->what == PFTRACE_GPU_OP && time > pending->start ? time - pending->start : 0;
 }
 
-/* The slice that FLOW follows; NULL: it follows another event, and nothing is drawn of it. */
+/* Returns the slice that FLOW follows, or NULL: a flow that follows another event is dropped. */
 static struct pftrace_pending *slice_of_flow(struct sink *sink, const struct flow *flow)
 {
     struct pftrace_state *state = sink->state;
@@ -110,7 +111,7 @@ static void write_mark(struct sink *sink, uint64_t mark)
     pftrace_plain_packet(sink->buffer, &state->body);
 }
 
-/* Returns the state of the whole file, and begins the file if that has not happened. NULL after a failure. */
+/* Returns the state of the whole file, and begins the file at the first call. Returns NULL after a failure. */
 static struct pftrace_state *begin_file(struct sink *sink)
 {
     if (!sink->state && pftrace_state_new(sink, NULL))

@@ -1,7 +1,6 @@
 /*
- * Of arguments that come as text of JSON, from a trace in another file, integers keep all digits that a 64-bit integer
- * has; other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
- * arrays, objects, and numbers beyond these.
+ * Writes arguments. Integers in JSON text, from other traces, keep all digits that a 64-bit integer has; other numbers
+ * become doubles, as readers of JSON have them. Arrays, objects and numbers beyond these stay JSON text.
  */
 #include "trace/pftrace/writer_args.h"
 
@@ -15,8 +14,7 @@
 #include "common/text.h"
 #include "trace/json/events.h"
 
-/* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream, or of a graph's
- * node. */
+/* Arguments that are equal for all launches of a kernel with one shape, all copies of a stream, or a graph's node. */
 static const bool shared_keys[ARG_KEY_COUNT] = {
     [ARG_DEVICE] = true,
     [ARG_CONTEXT] = true,
@@ -40,8 +38,8 @@ static const bool shared_keys[ARG_KEY_COUNT] = {
     [ARG_CAPTURED_IN] = true,
 };
 
-#define TEXT_INTERNED_MAX 64    /* bytes; longer ones hardly come twice */
-#define TEXTS_INTERNED_MAX 4096 /* of a sequence */
+#define TEXT_INTERNED_MAX 64    /* bytes; longer texts hardly occur twice */
+#define TEXTS_INTERNED_MAX 4096 /* in one sequence */
 
 static uint64_t name_iid(struct pftrace_put *put, enum arg_key key, const char *name, size_t length)
 {
@@ -143,7 +141,7 @@ static void put_compute_arg(struct pftrace_put *put, const struct arg *arg)
     protobuf_end(body, begun);
 }
 
-/* Notes what pftrace_put_figures() and others want to know of an argument that is a number. */
+/* Records an argument that is a number for pftrace_put_figures() and the event's context and GPU. */
 static void note_number(struct pftrace_put *put, enum arg_key key, uint64_t value)
 {
     uint32_t small = value <= UINT32_MAX ? (uint32_t)value : 0;
@@ -183,7 +181,7 @@ static void put_gpu_op_arg(struct pftrace_put *put, const struct arg *arg)
 
 /* --- the arguments of an event --- */
 
-/* ARG is of a type that annotations have. */
+/* Writes or holds back ARG, whose type annotations must have. */
 static void put_arg(struct pftrace_put *put, const struct arg *arg)
 {
     if (arg->key == ARG_CORRELATION && put->hold_correlation && arg->type == ARG_TYPE_U64) {
@@ -217,7 +215,7 @@ static void set_text(struct arg *arg, enum arg_type type, const char *text, size
     arg->length = length;
 }
 
-/* --- arguments that are text of JSON --- */
+/* --- arguments that are JSON text --- */
 
 struct scratch {
     struct buffer name, text;
@@ -272,11 +270,11 @@ static void put_list(struct pftrace_put *put, const struct arg *args, size_t cou
         switch (arg.type) {
         case ARG_TYPE_MEMBERS: put_members(put, &arg); continue;
         case ARG_TYPE_LIST: put_list(put, arg.list->items, arg.list->count); continue;
-        case ARG_TYPE_FIXED: /* with six decimals, as JSON shows it */
+        case ARG_TYPE_FIXED: /* rounded to six decimals, as in JSON */
             arg.type = ARG_TYPE_REAL;
             arg.real = arg.real > 0 ? round(fmin(arg.real, 1e12) * 1e6) / 1e6 : 0;
             break;
-        case ARG_TYPE_REAL: /* a text, as in JSON, if it is not finite */
+        case ARG_TYPE_REAL: /* NaN and infinity become texts, as in JSON */
             if (isnan(arg.real))
                 set_text(&arg, ARG_TYPE_TEXT, "NaN", 3);
             else if (isinf(arg.real))

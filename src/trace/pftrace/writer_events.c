@@ -1,13 +1,13 @@
 /*
- * TrackEvents: calls, ranges, instants, and ranges that need not nest.
+ * Writes TrackEvents (calls, ranges, instants, asynchronous ranges, counters) and GPU operations.
  *
- * Perfetto sorts all packets by time, those of one time by their place in the file, and an END ends the slice of its
- * track that began last. So what ends at a time must stand before what begins at it, but for slices without duration;
- * and BEGIN and END of a slice stand together, for those who read the file as it comes.
- * Within one sort of slices of a thread this holds, as they are written in the order of their ends. NVTX ranges come
- * from elsewhere and before all calls: one that begins at the very time at which a call ended would end in its stead.
- * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
- * GPU operations have a duration and so no such rule.
+ * Perfetto sorts all packets by time, and packets of one time by their place in the file. An END ends the slice of its
+ * track that began last. So slices that end at a time must precede those that begin then, except slices without
+ * duration, and BEGIN and END of a slice follow one another, for programs that read the file in its order. Calls of a
+ * thread fulfil this, as they are written in the order of their ends. NVTX ranges have another source and are written
+ * before all calls: a range that begins exactly when a call ends would be ended in the call's stead. So they are on a
+ * separate track below the thread's, as in other tools (PFTRACE_LANE_RANGES). GPU operations have a duration instead of
+ * an END, and need no such order.
  */
 #include "trace/pftrace/writer_events.h"
 
@@ -18,11 +18,12 @@
 #include "trace/pftrace/writer_gpus.h"
 #include "trace/tracks.h"
 
-/* A section that has become this long ends: readers hold one or two for each of their threads. Each has names of its
- * own, which makes the file the longer the shorter sections are. */
+/* The length at which a section ends. Readers hold one or two sections per thread. Each section repeats its names, so
+ * shorter sections make the file longer. */
 #define SECTION_BYTES ((uint64_t)512 << 10)
 
-/* The sequence, begun. NULL after error(), then the sink's buffer has failed. */
+/* Returns the sequence of a row's lane, whose first packet is written. Returns NULL after error() and sets the failure
+ * of the sink's buffer. */
 static struct pftrace_sequence *sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane)
 {
     struct pftrace_state *state = sink->state;
@@ -37,14 +38,14 @@ static struct pftrace_sequence *sequence_of(struct sink *sink, struct row row, e
     return sequence;
 }
 
-/* The body that was put together, as a packet. */
+/* Writes state->body as a packet. */
 static void send_packet(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
 {
     struct pftrace_state *state = sink->state;
     pftrace_packet(&state->sequences, sequence, sink->buffer, time, field, state->body.data, state->body.length);
 }
 
-/* Whether the first flow has the number of the argument "correlation". */
+/* Whether the first flow's number equals the argument "correlation". */
 static bool is_flow_number(const struct pftrace_pending *pending)
 {
     return pending->put.has_correlation && pending->flows.count > 0 &&
@@ -72,7 +73,7 @@ static uint64_t category_iid(struct pftrace_state *state, struct pftrace_sequenc
     return iid;
 }
 
-/* Names of calls take the argument "cbid" along, which is the same for all of one name. */
+/* Returns the iid of a name. Names of calls include the argument "cbid", which is equal for all calls of a name. */
 static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct name *name,
                          uint64_t cbid)
 {
@@ -91,7 +92,7 @@ static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *s
 
 /* --- TrackEvents --- */
 
-/* The body of an event but for what waits for flows. */
+/* Writes the body of an event to state->body, except what depends on flows. */
 static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsigned type, enum category category,
                       const char *other, const struct name *name, const struct args *args)
 {
@@ -110,7 +111,7 @@ static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsi
     protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
 }
 
-/* UUID: of the slice's own track; 0: it is on that of the sequence. */
+/* Writes the END of a slice. UUID is the slice's own track; 0: the sequence's track. */
 static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint64_t uuid)
 {
     struct pftrace_state *state = sink->state;
@@ -139,7 +140,7 @@ static void flush_call(struct sink *sink, struct pftrace_state *state, struct pf
     send_end(sink, pending->put.sequence, pending->end, 0);
 }
 
-/* The queue's name distinguishes rows, also those of two processes. */
+/* Interns the name of a GPU's queue, which differs for each row, also of different processes. */
 static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *sequence)
 {
     const struct pftrace_row *row = pftrace_row(state->rows, sequence->row);
@@ -157,7 +158,7 @@ static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *s
     protobuf_end(&sequence->interned, entry);
 }
 
-/* A stage of its own for each name: it is what Perfetto calls the slice. */
+/* Returns the iid of the stage for a slice's name: Perfetto shows the stage's name. */
 static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct slice *slice)
 {
     bool is_new;
@@ -177,7 +178,8 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
     return iid;
 }
 
-/* What launches of one shape have in common, be they of kernels, copies or sets. The name is the stage's. */
+/* Returns the iid of an interned kernel with the arguments that launches of one shape share, also copies and sets. It
+ * has no name, as the stage has it. */
 static uint64_t kernel_iid(struct pftrace_state *state, const struct pftrace_put *put)
 {
     struct pftrace_sequence *sequence = put->sequence;
@@ -259,7 +261,8 @@ void pftrace_flush(struct sink *sink)
     pending->delay = 0;
 }
 
-/* Before each event. Returns the state, or NULL after a failure. */
+/* Writes the slice that is held, and begins a section if necessary. Must be called before each event. Returns the
+ * state, or NULL after a failure. */
 static struct pftrace_state *begin_event(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
@@ -301,7 +304,7 @@ static enum pftrace_lane lane_of(const struct slice *slice)
                                                                                  : PFTRACE_LANE_CALLS;
 }
 
-/* A call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
+/* Whether a slice is a call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
 static bool waits(const struct slice *slice)
 {
     return category_in(slice->category, CATEGORIES_API) && (memmem(slice->name.text, slice->name.length, "Sync", 4) ||
@@ -350,7 +353,7 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
     uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
     if (!state)
         return;
-    /* Ranges need not nest: each has a track, which Perfetto draws together with others of its name. */
+    /* As ranges need not nest, each has its own track. Perfetto draws tracks with one name together. */
     state->body.length = 0;
     size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
@@ -375,7 +378,7 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
 
 /* One value of a counter. */
 struct series {
-    const char *counter, *name; /* name NULL: the counter has one value */
+    const char *counter, *name; /* `name` is NULL if the counter has one value */
     size_t counter_length, name_length;
     bool bytes;
 };
@@ -414,7 +417,7 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
     uint64_t parts[] = {counter->pid, hash_bytes(series->counter, series->counter_length),
                         series->name ? hash_bytes(series->name, series->name_length) : 0};
     uint64_t uuid = hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
-    bool large = value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX; /* Perfetto has it as a double */
+    bool large = value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX; /* Perfetto gets it as a double */
     bool is_new;
     if (!sequence)
         return;

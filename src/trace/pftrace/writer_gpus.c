@@ -1,8 +1,8 @@
 /*
- * GPUs of the trace, and what Perfetto's scripts and its view of compute kernels read of a launch beyond its arguments:
- * sizes in all, waves, and how many blocks each resource of a multiprocessor allows. All of it follows from the
- * launch's shape and from the GPU, so it is written once for each interned kernel, marked PFTRACE_OWN_DERIVED, and a
- * reader of ours drops it.
+ * Writes the GPUs of the trace, and the figures that Perfetto's scripts and its view of compute kernels need besides a
+ * launch's arguments: total sizes, waves, and how many blocks each resource of a multiprocessor allows. They depend
+ * only on the launch's shape and the GPU, so they are written once for each interned kernel, marked
+ * PFTRACE_OWN_DERIVED, and our reader drops them.
  */
 #include "trace/pftrace/writer_gpus.h"
 
@@ -18,7 +18,7 @@ static void put_text(struct pftrace_state *state, uint32_t field, const char *te
     pftrace_put_valid(state, &state->body, field, text, strlen(text));
 }
 
-#define GPUS_MOST 1024 /* a device of a larger number is none */
+#define GPUS_MOST 1024 /* devices with larger numbers are ignored */
 
 static int number_of(const cJSON *device, const char *key)
 {
@@ -26,11 +26,11 @@ static int number_of(const cJSON *device, const char *key)
     return cJSON_IsNumber(value) ? value->valueint : -1;
 }
 
-/* The name of an architecture, by compute capability. NULL: it is newer than this list. */
+/* Returns the name of the architecture with a compute capability, or NULL if it is newer than this list. */
 static const char *architecture(int major, int minor)
 {
     static const struct {
-        int major, minor; /* from here on */
+        int major, minor; /* first compute capability of the name */
         const char *name;
     } names[] = {{13, 0, NULL},    {10, 0, "Blackwell"}, {9, 0, "Hopper"}, {8, 9, "Ada"},     {8, 0, "Ampere"},
                  {7, 5, "Turing"}, {7, 0, "Volta"},      {6, 0, "Pascal"}, {5, 0, "Maxwell"}, {3, 0, "Kepler"}};
@@ -40,7 +40,7 @@ static const char *architecture(int major, int minor)
     return NULL;
 }
 
-/* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" as bytes, which Perfetto shows as digits. */
+/* Writes "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" as bytes, which Perfetto shows as digits. */
 static void put_uuid(struct buffer *packet, const char *text)
 {
     char bytes[16];
@@ -56,7 +56,7 @@ static void put_uuid(struct buffer *packet, const char *text)
         protobuf_put_bytes(packet, PB_GPU_UUID, bytes, count);
 }
 
-/* Perfetto counts GPUs from 0: where no device has the number, DEVICE is NULL and the entry is empty. */
+/* Writes a GPU. Perfetto counts GPUs from 0, so a number without a device (DEVICE is NULL) gets an empty entry. */
 static void put_gpu(struct pftrace_state *state, const cJSON *device)
 {
     size_t gpu = protobuf_begin(&state->body, PB_GPU_INFO_GPUS);
@@ -77,7 +77,7 @@ static void put_gpu(struct pftrace_state *state, const cJSON *device)
     if (uuid)
         put_uuid(&state->body, uuid);
     if (device) {
-        /* All else that is known of a device. */
+        /* All other numbers of the device. */
         for (const cJSON *value = device->child; value; value = value->next) {
             char text[32];
             if (!cJSON_IsNumber(value) || strcmp(value->string, "id") == 0)
@@ -92,7 +92,8 @@ static void put_gpu(struct pftrace_state *state, const cJSON *device)
     protobuf_end(&state->body, gpu);
 }
 
-/* Finds a device by its number. Processes that see different GPUs have several of one number: the first one counts. */
+/* Returns the first device with the number ID, or NULL. Processes that see different GPUs have several with one
+ * number. */
 static const cJSON *find_device(const cJSON *devices, int id)
 {
     const cJSON *device;
@@ -106,7 +107,7 @@ static uint32_t limit_of(const cJSON *device, const char *key)
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Keeps the limits of GPU ID, the next of state->own_rows.gpus; all 0: they are not known. */
+/* Appends the limits of DEVICE to state->own_rows.gpus; all 0 if DEVICE is NULL. */
 static void keep_limits(struct sink *sink, const cJSON *device)
 {
     struct pftrace_state *state = sink->state;
@@ -178,7 +179,8 @@ static void put_real(const struct figures *out, const char *name, double value)
     protobuf_end(out->kernel, begun);
 }
 
-/* Blocks of WARPS warps that a multiprocessor runs at once, by resource; the waves of the grid of BLOCKS blocks. */
+/* Writes how many blocks of THREADS threads each resource of a multiprocessor allows at once, and the waves of a grid
+ * of BLOCKS blocks. Writes nothing if a limit is unknown. */
 static void put_limits(const struct figures *out, const struct pftrace_gpu *gpu, const struct pftrace_launch *launch,
                        uint32_t threads, uint64_t blocks)
 {

@@ -1,6 +1,6 @@
 /*
- * Rows of a trace as Perfetto's tracks, with the packet sequences that their events are written in, and call stacks.
- * A sequence has its number, the texts that it has interned, and a clock, by which times are written as differences.
+ * Writes rows of a trace as Perfetto's tracks, packets of the sequences that their events belong to, and call stacks. A
+ * sequence has a number, its interned data, and a clock for times that are written as differences.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ static struct pftrace_sequence *new_sequence(struct pftrace_sequences *sequences
     sequence->number = (uint32_t)sequences->items.count;
     sequence->row = row;
     sequence->lane = lane;
-    sequence->next_iid[PFTRACE_SPECIFICATIONS] = lane == PFTRACE_LANE_GPU_OPS; /* 1 is the queue itself */
+    sequence->next_iid[PFTRACE_SPECIFICATIONS] = lane == PFTRACE_LANE_GPU_OPS; /* iid 1 is the queue */
     buffer_init_memory(&sequence->interned);
     return *item = sequence;
 }
@@ -101,9 +101,9 @@ uint64_t pftrace_intern(struct pftrace_sequence *sequence, enum pftrace_interned
     return iid;
 }
 
-#define PACKET_SPACE 80 /* for all but body and interned data */
+#define PACKET_SPACE 80 /* for everything except body and interned data */
 
-/* Trace.packet, with the length before what is put together from two parts. */
+/* Writes Trace.packet from two parts. */
 static void put_out(struct buffer *out, const char *head, size_t head_size, const char *body, size_t size)
 {
     char *at = buffer_reserve(out, PROTOBUF_VARINT_SPACE + head_size + size), *from = at;
@@ -209,8 +209,8 @@ void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_
 }
 
 /*
- * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
- * GPU operations are drawn on Perfetto's own tracks of the GPU, which take their names from here.
+ * Rows of a trace as Perfetto's tracks: processes and threads of the system are tracks of these, and other rows are
+ * tracks below them. Perfetto draws GPU operations on its own tracks of the GPU, which take their names from here.
  */
 
 void pftrace_rows_release(struct pftrace_rows *rows)
@@ -296,7 +296,7 @@ void pftrace_write_thread(struct sink *sink, const struct row_name *thread)
     remember(sink, uuid, thread);
     const struct pftrace_row *process = pftrace_row(&state->own_rows, (struct row){thread->row.pid, 0});
     protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(thread->row.pid, 0));
-    /* A thread of the system, and no further lane of one. */
+    /* A thread of the system, not a further lane. */
     if (process && process->owner == 0 && thread->row.tid < TRACKS_EXTRA_TID) {
         size_t message = protobuf_begin(packet, PB_TRACK_THREAD);
         protobuf_put_u64(packet, PB_THREAD_PID, thread->row.pid);
@@ -327,11 +327,11 @@ void pftrace_describe_row(struct sink *sink, struct row row)
 }
 
 /*
- * Call stacks of events, as Perfetto has them. Frames are read from the metadata before all events; each sequence
- * interns those of the stacks that its events have.
+ * Call stacks of events. Their frames are read from the metadata, which precedes all events; each sequence interns the
+ * frames of its events' stacks.
  */
 
-#define FRAMES_MAX 512 /* of a stack: one that was made up may go round in a circle */
+#define FRAMES_MAX 512 /* the most frames of a stack: parents in a damaged file may form a circle */
 
 /* --- the frames of the trace --- */
 
@@ -384,7 +384,7 @@ static size_t length_of(const char *text)
     return text ? strlen(text) : 0;
 }
 
-/* A mapping of which only the file is known. */
+/* Returns the iid of a mapping that has only a file, MODULE, or 0. */
 static uint64_t mapping_iid(struct pftrace_sequence *sequence, const char *module)
 {
     bool is_new;
