@@ -1,6 +1,6 @@
 /*
- * Looks at the first bytes of a file to find what it is, and reads it with the reader of its format. Files that people
- * give by mistake (a report of Nsight Systems, say) are named in the error.
+ * Finds the format of a file from its first bytes and reads it with the reader for that format. Errors name files that
+ * people give by mistake, such as a report of Nsight Systems.
  */
 #include "trace/meaning/sources.h"
 

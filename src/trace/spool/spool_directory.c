@@ -122,7 +122,7 @@ static int by_pid_and_image(const void *a, const void *b)
     return order != 0 ? order : left->ended - 1 < right->ended - 1 ? -1 : left->ended != right->ended;
 }
 
-/* Adds the entries of the file of ended processes. The last one may be incomplete. */
+/* Adds the entries of the file of ended processes. The last entry may be incomplete: it is left out. */
 static int add_entries(struct spool_directory *directory, const char *path, int fd)
 {
     struct stat status;

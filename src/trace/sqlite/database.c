@@ -104,8 +104,7 @@ static void bind_name(const struct database *database, sqlite3_stmt *statement, 
 
 /* --- opening --- */
 
-/* The cache holds the pages that are written in random order: the last of each table, and the upper ones of the trees.
- * */
+/* The cache holds the pages that are written in random order: the last of each table and the upper ones of trees. */
 static const char settings[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
                                "PRAGMA page_size=4096; PRAGMA cache_size=-32768; PRAGMA threads=4;"
                                "PRAGMA application_id=0x67747263; BEGIN";

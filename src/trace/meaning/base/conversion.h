@@ -23,8 +23,8 @@ struct convert_options {
     void *place_context;
     struct convert_progress *progress; /* NULL: nobody asks */
     /* Facts of the run for the trace's metadata that session.json does not have. */
-    uint64_t ran;          /* ns from the program's start to its end; 0: not known */
-    const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */
+    uint64_t ran;          /* ns from the program's start to its end; 0: unknown */
+    const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: unknown */
     unsigned unrecorded;   /* processes that were not recorded, beyond those that the directory notes */
     /* Names the frames of call stacks, in the trace and in the summary. NULL: frames stay addresses. */
     const struct frame_namer *namer;

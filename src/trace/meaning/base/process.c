@@ -1,6 +1,6 @@
 /*
- * Questions that several topics ask about a process: whether a time can be its own, which row a thread or stream has,
- * and which names were given. What the launcher noted about the run is read from session.json.
+ * What several topics ask about a process: whether a time can be right, which row a thread or stream has, and which
+ * names were given. And session.json, the launcher's note about the run.
  */
 #include "trace/meaning/base/process.h"
 

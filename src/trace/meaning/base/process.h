@@ -128,8 +128,7 @@ struct conversion {
 uint64_t process_image_key(const struct process *process);
 /* Returns the latest image of the process of PROCESS that has been opened so far, or NULL if there is none. */
 const struct process *conversion_latest_image(const struct conversion *conversion, const struct process *process);
-/* Loops over processes call this with the number of processes done: each 2048th call lets the kernel take back pages.
- * */
+/* Loops over processes call this with the number of processes done; each 2048th call evicts the processes' memory. */
 void conversion_evict(const struct conversion *conversion, size_t passed);
 /* Returns process number I. For loops over all processes: evicts now and then. */
 static inline struct process *conversion_process(const struct conversion *conversion, size_t i)
@@ -214,7 +213,7 @@ AGENT_RECORDS(AGENT_ROW, ALSO)
 struct session_note {
     void *json;               /* cJSON; NULL if there is no session.json */
     int64_t rank, world_size; /* -1: not known, or the program starts several processes with ranks */
-    const char *host;         /* NULL: not known */
+    const char *host;         /* NULL: unknown */
 };
 
 void session_note_read(struct session_note *session, const char *directory);

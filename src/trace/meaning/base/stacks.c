@@ -311,8 +311,7 @@ static uint64_t hash_text(const char *text)
     return text ? hash_bytes(text, strlen(text)) : 0;
 }
 
-/* Returns the number of FRAME below PARENT (0: FRAME is outermost), creating it if it is new. Returns 0 after error().
- * */
+/* Returns the number of FRAME below PARENT (0: it is outermost), creating it if it is new. Returns 0 after error(). */
 static uint32_t add_frame(struct gathering *gathering, uint32_t parent, const struct stack_frame *frame)
 {
     bool is_new = false;

@@ -25,7 +25,7 @@ struct capture_intervals {
 
 void capture_intervals_release(struct capture_intervals *capture_intervals);
 
-/* Remembers an EVENT_CAPTURE. Returns 0, or -1 after error(). */
+/* Adds the mark of an EVENT_CAPTURE. Returns 0, or -1 after error(). */
 int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event);
 
 /* Sorts the marks, after the last one. Returns 0, or -1 after error(). */

@@ -194,7 +194,7 @@ struct finding {
     FILE_VECTOR(struct turn) turns;
     FILE_VECTOR(struct task_launch) tasks;
     ARRAY(struct waiting) waiting;
-    size_t next; /* in turns */
+    size_t next; /* index in turns of the first call after the kernels so far */
 };
 
 ORDER_BY(by_communicator, struct turn, communicator, start, launcher, call)

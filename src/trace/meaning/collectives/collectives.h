@@ -116,8 +116,7 @@ uint32_t collectives_range_at(const struct process *process, struct nvtx_places 
 /* Returns the index in `calls` of the call that is range NUMBER, or SIZE_MAX if that is not a call. */
 size_t collectives_place_of_range(const struct communication *collectives, uint32_t number);
 
-/* Sets *TIME and *THREAD to when and where the node of a graph's kernel was captured. Returns false if that is unknown.
- * */
+/* Sets *THREAD and *TIME to where and when a graph's kernel was captured. Returns false if that was not recorded. */
 bool collectives_find_capture(const struct process *process, const struct event *event, uint32_t *thread,
                               uint64_t *time);
 /* Narrows COUNT calls from *FIRST on to those that launch kernels of DOES. Returns their number; COUNT if there are

@@ -1,4 +1,4 @@
-/* Groups the communicators of all processes by their number, finds the ranks of each, and writes "distributedInfo". */
+/* Groups the communicators of all processes by their id, finds the ranks of each, and writes "distributedInfo". */
 #include "trace/meaning/collectives/distributed.h"
 
 #include "common/json_out.h"

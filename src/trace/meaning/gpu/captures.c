@@ -256,16 +256,15 @@ static uint32_t find_context(struct process *process, const struct open_names *n
 
 /* --- nodes --- */
 
-/* Returns the index + 1 in `contexts` of what was open when a node was made; 0 if nothing was, or CAPTURE_NO_MEMORY.
- * The ranges of the thread that began the capture count too, if the making thread has none or runs the backward pass,
- * for which the other one waits. If a thread of autograd began the capture, the main thread is taken for the other one.
- * */
+/* Returns index + 1 in `contexts` of what was open when a node was made; 0 if nothing was, or CAPTURE_NO_MEMORY. Ranges
+ * of the thread that began the capture count too, if the node's thread has none, or runs the backward pass while the
+ * other one waits. If no other thread began the capture of an autograd thread, the main thread counts as the other. */
 static uint32_t context_of(struct process *process, const struct graph_node_change *made)
 {
     uint32_t other = made->capturer;
     if (other == 0 && process_is_of_autograd(process, made->thread))
         other = process->file.header.pid;
-    /* Threads have a cache slot each. */
+    /* The cache has one answer for each value of thread % CAPTURE_RECENT. */
     uint32_t thread = made->thread;
     uint64_t time = made->time;
     struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];

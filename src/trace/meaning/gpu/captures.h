@@ -16,7 +16,7 @@
 
 struct nvtx;
 
-#define CAPTURE_PATH 1024 /* bytes, about */
+#define CAPTURE_PATH 1024 /* bytes, approximately */
 #define CAPTURE_RECENT 16u
 
 struct captures {
@@ -63,7 +63,7 @@ void captures_scan(const struct process *process, const struct event *event);
  * Several threads may call it. */
 const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
 
-#define OPEN_NAMES 32u /* the innermost */
+#define OPEN_NAMES 32u /* the innermost ranges that are named */
 
 /* The ranges that are open in the times [from, until), outermost first. */
 struct open_names {

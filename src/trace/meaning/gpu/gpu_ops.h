@@ -14,9 +14,9 @@
  */
 
 struct occupancy {
-    double blocks_per_multiprocessor; /* of the whole grid, spread evenly */
+    double blocks_per_multiprocessor; /* if the whole grid is spread evenly */
     double warps_per_multiprocessor;
-    int percent; /* of the warps that a multiprocessor can hold, as long as blocks last */
+    int percent; /* of the warps that a multiprocessor can hold, until blocks run out */
 };
 
 /* The occupancy of an EVENT_KERNEL. All 0 if DEVICE is NULL. */

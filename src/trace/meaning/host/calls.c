@@ -1,6 +1,6 @@
 /*
  * What threads of the program did: API calls with the starts of their flows, and CUPTI's overhead. For the row
- * "compilation", joins the records of each phase, ends open ones, and finds the threads of JIT operations.
+ * "compilation", joins the records of each phase, ends open phases, and finds the threads of JIT operations.
  */
 #include "trace/meaning/host/calls.h"
 

@@ -1,4 +1,4 @@
-/* Decides which parts of CPU samples and thread states are shown, names their stacks, and writes them. */
+/* Decides when CPU samples and thread states are shown, names their stacks, and writes them. */
 #include "trace/meaning/host/cpu.h"
 
 #include "common/log.h"

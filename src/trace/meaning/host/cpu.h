@@ -53,7 +53,7 @@ struct cpu_stacks {
  * error(). */
 int resolve_cpu_stacks(struct process *process);
 
-/* Whether an earlier file of the same process has the row, and so names it. */
+/* Whether the agent's spool of the process has the row, or, if TRACK is NULL, the process: then that spool names it. */
 bool cpu_row_is_named(const struct conversion *conversion, const struct process *process, const struct track *track);
 
 #endif

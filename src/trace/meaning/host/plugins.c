@@ -1,6 +1,6 @@
 /*
- * What plugins recorded: slices, instants, counters, and lines, which go to the metadata and to the last lines on
- * stderr.
+ * What plugins recorded: slices, instants, counters, and lines, which are shown in the metadata and at the end of a
+ * run.
  */
 #include "trace/meaning/host/plugins.h"
 
@@ -319,7 +319,7 @@ static void put_frame(const struct stack_frame *frame, struct json_out *json)
         json_put_text(json, "module", frame->module);
     if (frame->module && !frame_is_python(frame))
         json_put_hex(json, "offset", frame->offset);
-    if (frame->inlined_count > 0) { /* the calls that the compiler put into the frame's function, innermost first */
+    if (frame->inlined_count > 0) { /* calls that the compiler inlined into the frame's function, innermost first */
         json_key_array(json, "inlined");
         for (size_t i = 0; i < frame->inlined_count; i++) {
             json_begin_object(json);

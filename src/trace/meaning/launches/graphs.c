@@ -1,7 +1,7 @@
 /*
- * Follows copies of nodes to the node that the program made, finds the launch that an operation in a conditional body
- * belongs to, by times, works out the numbers of inner nodes from the copies that each instantiation reported, and
- * folds the rows of streams on which one graph alone ran into further lanes of the launch's stream.
+ * Follows copies of nodes back to the node that the program made, finds by times the launch that an operation in a
+ * conditional body belongs to, computes the numbers of inner nodes from the copies that each instantiation reported,
+ * and shows streams that one graph alone ran on as further lanes of the launch's stream.
  */
 #include "trace/meaning/launches/graphs.h"
 
@@ -228,8 +228,7 @@ static uint32_t updated_by(const struct graph_nodes *nodes, size_t first, uint64
     return call;
 }
 
-/* Adds the inner nodes of what one call copied; the first graph is the outer one. Adds none if outer nodes are missing.
- * */
+/* Adds the inner nodes that one call copied; its first graph is the outer one. Adds none if outer nodes are missing. */
 static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, const struct copy *copies, size_t count)
 {
     const struct graph_node_change *changes = nodes->changes.items;

@@ -46,8 +46,7 @@ int graph_nodes_order(struct graph_nodes *nodes);
  * when that was recorded. Returns 0 if it was not recorded. */
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time);
 
-/* Returns the index of the last change of NODE before a launch by the call CORRELATION, or SIZE_MAX if there is none.
- * */
+/* Returns the index of the last change of NODE before a launch by the call CORRELATION, or SIZE_MAX if it has none. */
 size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation);
 
 /* Follows copies from the node of CHANGE (an index) to the node that the program made; returns the change that made
@@ -171,8 +170,7 @@ int graph_streams_index(struct graph_streams *found, struct track *track, const 
 /* Adds FOUND and TRACKS of one part to the process. Returns 0, or -1 after error(). */
 int graph_streams_join(struct process *process, struct graph_streams *found, const struct tracks *tracks);
 
-/* After the last part: puts streams of branches onto the rows of their launch's stream. Returns 0, or -1 after error().
- * */
+/* After the last part: shows streams of branches on rows of their launch's stream. Returns 0, or -1 after error(). */
 int graph_streams_fold(struct process *process);
 
 #endif

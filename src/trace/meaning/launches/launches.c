@@ -1,5 +1,5 @@
 /*
- * The table of launches by correlation id, in pages that threads fill at the same time; and what kernels are called.
+ * The table of launches by correlation id, in pages that several threads fill at once; and the names of kernels.
  */
 #include "trace/meaning/launches/launches.h"
 
@@ -308,8 +308,8 @@ static uint32_t derived_name(const struct process *process, const struct event *
     return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
 }
 
-/* A name that was derived from a launch holds for its pointer from that launch on, until the pointer's text is read
- * again. */
+/* Returns the name at the kernel's pointer. A name derived from a launch holds from that launch on, until the agent
+ * read a text at the pointer again. */
 static uint32_t name_of_pointer(const struct process *process, const struct event *event)
 {
     uint64_t pointer = event->kernel.name;
@@ -331,7 +331,7 @@ bool kernel_name_is_settled(const struct process *process, const struct event *e
            name_of_launch(process, event) == NAMES_NO_MEMORY;
 }
 
-/* Only the first launch of a kernel records its name. Later records have the same pointer. */
+/* Only the first launch of a kernel records its name; later records of the kernel have its pointer. */
 int index_kernel_name(struct process *process, const struct event *event)
 {
     uint32_t known = name_of_pointer(process, event);

@@ -149,8 +149,7 @@ struct kernel_names {
 
 void kernel_names_release(struct kernel_names *names);
 
-/* In the index pass: derives a name for the kernel's pointer from its launch or node. Returns 0, or -1 after error().
- * */
+/* Index pass: derives a name for the kernel's pointer from its launch or node. Returns 0, or -1 after error(). */
 int index_kernel_name(struct process *process, const struct event *event);
 /* Whether the agent read the name at the kernel's pointer and the launch has no name: then index_kernel_name() would
  * change nothing. Several threads may call this. */

@@ -139,7 +139,7 @@ struct nvtx_track *nvtx_track_at(struct nvtx *nvtx, const struct capture_interva
                                  const struct event *event, uint32_t domain)
 {
     struct nvtx_track *track = track_of(nvtx, event->thread, domain);
-    /* Ranges whose capture interval was over before the event have ended with it. */
+    /* Ranges of a capture interval that was over before the event ended with the interval. */
     while (track && capture_intervals->limited && track->innermost != 0) {
         struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
         uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
@@ -190,7 +190,7 @@ static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_interv
     if (!track)
         return -1;
     if (track->innermost == 0) {
-        nvtx->unmatched += !capture_intervals->limited; /* else its push came while recording was off */
+        nvtx->unmatched += !capture_intervals->limited; /* limited: the push may have come while recording was off */
         return 0;
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];

@@ -22,7 +22,7 @@
 #define PAIRS_MAX 512                 /* pairs of clocks; a program has a few */
 #define EVICT_SYNCS ((size_t)1 << 17) /* pages are evicted after so many syncs */
 
-/* NVTX_TIMESTAMP_TYPE_… */
+/* Values of NVTX_TIMESTAMP_TYPE_*. */
 enum {
     TYPE_REALTIME = 12,
     TYPE_REALTIME_COARSE = 13,
@@ -30,7 +30,7 @@ enum {
     TYPE_TIME = 40, /* seconds */
     TYPE_TIMESPEC_GET = 42,
     TYPE_STEADY = 50,
-    TYPE_HIGH_RESOLUTION = 51, /* the system clock, in the C++ library of GNU */
+    TYPE_HIGH_RESOLUTION = 51, /* the system clock in GNU's C++ library */
     TYPE_SYSTEM = 52,
 };
 enum { START_UNIX_EPOCH = 3 };

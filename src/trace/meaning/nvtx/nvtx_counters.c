@@ -216,7 +216,7 @@ static bool read_value(const struct payload_series_value *value, const struct sp
     return isfinite(number);
 }
 
-/* Why a sample has no value. */
+/* Reasons for a sample without a value. */
 enum { NO_VALUE_ZERO = 0, NO_VALUE_UNCHANGED = 1 };
 
 static void read_sample(struct payload_series *series, const struct nvtx *nvtx,

@@ -50,7 +50,7 @@ struct nvtx_scopes {
 struct nvtx_sync_step {
     uint64_t time, object;
     uint32_t thread;
-    uint16_t what; /* SPOOL_NVTX_ACQUIRE … SPOOL_NVTX_RELEASE */
+    uint16_t what; /* SPOOL_NVTX_ACQUIRE to SPOOL_NVTX_RELEASE */
 };
 
 /* A thread waited for an object, or held it. */

@@ -1,6 +1,6 @@
 /*
- * Memory that the program annotates through NVTX, step by step in the order of time: counters of heaps, and an instant
- * for each call.
+ * Memory that the program annotates through NVTX: applies the steps in the order of time, and writes counters of heaps
+ * and an instant for each call.
  */
 #include "trace/meaning/nvtx/nvtx_memory.h"
 

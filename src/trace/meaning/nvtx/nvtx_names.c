@@ -1,5 +1,5 @@
 /*
- * Names of NVTX's domains, strings, categories and CUDA events; resources, which have nothing but a name; scopes.
+ * Keeps the texts that name NVTX's objects, and writes resources and the paths of scopes.
  */
 #include "trace/meaning/nvtx/nvtx_names.h"
 

@@ -1,5 +1,5 @@
 /*
- * Names of NVTX's domains, strings, categories and CUDA events; resources, which have nothing but a name; scopes.
+ * Names of NVTX's domains, strings, categories and CUDA events; resources, which the program only names; scopes.
  */
 #ifndef GPUTRACE_TRACE_MEANING_NVTX_NVTX_NAMES_H
 #define GPUTRACE_TRACE_MEANING_NVTX_NVTX_NAMES_H

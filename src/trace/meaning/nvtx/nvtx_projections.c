@@ -192,8 +192,7 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 
 ORDER_BY(by_range, struct projection, range, track)
 
-/* Joins the two projections of each range that one thread started and another ended, and adds the result to the items.
- * */
+/* Joins the two projections of each range that one thread started and another ended, and adds them to the items. */
 static int join_two(struct projections *projections)
 {
     if (file_vector_sort(&projections->of_two, by_range) != 0)

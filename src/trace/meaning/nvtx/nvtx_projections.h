@@ -34,8 +34,7 @@ int projections_find(struct projections_found *found, const struct projections *
 int projections_add(struct projections *projections, struct projections_found *found);
 void projections_found_release(struct projections_found *found);
 
-/* After the last operation: makes projections.items, sorted by start, outer ones first. Returns 0, or -1 after error().
- * */
+/* After the last operation: makes projections.items, by start, outer ones first. Returns 0, or -1 after error(). */
 int projections_finish(struct nvtx *nvtx);
 
 #endif

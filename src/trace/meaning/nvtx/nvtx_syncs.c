@@ -152,8 +152,8 @@ int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *c
     return 0;
 }
 
-/* Sets the arguments of a span. Returns its name, such as "holding NAME", which the caller frees; NULL after error().
- * */
+/* Sets the arguments of a span. Returns its name, "holding NAME" for example, which the caller frees, or NULL after
+ * error(). */
 static char *describe(struct args *args, const struct process *process, const struct nvtx_sync_span *span,
                       const char *doing)
 {

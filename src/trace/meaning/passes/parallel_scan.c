@@ -74,7 +74,7 @@ static bool is_unwanted_call(const struct process *process, const struct event *
     uint64_t bits = process->file.header.trace_bits; /* 0: unknown */
     enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
     if (class == API_STATUS && !process->agent_waits)
-        return false; /* CUPTI's waits need these calls: they tell which of them did not wait */
+        return false; /* these calls tell which of the waits that CUPTI recorded were mere queries */
     return bits != 0 && !api_class_recorded(class, bits);
 }
 

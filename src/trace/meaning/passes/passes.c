@@ -211,7 +211,7 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     const struct spool_header *header = &process->file.header;
     const struct process *image = conversion_latest_image(conversion, process);
     /* Images of one process share its rows. Another process of the same number, later or in another namespace, does
-     * not. A spool of the launcher has the pid of a process that may have ended before its namespace could be read. */
+     * not. The launcher may write about a process that has ended, whose namespace it cannot read: it keeps its pid. */
     bool taken = !header->by_launcher && map_get(&conversion->rows.taken_pids, header->pid);
     process->pid = image ? image->pid : header->pid;
     if (!image && taken)

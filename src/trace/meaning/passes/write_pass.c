@@ -89,9 +89,9 @@ static int write_own_parts(struct piece_writer *out, struct process *process, si
 #define PIECE_BYTES ((size_t)512 << 10)
 #define PIECE_RANGES ((size_t)4096)
 
-/* Bound on the memory of pieces that are being made or wait to be put into the file: some twenty at once. JSON is so
- * many times as large as the records. What is read for ranges lies apart in the spool, and the kernel maps the pages
- * around each page that is touched: so about that many times as much is in memory. */
+/* Bound on the memory of pieces that are being made or wait to be put into the file: some twenty at once. A byte of
+ * records becomes TEXT_PER_BYTE bytes of JSON. What is read for ranges is scattered in the spool, and the kernel maps
+ * pages around each page that is touched: MAPPED_PER_RANGE_BYTE times as much is in memory. */
 #define MADE_BYTES ((size_t)160 << 20)
 #define TEXT_PER_BYTE 5
 #define MAPPED_PER_RANGE_BYTE 4

@@ -67,8 +67,7 @@ static int begin(struct process *process, const struct event *event)
     return nvtx_push(process->nvtx, track, event, kind);
 }
 
-/* Bound on the search, since many ranges may be open that end on other threads: operators_match_ends() finds the rest.
- * */
+/* Bound on the search, since many open ranges may end on other threads: operators_match_ends() finds the rest. */
 #define LOOKED_AT_MOST 256
 
 /* Returns where the index + 1 of the open range SELF is stored, searching innermost first; NULL if the track has no

@@ -1,14 +1,14 @@
 /*
- * Operators of kernels that compiled code launches; below, lines of GPU operations of the backward pass.
+ * Operators for kernels that compiled code launches; in the second half, lines of GPU operations of the backward pass.
  *
- * torch.profiler has an operator for each launch of a Triton kernel that TorchInductor made, with the kernel's name,
- * because Inductor opens one while torch.profiler runs. Without torch.profiler it does not, so the operator is made
- * here: it lasts as long as the call that launches the kernel.
+ * While torch.profiler runs, TorchInductor opens an operator around each launch of its Triton kernels, with the
+ * kernel's name. Without torch.profiler it opens none, so the operator is made here: it lasts as long as the call that
+ * launches the kernel.
  *
  * A kernel is Inductor's if it has a name as Inductor makes them ("triton_poi_fused_add_0"), and the innermost operator
  * around its launch is compiled code itself: a region that Dynamo compiled, or the forward or the backward pass of one.
- * Kernels that a program launches itself fail one or both, also within an operator that compiled code calls. Nor do
- * launches count within a range of Dynamo's own timer, in which Inductor measures kernels.
+ * Kernels that a program launches itself fail one of these tests, even within an operator that compiled code calls.
+ * Launches within a range of Dynamo's own timer do not count, because Inductor measures kernels there.
  */
 #include "trace/meaning/torch/torch_launches.h"
 

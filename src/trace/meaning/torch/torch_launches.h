@@ -44,9 +44,8 @@ int forward_stacks_add_calls(struct process *process, struct nvtx_places *places
 int forward_stacks_add(struct process *process, struct nvtx_places *places, const struct launch_site *site);
 int forward_stacks_sort(struct process *process);
 
-/* Returns the line that stands for a site, as index + 1 in conversion.stacks.places, or 0 if there is none. It is the
- * line of the forward operator (KIND: ARG_FORWARD_AT), or else the one that called the backward pass (ARG_BACKWARD_AT).
- * */
+/* Returns the line that stands for a site, as index + 1 in conversion.stacks.places, or 0 if there is none. The line is
+ * the forward operator's (KIND: ARG_FORWARD_AT), or else the one that called the backward pass (ARG_BACKWARD_AT). */
 uint32_t launch_line(const struct process *process, struct nvtx_places *places, const struct launch_site *site,
                      enum arg_key *kind);
 /* Adds to a GPU operation, whose launch has call stack NUMBER (0: none), the line of the launch's forward operator; if
