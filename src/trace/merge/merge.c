@@ -1,6 +1,6 @@
 /*
- * Traces are read by several threads, each of which has one at a time. The second time it writes what it reads into a
- * part of the output, a temporary file; parts are put together in the order of the traces.
+ * Several threads read traces, one at a time each. In the second reading a thread writes the trace's events into a part
+ * of the output, a temporary file; parts are joined in the order of the traces.
  */
 #include "trace/merge/merge.h"
 
@@ -18,7 +18,7 @@
 #include "trace/merge/merge_rename.h"
 #include "trace/sink.h"
 
-#define WORKERS_MOST 8 /* each needs the memory that the reading of a trace does */
+#define WORKERS_MOST 8 /* each needs as much memory as reading a trace */
 
 struct merge *merge_new(const struct merge_options *options)
 {
@@ -109,7 +109,7 @@ const struct merge_input *merge_trace(const struct merge *merge, size_t number, 
     return trace->input;
 }
 
-/* Threads that read traces, and those that each of them may have for its own. */
+/* Returns how many threads read traces, and sets *INNER to how many threads each of them may use for its trace. */
 static unsigned workers_of(const struct merge *merge, unsigned *inner)
 {
     unsigned workers = ordered_loop_workers(merge->options->workers, WORKERS_MOST);
@@ -128,7 +128,7 @@ static int scan_trace(void *context, size_t number, unsigned slot, unsigned work
     (void)slot, (void)worker;
     workers_of(merge, &inner);
     trace->failed = merge_read_trace(merge, trace, inner) != 0;
-    return 0; /* others are looked at, too, so that all errors are known */
+    return 0; /* the other traces are read, too, so that all errors are reported */
 }
 
 static int keep_metadata(void *context, size_t number, unsigned slot)
@@ -159,7 +159,7 @@ int merge_scan(struct merge *merge)
     return merge_number(merge);
 }
 
-/* --- the second --- */
+/* --- the second reading --- */
 
 struct slot {
     struct output part;
@@ -173,7 +173,7 @@ struct writing {
     struct slot *slots;
 };
 
-/* Gives PIECE what of the trace lies in these TIMES. Returns 0, or -1 after error(). */
+/* Writes the part of the trace that --from and --to in TIMES select to PIECE. Returns 0, or -1 after error(). */
 static int write_part(const struct merge *merge, const struct merge_trace *trace, struct merge_rename *rename,
                       const struct filter_options *times, struct sink *piece)
 {
@@ -294,7 +294,7 @@ int merge_write(struct merge *merge, struct merge_summary *summary)
         return -1;
     output_sink(&writing.output, &writing.sink, merge->format);
     if (level == LOG_NORMAL)
-        log_set_level(LOG_QUIET); /* what there is to say of the traces was said before */
+        log_set_level(LOG_QUIET); /* the first reading reported the traces' problems */
     int result = write_all(&writing);
     log_set_level(level);
     sink_release(&writing.sink);

@@ -1,10 +1,10 @@
 /*
- * Metadata of all traces together. That of each trace was put into a file when the trace was read, and comes back one
- * after another, in the order of ranks.
+ * Joins the metadata of all traces. The first reading stored each trace's metadata in a file, from which it is loaded
+ * trace by trace, in the order of ranks.
  *
- * What traces of gputrace say below "gputrace" is one object: losses are summed, processes and other lists follow one
- * another, objects have the members of all. Of what else there is the first trace's counts; host and exit are there if
- * they are those of all.
+ * The objects "gputrace" of all traces become one: losses are summed, processes and other lists are concatenated,
+ * objects get the members of all. Of other values the first trace's is used; "host" and "exit" are written only if they
+ * are equal in all traces.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,16 +21,16 @@
 #include "trace/merge/merge_metadata.h"
 #include "trace/merge/merge_processes.h"
 
-/* A reader of traces holds the metadata whole. */
+/* Limits, as readers hold all metadata in memory. */
 #define LIST_BYTES_MOST ((size_t)8 << 20)
 #define PROCESSES_BYTES_MOST ((size_t)32 << 20)
 
 struct member {
-    char *key; /* as JSON has it */
+    char *key; /* escaped for JSON */
     enum { VALUE, LIST, OBJECT, LOSSES, PROCESSES } kind;
-    struct buffer text; /* a value, or the inside of a list or object, in memory */
-    struct map known;   /* hashes of an object's keys; of losses their index + 1 */
-    bool differs;       /* of a value */
+    struct buffer text; /* in memory: a value, or the inside of a list or object */
+    struct map known;   /* hashes of an object's keys; for LOSSES -> index in `losses` + 1 */
+    bool differs;       /* two traces have different values */
 };
 
 struct merge_own {
@@ -43,11 +43,10 @@ struct merge_own {
     losses;
 };
 
-/* Members of "gputrace" that are not of the output: its own are written, and numbers of traces that others had merged
- * before. */
+/* Members of "gputrace" that are not copied: the output has its own, or they belong to an earlier merge. */
 static const char *const left_out[] = {"version", "ranks", "merged", "clock", "frames", "stacks", "processes_left_out",
                                        NULL};
-/* Keys that the output has of its own, and the ranks of a single trace. */
+/* Keys of metadata that are not copied: the output has its own, and distributedInfo is of a single rank. */
 static const char *const special[] = {"gputrace",  "deviceProperties",    "stackFrames", "distributedInfo",
                                       "traceName", "baseTimeNanoseconds", CUT_KEY,       NULL};
 
@@ -186,7 +185,7 @@ static int add_member(struct merge_own *own, const struct merge_remap *remap, st
     return 0;
 }
 
-/* Adds what TEXT, an object, says; EMPTY, of a trace without the key. Returns 0, or -1 after error(). */
+/* Adds a trace's object "gputrace". TEXT is empty if the trace does not have it. Returns 0, or -1 after error(). */
 static int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct json_text text,
                          const struct merge_stacks *stacks)
 {
@@ -239,7 +238,7 @@ static void put_rank(const struct merge *merge, const struct merge_trace *trace,
     json_end(json);
 }
 
-/* Which file each rank came from, and how its clock was corrected. */
+/* Writes the file of each rank, and how its clock was corrected. */
 static void put_ranks(const struct merge_own *own, struct json_out *json)
 {
     const struct merge *merge = own->merge;
@@ -276,7 +275,7 @@ static void put_text(const struct member *member, struct json_out *json)
     json_end(json);
 }
 
-/* Appends the object of all traces. Returns 0, or -1 after error(). */
+/* Appends the joined object to OUT. Returns 0, or -1 after error(). */
 static int merge_own_put(struct merge_own *own, struct buffer *out)
 {
     struct json_out json;
@@ -316,7 +315,7 @@ static int load(const struct merge *merge, const struct merge_trace *trace, stru
                : error("cannot read a temporary file in '%s': %m", temporary_directory());
 }
 
-/* The value that is at *AT, and what is behind it. */
+/* Reads the key and value at *AT, and moves *AT behind them. Returns false at the end. */
 static bool next_value(const struct buffer *metadata, size_t *at, const char **key, struct json_text *value)
 {
     size_t size;
@@ -341,7 +340,7 @@ static struct json_text find_value(const struct buffer *metadata, const char *wa
     return (struct json_text){NULL, 0};
 }
 
-/* --- all of them --- */
+/* --- all traces --- */
 
 struct joining {
     struct merge *merge;
@@ -349,12 +348,12 @@ struct joining {
     struct merge_stacks stacks;
     struct merge_own own;
     struct buffer devices, metadata; /* in memory */
-    struct json_out json;            /* of devices */
+    struct json_out json;            /* writes to `devices` */
     struct map devices_put;
-    struct map keys; /* that were written, hashes */
+    struct map keys; /* hashes of the keys that were written */
 };
 
-/* Of other keys the first trace's value counts. */
+/* Writes all other keys of a trace that no trace before it has. */
 static int write_others(struct joining *joining)
 {
     const char *key;
@@ -404,7 +403,7 @@ static void write_name_and_base(const struct merge *merge, struct sink *sink)
     buffer_release(&text);
 }
 
-/* What was cut, as trace/cut says it. */
+/* Writes CUT_KEY, if only a part is merged. Returns 0, or -1 after error(). */
 static int write_part(const struct merge *merge, struct sink *sink)
 {
     const struct filter_options *part = &merge->options->part;

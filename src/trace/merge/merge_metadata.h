@@ -1,5 +1,5 @@
 /*
- * The metadata of all traces together.
+ * Joins the metadata of all traces.
  */
 #ifndef GPUTRACE_TRACE_MERGE_MERGE_METADATA_H
 #define GPUTRACE_TRACE_MERGE_MERGE_METADATA_H
@@ -7,7 +7,7 @@
 struct merge;
 struct sink;
 
-/* Gives SINK the metadata. Returns 0, or -1 after error(). */
+/* Writes the joined metadata to SINK. Returns 0, or -1 after error(). */
 int merge_write_metadata(struct merge *merge, struct sink *sink);
 
 #endif

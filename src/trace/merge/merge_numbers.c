@@ -1,6 +1,6 @@
 /*
- * What is known once all traces were read: the order of traces and of their processes, new numbers, of which whatever
- * comes first keeps its own as far as it can, times by the clocks of hosts, and names and order of rows.
+ * After all traces were read: the order of traces and their processes; new numbers, where the first trace or process
+ * with a number keeps it if possible; times by the hosts' clocks; names and order of rows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static uint32_t host_put(struct merge *merge, const char *name, bool named)
     return (uint32_t)(merge->hosts.count - 1);
 }
 
-/* COMMON is the host of the processes that name none; one of its own if the trace does not name it either. */
+/* Sets the host of a process. *COMMON is the host of the trace's processes that name none; if the trace does not name
+ * it either, it is a separate host. */
 static int set_host(struct merge *merge, struct merge_trace *trace, struct merge_process *process, uint32_t *common)
 {
     if (!process->told_host && *common == MERGE_NO_HOST)
@@ -63,7 +64,7 @@ static int set_host(struct merge *merge, struct merge_trace *trace, struct merge
     return 0;
 }
 
-/* What processes of their own say first, as those of GPUs are on the hosts of these. */
+/* Sets ranks and hosts of a trace's processes. Rows of GPUs come second, as they take them from their owners. */
 static int find_ranks(struct merge *merge, struct merge_trace *trace)
 {
     uint32_t common = MERGE_NO_HOST;
@@ -106,7 +107,8 @@ static uint64_t hash_text(const char *text)
     return text ? hash_bytes(text, strlen(text)) : 0;
 }
 
-/* Devices of one host and UUID are one; one without a UUID is another one in each trace that uses it. */
+/* Numbers a trace's devices. Devices with the same host and UUID are one device. A device without a UUID is a different
+ * one in each trace that uses it. */
 static int number_devices(struct merge *merge, struct merge_trace *trace, struct map *known)
 {
     const char *host = trace->processes.count > 0 ? merge->hosts.items[trace->processes.items[0].host].name : "";
@@ -135,8 +137,8 @@ int64_t merge_device_new(const struct merge_trace *trace, int64_t id)
     return device && device->new_id != UINT32_MAX ? device->new_id : id;
 }
 
-/* Rows of GPUs use devices, too: of those of Kineto the pid is the device. Kineto names rows of all GPUs that a process
- * sees; those without events are left out. */
+/* Marks devices that rows of GPUs refer to; in Kineto's traces their pid is the device. Kineto names rows of all GPUs
+ * that a process sees, so rows without events are left out. */
 static int see_gpu_rows(struct merge_trace *trace)
 {
     for (size_t i = 0; i < trace->processes.count; i++) {
@@ -196,7 +198,8 @@ static int number_processes(struct merge *merge, struct map *taken)
     return 0;
 }
 
-/* As trace/tracks.h has them: the device's number, or one from TRACKS_GPU_PID on which ends in it. */
+/* Sets the pids of rows of GPUs as trace/tracks.h describes: the device's number, or from TRACKS_GPU_PID up with the
+ * device in the low bits. */
 static int number_gpu_rows(struct merge *merge, struct map *taken)
 {
     uint32_t rows = 0;
@@ -221,14 +224,15 @@ static int number_gpu_rows(struct merge *merge, struct map *taken)
 
 /* --- flows and asynchronous ranges --- */
 
-/* Returns the next number after those of IDS. */
+/* Numbers IDS from NEXT on. Returns the number after them. */
 static uint64_t number_ids(struct merge_ids *ids, uint64_t next)
 {
     ids->first = next;
     return ids->any ? next + (ids->most - ids->least) + 1 : next;
 }
 
-/* Flows between operators come after all others, so that readers that know one sort of flows meet no id twice. */
+/* Flows between operators get ids after all other flows, so that readers that know one kind of flows find no id
+ * twice. */
 static int number_flows(struct merge *merge)
 {
     uint64_t flow = 1, external = 1, async = 1;
@@ -250,7 +254,7 @@ static int number_flows(struct merge *merge)
 
 /* --- the order of processes --- */
 
-/* Programs come first, then GPUs. */
+/* Orders programs first, then GPUs, then words. */
 static int sort_of(const struct merge_process *process)
 {
     return merge_is_program(process) ? 0 : process->gpu ? 1 : 2;
@@ -259,7 +263,8 @@ static int sort_of(const struct merge_process *process)
 static int by_order(const void *left, const void *right)
 {
     const struct merge_process *a = *(struct merge_process *const *)left, *b = *(struct merge_process *const *)right;
-    return ORDER(a->rank, b->rank) ?: ORDER(a->trace, b->trace) ?: sort_of(a) - sort_of(b) ?: ORDER(a->sort_index, b->sort_index) ?: ORDER(a->pid, b->pid);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->trace, b->trace) ?: /* within a trace: */
+ sort_of(a) - sort_of(b) ?: ORDER(a->sort_index, b->sort_index) ?: ORDER(a->pid, b->pid);
 }
 
 static int order_processes(struct merge *merge)
@@ -276,7 +281,7 @@ static int order_processes(struct merge *merge)
     return 0;
 }
 
-/* A rank in two traces is likely to be a mistake: they are of two jobs, or the same one in two formats. */
+/* Warns of a rank in two traces. It is probably a mistake: traces of two jobs, or one trace in two formats. */
 static void warn_of_ranks(const struct merge *merge)
 {
     struct map trace_of_rank = {0};
@@ -348,7 +353,7 @@ void merge_find_times(struct merge *merge)
     merge->base = (uint64_t)merge->times.first / NS_PER_S * NS_PER_S;
 }
 
-/* NAME without what says its rank: "rank 3: " or "rank 3 (node7): ". */
+/* Returns NAME without a prefix "rank 3: " or "rank 3 (node7): ". */
 static const char *without_rank(const char *name)
 {
     static const char word[] = "rank ", end[] = ": ";
@@ -362,7 +367,7 @@ static const char *without_rank(const char *name)
     return digits > 0 && strncmp(at, end, strlen(end)) == 0 ? at + strlen(end) : name;
 }
 
-/* NAME, in which "GPU 0" becomes the number that the device has in the output; else that number follows it. */
+/* Writes NAME with the device's new number in place of "GPU 0". If NAME does not name a GPU, "GPU N" is appended. */
 static void put_gpu_name(struct buffer *out, const char *name, int64_t device, uint32_t new_device)
 {
     char words[32];
@@ -379,7 +384,7 @@ static void put_gpu_name(struct buffer *out, const char *name, int64_t device, u
     buffer_text(out, at + length);
 }
 
-/* "rank 3 (node7): python3", and the number that the process had if it has another one now: "(583)". */
+/* Writes the name of a process, "rank 3 (node7): python3", and its old pid if that has changed, "(583)". */
 static void put_name(const struct merge *merge, const struct merge_process *process, uint32_t device,
                      struct buffer *out)
 {

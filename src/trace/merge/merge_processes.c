@@ -1,7 +1,6 @@
 /*
- * What the metadata says of processes and GPUs, with the numbers and times of the output. What is not a number of these
- * stays as it is, byte by byte. Call stacks of all traces become one tree: a frame that two traces have
- * below the same frames is one.
+ * Writes the metadata of processes and GPUs with the numbers and times of the output. Everything else in it is copied
+ * byte by byte. Joins the call stacks of all traces to one tree: equal frames with equal callers become one frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +14,20 @@
 #include "trace/merge/merge_numbers.h"
 #include "trace/merge/merge_processes.h"
 
-/* Bytes that all frames may take in the metadata, which readers hold whole; stacks beyond are left out. */
+/* The most bytes of frames in the metadata, as readers hold it in memory. Further stacks are left out. */
 #define FRAMES_BYTES_MOST ((size_t)16 << 20)
-#define FRAMES_MOST 512 /* a tree that was made up may go round in a circle */
+#define FRAMES_MOST 512 /* the most frames of a stack: parents in a damaged file may form a circle */
 
-/* A frame of the trace at hand. */
+/* A frame of the current trace. */
 struct frame {
     uint32_t number, parent;
     struct json_text text;
-    uint32_t new_number; /* 0: not yet */
+    uint32_t new_number; /* 0: not set yet */
 };
 
 struct adding {
     struct merge_stacks *stacks;
-    ARRAY(struct frame) frames; /* by number */
+    ARRAY(struct frame) frames; /* sorted by number */
     struct buffer text;
 };
 
@@ -62,7 +61,7 @@ static int read_frames(struct adding *adding, struct json_text tree)
     return 0;
 }
 
-/* The members of FRAME but for its parent, each behind a comma. */
+/* Writes the members of FRAME without its parent, separated by commas. */
 static void put_members(struct buffer *out, const struct frame *frame)
 {
     struct json_text key, value;
@@ -106,10 +105,10 @@ static int put_frame(struct adding *adding, struct frame *frame, uint32_t parent
     return 0;
 }
 
-/* A frame after those that called it. */
+/* Adds a frame after its callers. Returns 0, or -1 after error(). */
 static int add_frame(struct adding *adding, struct frame *frame, unsigned depth)
 {
-    struct frame *frames = adding->frames.items; /* with FRAME among them */
+    struct frame *frames = adding->frames.items; /* FRAME is one of these */
     size_t count = adding->frames.count, place = COUNT_BEFORE(count, i, frames[i].number < frame->parent);
     bool has_parent = frame->parent != 0 && place < count && frames[place].number == frame->parent;
     struct frame *parent = has_parent ? &frames[place] : NULL;
@@ -151,20 +150,20 @@ uint32_t merge_stacks_find(const struct merge_stack *numbers, size_t count, uint
     return place < count && numbers[place].number == number ? numbers[place].new_number : 0;
 }
 
-#define DEPTH_MOST (JSON_DEPTH_MAX - 4) /* what lies deeper has no numbers of ours */
+#define DEPTH_MOST (JSON_DEPTH_MAX - 4) /* deeper values are copied */
 
-/* A number from 0 on; NONE: it is not one. */
+/* Returns VALUE if it is an integer and not negative, else NONE. */
 static int64_t number_of(struct json_text value, int64_t none)
 {
     uint64_t number;
     return json_integer(value, &number) ? (int64_t)number : none;
 }
 
-/* What a member of the metadata is: times of `ts` are microseconds since the base of the trace, others nanoseconds of
- * the host's clock; correlation ids of a process count from its offset on. */
+/* What a member of the metadata refers to. MOMENT is microseconds since the trace's base, TIME ns of the host's clock.
+ * A process's correlation ids count from its OFFSET. */
 enum member { PID, DEVICE, STACK, MOMENT, TIME, OFFSET, GPU_PIDS };
 
-/* Puts the number of the output. False: VALUE stays as it is. */
+/* Writes VALUE as a number of the output. Returns false if VALUE must be copied. */
 static bool put_number(const struct merge_remap *remap, enum member member, struct json_text value)
 {
     const struct merge_trace *trace = remap->trace;
@@ -210,7 +209,7 @@ static void put_device_key(const struct merge_remap *remap, int64_t device)
     json_key(remap->json, key);
 }
 
-/* Members whose values are numbers of the trace, or hold some. */
+/* Members whose values are or contain numbers of the trace. */
 static const struct {
     const char *key;
     enum member member;
@@ -279,7 +278,7 @@ static void put_rank(const struct merge_remap *remap)
         json_put_text(remap->json, "host", host->name);
 }
 
-/* As the trace says it, but for rank and host, which every process of the output has. */
+/* Writes a process as in the trace's metadata, except rank and host, which put_rank() writes. */
 static void put_told(struct merge_remap *remap, struct json_text object)
 {
     struct json_text key, value;
@@ -292,15 +291,15 @@ static void put_told(struct merge_remap *remap, struct json_text object)
     json_end(remap->json);
 }
 
-/* A process of a trace that says nothing of processes, as those of torch.profiler. */
+/* Writes a process that the trace's metadata does not list, as in traces of torch.profiler. */
 static void put_untold(const struct merge_remap *remap)
 {
-    size_t programs = 0; /* rows of GPUs that name no process are those of the only one */
+    size_t programs = 0; /* if there is only one, rows of GPUs without an owner belong to it */
     for (size_t i = 0; i < remap->trace->processes.count; i++)
         programs += merge_is_program(&remap->trace->processes.items[i]);
     json_begin_object(remap->json);
     json_put_u64(remap->json, "pid", remap->process->new_pid);
-    json_key_object(remap->json, "gpu_pids"); /* the rows of GPUs that show what it did */
+    json_key_object(remap->json, "gpu_pids"); /* rows of GPUs with its operations */
     for (size_t i = 0; i < remap->trace->processes.count; i++) {
         const struct merge_process *gpu = &remap->trace->processes.items[i];
         bool owned = gpu->owner == remap->process->pid || (gpu->owner == 0 && programs == 1);

@@ -1,6 +1,6 @@
 /*
- * The second reading of a trace: its events with the numbers and times of the output. Metadata and names of rows were
- * written before. Numbers stand in arguments, too: those of traces in JSON are text, of which only the numbers are
+ * The second reading of a trace: passes on its events with the numbers and times of the output. Metadata and names of
+ * rows were written before. Arguments contain numbers, too; in arguments that are JSON text only the numbers are
  * changed.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "trace/merge/merge_numbers.h"
 #include "trace/merge/merge_rename.h"
 
-/* Sets *NUMBER to the new one. False: the argument is left out. */
+/* Replaces *NUMBER by its new number. Returns false if the argument must be left out. */
 static bool renumber(const struct merge_rename *rename, enum merge_role role, uint64_t *number)
 {
     const struct merge_trace *trace = rename->trace;
@@ -47,7 +47,8 @@ static bool renumber(const struct merge_rename *rename, enum merge_role role, ui
     }
 }
 
-/* Copies the members to the text of the renaming, where they begin at an offset, as the text may move. */
+/* Copies JSON members with new numbers to rename->text. COPY gets their offset instead of an address, as the text may
+ * move. */
 static void copy_members(struct merge_rename *rename, const struct arg *arg, struct arg *copy)
 {
     struct buffer *text = &rename->text;
@@ -98,7 +99,7 @@ static void copy_list(struct merge_rename *rename, const struct arg *args, size_
     }
 }
 
-/* ARGS, which may be NULL, with new numbers; valid until the next call. */
+/* Returns ARGS, which may be NULL, with new numbers. The result is valid until the next call. */
 static const struct args *merge_args_new(struct merge_rename *rename, const struct args *args)
 {
     if (!args || args->count == 0)
@@ -134,7 +135,8 @@ static const struct merge_process *find_process(struct merge_rename *rename, uin
     return rename->recent;
 }
 
-/* All pids were seen when the trace was read before, unless the file has changed since. */
+/* Returns the new pid of PROCESS, or PID if it is NULL: the first reading found all pids unless the file has
+ * changed. */
 static uint32_t new_pid(const struct merge_process *process, uint32_t pid)
 {
     return process ? process->new_pid : pid;
@@ -175,7 +177,9 @@ static void rename_async(struct sink *sink, const struct async_slice *slice)
     renamed.end_row.pid = new_pid(end, slice->end_row.pid);
     renamed.start = merge_time(rename->merge, begin, slice->start);
     renamed.end = merge_time(rename->merge, end, slice->end);
-    renamed.end = renamed.end < renamed.start ? renamed.start : renamed.end; /* of two processes with two clocks */
+    renamed.end = renamed.end < renamed.start
+                      ? renamed.start
+                      : renamed.end; /* the range may be of two processes with different clocks */
     renamed.id = rename->next_async++;
     renamed.args = merge_args_new(rename, slice->args);
     rename->to->format->async(rename->to, &renamed);

@@ -1,5 +1,5 @@
 /*
- * The first reading of a trace: its rows, processes, GPUs, the times of its events, and the numbers that they have.
+ * The first reading of a trace: finds its rows, processes, GPUs, the times of its events, and the numbers in use.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "trace/merge/merge_trace.h"
 #include "trace/tracks.h"
 
-/* A sink that writes nothing. */
+/* The sink of the first reading. It writes nothing. */
 struct trace_scan {
     struct sink sink;
     struct sink_format format;
@@ -32,7 +32,7 @@ struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_
     return FIND_ITEM(&trace->processes, &trace->process_of_pid, pid);
 }
 
-/* The process of a trace, made when it is new; NULL: no memory. */
+/* Returns a process of a trace, which is added if it is new. Returns NULL without memory. */
 static struct merge_process *merge_process_put(struct merge_trace *trace, uint32_t pid)
 {
     size_t known = trace->processes.count;
@@ -65,7 +65,7 @@ static char *copy_text(const cJSON *object, const char *key)
     return text && *text ? strdup(text) : NULL;
 }
 
-/* A number from 0 on; else NONE. */
+/* Returns the member KEY if it is a number and not negative, else NONE. */
 static int64_t number_of(const cJSON *object, const char *key, int64_t none)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -73,7 +73,7 @@ static int64_t number_of(const cJSON *object, const char *key, int64_t none)
                                                                                          : none;
 }
 
-/* {"0": 1073742848, …} */
+/* Reads the pids of a process's rows of GPUs by device: {"0": 1073742848, …}. */
 static void scan_gpu_rows(struct trace_scan *scan, uint32_t owner, const cJSON *rows)
 {
     const cJSON *row;
@@ -90,7 +90,7 @@ static void scan_gpu_rows(struct trace_scan *scan, uint32_t owner, const cJSON *
     }
 }
 
-/* {"pid": 583, "rank": 3, "host": "node7", "gpu_pids": …}; the host stays its name until hosts are numbered. */
+/* Reads {"pid": 583, "rank": 3, "host": "node7", "gpu_pids": …}. */
 static void scan_process(struct trace_scan *scan, const cJSON *told)
 {
     int64_t pid = number_of(told, "pid", -1);
@@ -126,7 +126,7 @@ static void scan_metadata(struct sink *sink, const char *key, const char *value,
 {
     struct trace_scan *scan = scan_of(sink);
     struct merge_trace *trace = scan->trace;
-    scan->recent = NULL; /* processes that are told of may move it */
+    scan->recent = NULL; /* adding processes may move it */
     buffer_bytes(&trace->metadata, key, strlen(key) + 1);
     buffer_bytes(&trace->metadata, &size, sizeof(size));
     buffer_bytes(&trace->metadata, value, size);

@@ -1,6 +1,6 @@
 /*
- * What a merge knows of its traces, which the first reading of each finds: rows, processes, GPUs, the times of events,
- * and the numbers that they have.
+ * The state of a merge, and the first reading of a trace, which finds its rows, processes, GPUs, the times of its
+ * events, and the numbers in use.
  */
 #ifndef GPUTRACE_TRACE_MERGE_MERGE_TRACE_H
 #define GPUTRACE_TRACE_MERGE_MERGE_TRACE_H
@@ -17,54 +17,54 @@
 #include "trace/sink.h"
 
 struct merge_input {
-    const char *path;  /* a trace file, which is read two or three times */
-    const char *name;  /* for messages, and for the trace that is written */
-    const char *whole; /* the trace that PATH is a part of, or PATH: for clocks */
+    const char *path;  /* trace file, which is read two or three times */
+    const char *name;  /* for messages, and for the merged trace's metadata */
+    const char *whole; /* for clocks: the trace that `path` is a part of, or `path` */
 };
 
 struct merge_options {
     const struct merge_input *inputs;
     size_t count;
-    const char *output; /* its name tells the format, which must not be a database */
+    const char *output; /* its name selects the format, which must not be a database */
     struct filter_options
-        part;         /* from and to: times of all traces together; of the others the inputs are what they select */
-    unsigned workers; /* threads that read traces; 0: as many as there are processors */
+        part;         /* only from and to, in the time of all traces; the inputs were made with the other options */
+    unsigned workers; /* threads that read traces; 0: one for each processor */
 };
 
-/* How the clock of a host differs from that of the trace: a time T of the host becomes
+/* How a host's clock differs from the clock of the merged trace. A time T of the host becomes
  * T - offset - drift * (T - since). */
 struct merge_clock {
-    bool known;            /* it was found, or found to be 0 */
-    bool reference;        /* it is the clock of the trace */
+    bool known;            /* the difference was measured, perhaps as 0 */
+    bool reference;        /* this is the clock of the merged trace */
     int64_t offset;        /* ns */
-    double drift;          /* ns by ns; between -0.5 and 0.5 */
+    double drift;          /* ns per ns; between -0.5 and 0.5 */
     uint64_t since;        /* ns of CLOCK_REALTIME */
-    double uncertainty;    /* ns, of the corrected time; negative: not known */
-    uint64_t observations; /* that this was found out from */
+    double uncertainty;    /* ns, of the corrected time; negative: unknown */
+    uint64_t observations; /* number of observations behind the result */
 };
 
 struct merge_host {
-    char *name; /* of a trace that does not name its host: the trace's */
+    char *name; /* name of the host, or of the trace if it does not name its host */
     bool named;
-    struct merge_clock clock; /* all zero at first: nothing is corrected */
-    int64_t first_rank;       /* the lowest; -1: there is none */
-    int64_t synchronised;     /* what its system says of its clock: 1: by NTP or PTP, 0: it is not; -1: not known */
-    int64_t error_us;         /* it is wrong by at most this; -1: not known */
-    size_t traces;            /* how many have it */
+    struct merge_clock clock; /* all zero until it is set: no correction */
+    int64_t first_rank;       /* lowest rank on the host; -1: none */
+    int64_t synchronised;     /* 1: NTP or PTP disciplines its clock, 0: they do not, -1: unknown */
+    int64_t error_us;         /* its clock's maximum error by its system; -1: unknown */
+    size_t traces;            /* number of traces of the host */
 };
 
 struct merge_summary {
     uint64_t events, bytes;
-    size_t traces, ranks, hosts; /* hosts: those whose names are known */
+    size_t traces, ranks, hosts; /* hosts: only those with known names */
 };
 
 #define MERGE_NO_RANK INT64_MAX
 #define MERGE_NO_HOST UINT32_MAX
-#define MERGE_DEVICES_MOST (1 << 16) /* a larger number is not a device */
+#define MERGE_DEVICES_MOST (1 << 16) /* larger numbers are not devices */
 
-/* Numbers of one kind that a trace has: they become others, in their order, from `first` on. */
+/* The range of a trace's numbers of one kind. They are shifted to begin at `first`. */
 struct merge_ids {
-    uint64_t least, most; /* of the trace */
+    uint64_t least, most; /* smallest and largest number of the trace */
     uint64_t first;       /* the new number of `least` */
     bool any;
 };
@@ -86,20 +86,20 @@ static inline uint64_t merge_ids_new(const struct merge_ids *ids, uint64_t id)
     return merge_ids_has(ids, id) ? id - ids->least + ids->first : id;
 }
 
-/* A process of a trace, or the rows of a GPU, or what JSON has instead of a process, such as Kineto's "Spans". */
+/* A process of a trace, the rows of a GPU, or a word in place of a process in JSON, such as Kineto's "Spans". */
 struct merge_process {
     uint32_t pid, new_pid;
-    bool has_row;                   /* a name, or events */
-    bool gpu;                       /* it shows the operations of a device */
-    int64_t device;                 /* of this number; -1: not known */
-    uint32_t owner;                 /* … for the process of this pid; 0: not known */
-    int64_t rank;                   /* MERGE_NO_RANK: it is none */
-    int64_t local_rank, world_size; /* -1: not known */
-    uint32_t host;                  /* index of merge.hosts; MERGE_NO_HOST: not said */
-    char *told_host;                /* its name, as the trace has it; NULL: it has none */
+    bool has_row;                   /* it has a name or events */
+    bool gpu;                       /* it stands for the rows of a GPU */
+    int64_t device;                 /* the GPU's number in the trace; -1: unknown */
+    uint32_t owner;                 /* pid of the process that uses the GPU; 0: unknown */
+    int64_t rank;                   /* MERGE_NO_RANK: not a rank */
+    int64_t local_rank, world_size; /* -1: unknown */
+    uint32_t host;                  /* index in merge.hosts; MERGE_NO_HOST: not set yet */
+    char *told_host;                /* the host's name in the trace; NULL: none */
     char *name, *label;             /* NULL: none */
     int64_t sort_index;
-    size_t trace;               /* index of merge.traces */
+    size_t trace;               /* index in merge.traces */
     struct trace_times times;   /* of its events */
     struct trace_times program; /* of those about the program */
 };
@@ -113,29 +113,29 @@ struct merge_thread {
 /* A GPU of a trace. */
 struct merge_device {
     int64_t id;
-    char *uuid, *host; /* NULL: not known; the trace's */
-    bool used;         /* by events or rows of the trace */
-    uint32_t new_id;   /* UINT32_MAX: it is left out */
+    char *uuid, *host; /* NULL: unknown, the trace's host */
+    bool used;         /* events or rows of the trace refer to it */
+    uint32_t new_id;   /* UINT32_MAX: left out */
 };
 
 struct merge_trace {
     const struct merge_input *input;
-    size_t index; /* among the inputs */
+    size_t index; /* index among the inputs */
     bool failed;
     ARRAY(struct merge_process) processes;
-    struct map process_of_pid; /* index + 1 */
+    struct map process_of_pid; /* pid -> index in `processes` + 1 */
     ARRAY(struct merge_thread) threads;
     ARRAY(struct merge_device) devices;
     struct map device_of_id;                             /* index + 1 */
-    struct merge_ids flows, forward_flows, external_ids; /* flows: correlation ids, too */
+    struct merge_ids flows, forward_flows, external_ids; /* flows: also correlation ids */
     uint64_t asyncs, first_async;
-    uint64_t base;                  /* ns; what times in the metadata count from */
-    int64_t rank, world_size;       /* of all of its processes that say nothing else; MERGE_NO_RANK, -1: not known */
-    char *host;                     /* likewise; NULL: not known */
-    int64_t synchronised, error_us; /* as of a host */
-    struct buffer metadata;         /* in memory: key, NUL, length of the value as a size_t, value, and so on … */
-    uint64_t stored, stored_size;   /* … then in the file of the merge */
-    uint64_t stacks, stack_count;   /* where struct merge_stack lie there, by their old numbers */
+    uint64_t base;                  /* ns of CLOCK_REALTIME: base of times in the metadata */
+    int64_t rank, world_size;       /* of processes without their own; MERGE_NO_RANK, -1: unknown */
+    char *host;                     /* of processes without their own; NULL: unknown */
+    int64_t synchronised, error_us; /* as in struct merge_host */
+    struct buffer metadata;         /* in memory, for each key: key, NUL, size of the value as a size_t, value */
+    uint64_t stored, stored_size;   /* offset and size of `metadata` once it is in merge.store */
+    uint64_t stacks, stack_count;   /* offset and number of struct merge_stack in merge.store, by old number */
 };
 
 struct merge_stack {
@@ -144,31 +144,32 @@ struct merge_stack {
 
 struct merge {
     const struct merge_options *options;
-    const struct sink_format *format; /* of the output */
-    struct merge_trace *traces;       /* as many as inputs; in the order of ranks once all were read */
+    const struct sink_format *format; /* format of the output */
+    struct merge_trace *traces;       /* one for each input; by rank after the first reading */
     ARRAY(struct merge_host) hosts;
-    ARRAY(struct merge_process *) order; /* processes of all traces that have rows */
+    ARRAY(struct merge_process *) order; /* processes of all traces with has_row */
     uint32_t device_count;
-    uint64_t base;              /* of the output, ns; this and its times once clocks are known: */
+    uint64_t base;              /* base of the output, ns; set with the two below by merge_find_times() */
     struct trace_times times;   /* of its events */
-    struct trace_times program; /* of those about the program, from which --from and --to count */
+    struct trace_times program; /* of events about the program; --from and --to count within them */
     int store;                  /* descriptor of a temporary file */
-    uint64_t stored;            /* bytes in it */
+    uint64_t stored;            /* bytes in `store` */
 };
 
-/* Whether it is a process of the system. */
+/* Whether PROCESS is a process of the system. */
 static inline bool merge_is_program(const struct merge_process *process)
 {
     return !process->gpu && process->pid < JSON_WORD_ROWS;
 }
 
-/* NULL: there is none. */
+/* The first and the last return NULL if there is none; merge_device_put() adds a new device, and returns NULL without
+ * memory. */
 struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_t pid);
 struct merge_device *merge_device_put(struct merge_trace *trace, int64_t id);
 const struct merge_device *merge_device_get(const struct merge_trace *trace, int64_t id);
 
-/* What a number that an argument holds means. Waits name the call that recorded an event, which may be far before all
- * that the trace has. */
+/* What the number in an argument refers to. MERGE_ROLE_WAITS_FOR is the call that recorded an event, which may have
+ * been before the start of the trace. */
 enum merge_role {
     MERGE_ROLE_NONE,
     MERGE_ROLE_CORRELATION,
@@ -185,14 +186,13 @@ static inline enum merge_role merge_role_of_name(struct json_text key)
     return key.length < 2 ? MERGE_ROLE_NONE : (enum merge_role)merge_roles[arg_key_find(key.at, key.length)];
 }
 
-/* Whether ARG is a number that stands for something. 0 and negative ones say that there is nothing, except for
- * devices. */
+/* Sets *NUMBER if ARG is an integer and not negative, else returns false. 0 refers to nothing, except for devices. */
 bool merge_arg_is_id(const struct arg *arg, uint64_t *number);
 
-/* Gathers what TRACE has, which WORKERS threads read. Returns 0, or -1 after error(). */
+/* Does the first reading of TRACE with WORKERS threads. Returns 0, or -1 after error(). */
 int merge_read_trace(const struct merge *merge, struct merge_trace *trace, unsigned workers);
 
-/* Keeps BYTES in the file of the merge, from *AT on. Returns 0, or -1 after error(). */
+/* Appends BYTES to merge.store, and sets *AT to their offset. Returns 0, or -1 after error(). */
 int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *at);
 
 #endif
