@@ -1,5 +1,5 @@
 /*
- * Finds the driver's functions, enters a device's context, asks whether a stream is being captured, and orders one
+ * Finds the driver's functions, enters a device's context, finds out whether a stream is being captured, and orders one
  * stream after another by an event.
  */
 #include "allocator/gpu.h"
@@ -16,13 +16,13 @@
 /* --- the driver --- */
 
 static struct {
-    pthread_mutex_t lock; /* of `found` and `warned` */
+    pthread_mutex_t lock; /* guards `found` and `warned` */
     struct cuda_calls found;
-    const struct cuda_calls *calls; /* once they are known */
+    const struct cuda_calls *calls; /* NULL until they are found */
     bool warned;
 } libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the name of the first function that the driver lacks; NULL: it has all. */
+/* Returns the name of the first function that the driver lacks, or NULL if it has all. */
 static const char *resolve(void *library, struct cuda_calls *calls)
 {
     const char *missing = NULL;
@@ -51,7 +51,8 @@ const struct cuda_calls *cuda_calls(void)
     const struct cuda_calls *known = __atomic_load_n(&libcuda.calls, __ATOMIC_ACQUIRE);
     if (known)
         return known;
-    /* Without the lock: the dynamic loader and the driver have locks of their own, and may call the allocator. */
+    /* Called without the lock: the dynamic loader and the driver have locks of their own, and may call the allocator.
+     */
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     struct cuda_calls calls;
     if (!library)
@@ -90,7 +91,7 @@ bool gpu_enter(const struct gpu *gpu, struct gpu_scope *scope)
     if (!current)
         return cuda->cuCtxSetCurrent(gpu->context) == CUDA_SUCCESS;
     if (cuda->cuCtxGetDevice(&device) == CUDA_SUCCESS && device == gpu->device)
-        return true; /* a context that the program made */
+        return true; /* the current context is one that the program created */
     scope->pushed = cuda->cuCtxPushCurrent_v2(gpu->context) == CUDA_SUCCESS;
     return scope->pushed;
 }
@@ -122,7 +123,7 @@ struct capture gpu_capture(const struct gpu *gpu, CUstream stream)
     cuuint64_t id = 0;
     CUgraph graph = NULL;
     CUresult result = gpu->cuda->cuStreamIsCapturing(stream, &status);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) { /* the legacy default stream waits for a captured one */
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) { /* the legacy default stream waits for a captured stream */
         capture.active = true;
         return capture;
     }
@@ -140,7 +141,7 @@ struct capture gpu_capture(const struct gpu *gpu, CUstream stream)
 /* --- the agent --- */
 
 static struct {
-    bool known; /* before the first look: false */
+    bool known; /* `host` is set, possibly to NULL */
     const struct gputrace_host *host;
 } agent;
 
@@ -148,7 +149,7 @@ const struct gputrace_host *gpu_host(void)
 {
     if (__atomic_load_n(&agent.known, __ATOMIC_ACQUIRE))
         return agent.host;
-    /* No lock while the agent is asked. Threads that ask at the same time get the same answer. */
+    /* No lock is held while the agent is asked. Threads that ask at the same time get equal answers. */
     gpu_host_replace(gputrace_own_host());
     return agent.host;
 }
@@ -161,8 +162,8 @@ void gpu_host_replace(const struct gputrace_host *host)
 
 /* --- order between streams --- */
 
-/* Creates an event in CONTEXT, or a stream in the primary context; the other pointer is NULL. What cannot be created is
- * NULL. */
+/* Creates an event in CONTEXT, or a stream in the primary context; the other pointer is NULL. Sets *EVENT or *STREAM to
+ * NULL on failure. */
 static void create(const struct gpu *gpu, CUcontext context, CUevent *event, CUstream *stream)
 {
     CUcontext popped;
@@ -185,11 +186,11 @@ static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
     CUcontext context = NULL;
     if (gpu->cuda->cuStreamGetCtx(first, &context) != CUDA_SUCCESS)
         return false;
-    /* The agent's events: creating one there is not in the trace. */
+    /* Uses the agent's events, whose creation is not in the trace. */
     const struct gputrace_host *host = gpu_host();
     const struct gputrace_cached_event *cached = gputrace_event_take(host, context, 0);
     CUevent event = cached ? cached->event : NULL;
-    bool kept = !cached && context == gpu->context; /* events of the primary context, which stays, are kept */
+    bool kept = !cached && context == gpu->context; /* only the primary context lives on, so only its events are kept */
     for (unsigned i = 0; i < GPU_EVENTS && kept && !event; i++)
         event = __atomic_exchange_n(&gpu->events[i], NULL, __ATOMIC_ACQUIRE);
     if (!event && !cached)
@@ -206,14 +207,14 @@ static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
             return true;
     }
     if (event)
-        gpu->cuda->cuEventDestroy_v2(event); /* CUDA frees it when the streams that wait for it have passed it */
+        gpu->cuda->cuEventDestroy_v2(event); /* CUDA frees the event when the streams that wait for it have passed it */
     return done;
 }
 
 void gpu_order(struct gpu *gpu, CUstream first, CUstream then)
 {
     if (first != then && !order_by_event(gpu, first, then))
-        gpu->cuda->cuStreamSynchronize(first); /* memory that is in use must not be given away */
+        gpu->cuda->cuStreamSynchronize(first); /* memory in use must not be allocated again */
 }
 
 CUstream gpu_stream(const struct gpu *gpu, CUstream *place)
@@ -221,7 +222,7 @@ CUstream gpu_stream(const struct gpu *gpu, CUstream *place)
     CUstream stream = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = NULL;
     if (stream)
         return stream;
-    create(gpu, gpu->context, NULL, &stream); /* also when another context is current: the primary one lives longest */
+    create(gpu, gpu->context, NULL, &stream); /* in the primary context, which lives longest, whichever is current */
     if (!stream || __atomic_compare_exchange_n(place, &none, stream, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return stream;
     gpu->cuda->cuStreamDestroy_v2(stream); /* another thread created it first */

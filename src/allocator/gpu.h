@@ -1,9 +1,8 @@
 /*
- * The driver's functions that the allocator calls, and what it needs of one device: a current context, whether a stream
- * is being captured, order between streams. Nothing here takes a heap's lock.
+ * The driver's functions that the allocator calls, and functions for one device: a current context, whether a stream is
+ * being captured, order between streams. Nothing here takes a heap's lock.
  *
- * The library links with no CUDA library: it looks for the driver in the libcuda that the process has loaded, or that
- * the dynamic loader finds.
+ * The library links no CUDA library: it uses the libcuda that the process has loaded, or that the dynamic loader finds.
  */
 #ifndef GPUTRACE_ALLOCATOR_GPU_H
 #define GPUTRACE_ALLOCATOR_GPU_H
@@ -16,7 +15,8 @@ struct gputrace_host;
 
 /* --- the driver --- */
 
-/* Names as libcuda exports them: cuda.h defines some as macros for newer versions. CUDA 11.3 has all of them. */
+/* The names are those that libcuda exports, because macros of cuda.h replace some by newer versions. CUDA 11.3 has all
+ * of them. */
 #define CUDA_CALLS(X)                                                                                              \
     X(cuInit, unsigned flags)                                                                                      \
     X(cuDeviceGet, CUdevice *device, int ordinal)                                                                  \
@@ -58,11 +58,11 @@ struct cuda_calls {
 #undef CALL
 };
 
-/* The functions; the first call finds them and initialises the driver. Valid for ever. NULL, after one warning that
- * says why: there is no driver, it is older than CUDA 11.3, or it does not start. */
+/* Returns the functions, valid for ever; the first call finds them and initialises the driver. Returns NULL, with one
+ * warning, if there is no driver, if it is older than CUDA 11.3, or if it does not start. */
 const struct cuda_calls *cuda_calls(void);
 
-/* For tests: replaces them. NULL: the next call looks for the driver again. */
+/* For tests: CALLS replaces the driver's functions. NULL: the next call of cuda_calls() looks for the driver again. */
 void cuda_calls_replace(const struct cuda_calls *calls);
 
 /* --- a device --- */
@@ -72,21 +72,23 @@ void cuda_calls_replace(const struct cuda_calls *calls);
 struct gpu {
     int device;
     const struct cuda_calls *cuda;
-    CUcontext context;     /* the device's primary one */
-    CUstream alloc_stream; /* own streams, created at their first use: memory for captures is allocated in this one … */
-    CUstream free_stream;  /* … and memory that graphs held is freed in this one */
-    CUevent events[GPU_EVENTS]; /* of the primary context, unused; only without an agent (libgputrace.so) */
+    CUcontext context;          /* the device's primary context */
+    CUstream alloc_stream;      /* own stream for allocating memory for captures, created at the first use */
+    CUstream free_stream;       /* own stream for freeing memory that graphs held, created at the first use */
+    CUevent events[GPU_EVENTS]; /* unused events of the primary context; only used without an agent (libgputrace.so) */
 };
 
-/* Makes a context of the device current for this thread unless one is: the primary one, as CUDA's runtime does. It
- * stays current when there was none. False: CUDA does not work (any more); then do not call gpu_leave(). */
+/* Makes a context of the device current on this thread unless one is. That is the primary context, as with CUDA's
+ * runtime. It stays current if no context was current before. Returns false if CUDA does not work (any more); then do
+ * not call gpu_leave(). */
 struct gpu_scope {
     bool pushed;
 };
 bool gpu_enter(const struct gpu *gpu, struct gpu_scope *scope);
 void gpu_leave(const struct gpu *gpu, const struct gpu_scope *scope);
 
-/* In between, this thread may make calls that captures in progress forbid: they do not concern the captures. */
+/* Between the two calls this thread may make calls that captures in progress forbid. The allocator's calls do not
+ * concern the captures. */
 struct gpu_relaxed {
     const struct cuda_calls *cuda;
     CUstreamCaptureMode before;
@@ -96,27 +98,27 @@ struct gpu_relaxed gpu_relax(const struct cuda_calls *cuda);
 void gpu_unrelax(struct gpu_relaxed *relaxed);
 
 struct capture {
-    bool active; /* everything that is put into the stream is captured */
-    uint64_t
-        id; /* unique in the process; 0: the capture is broken, or it is that of a stream that this one waits for */
-    CUgraph graph; /* that is being made; NULL: as for `id` */
+    bool active;   /* all work put into the stream is captured */
+    uint64_t id;   /* unique in the process; 0: the capture is broken, or is that of a stream that this one waits for */
+    CUgraph graph; /* the graph being made; NULL if id is 0 */
 };
 struct capture gpu_capture(const struct gpu *gpu, CUstream stream);
 
-/* THEN continues when the work that FIRST has by now is done. Neither is being captured. The host waits only if there
- * is no event. */
+/* Makes THEN wait for the work that FIRST has now. Neither stream may be in a capture. The host waits only if no event
+ * can be created. */
 void gpu_order(struct gpu *gpu, CUstream first, CUstream then);
 
-/* The stream in *PLACE, which is a member of GPU: created at the first call. NULL: the driver creates none. */
+/* Returns the stream in *PLACE, a member of GPU, which is created at the first call. Returns NULL if the driver fails.
+ */
 CUstream gpu_stream(const struct gpu *gpu, CUstream *place);
 
 /* --- tracing --- */
 
-/* The program's host (callbacks.h) of the agent that traces this process; NULL: the process is not traced. Looked for
- * at the first call. */
+/* Returns the program's host (callbacks.h) in the agent that traces this process, or NULL if the process is not traced.
+ * Looks for the agent at the first call. */
 const struct gputrace_host *gpu_host(void);
 
-/* For tests: replaces it. NULL: the process is not traced. */
+/* For tests: replaces the host. NULL: the process is not traced. */
 void gpu_host_replace(const struct gputrace_host *host);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Heaps by device, the tables of their blocks, and their private pools: heaps are made at first use, found by pointer, and
- * a pool is destroyed with its last block.
+ * Heaps by device, the tables of their blocks, and their private pools. Heaps are created at first use and found by
+ * pointer. A private pool is destroyed with its last block.
  */
 #include "allocator/heap.h"
 
@@ -9,12 +9,12 @@
 
 #include "common/log.h"
 
-static struct heap *heaps[HEAPS_MAX]; /* each once it is complete; never changes then */
+static struct heap *heaps[HEAPS_MAX]; /* each is set once it is complete, and never changes then */
 static bool forked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* CUDA does not work in the child, and threads that the child does not have may hold locks: the allocator does nothing
- * there. */
+/* In a forked child the allocator does nothing: CUDA does not work there, and threads that the child does not have may
+ * hold locks. */
 static void atfork_child(void)
 {
     forked = true;
@@ -35,7 +35,7 @@ uint32_t heap_thread(void)
 
 #define TABLE_CAPACITY_FIRST 1024
 
-/* Addresses are multiples of 512 or more, so their lowest bits say little. */
+/* Addresses are multiples of 512 or more, so their lowest bits do not distribute blocks. */
 static struct block **chain_of(const struct block_table *table, uint64_t address)
 {
     return &table->chains[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (table->capacity - 1)];
@@ -98,7 +98,8 @@ int block_table_each(const struct block_table *table, int (*each)(void *data, co
 
 /* --- heaps --- */
 
-/* A pool on the heap's device with the heap's settings. Without the lock. NULL: the driver creates none. */
+/* Creates a pool on the heap's device with the heap's settings, or returns NULL if the driver fails. The caller must
+ * not hold the lock. */
 static CUmemoryPool create_pool(struct heap *heap)
 {
     const struct cuda_calls *cuda = heap->gpu.cuda;
@@ -137,7 +138,7 @@ static void heap_free(struct heap *heap)
     free(heap);
 }
 
-/* NULL: the driver fails, or out of memory. */
+/* Returns NULL if the driver fails or there is no memory. */
 static struct heap *heap_new(const struct cuda_calls *cuda, int device)
 {
     struct heap *heap = calloc(1, sizeof(*heap));
@@ -187,7 +188,8 @@ struct heap *heap_of(int device)
             warning("the allocator has no memory to give: device %d has no memory pool, or no context", device);
         return NULL;
     }
-    /* No lock while the driver is called, so two threads may each have made a heap: the first one is used. */
+    /* No lock is held while the driver is called, so two threads may each have created a heap: the first one is used.
+     */
     if (__atomic_compare_exchange_n(&heaps[device], &none, heap, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return heap;
     heap_free(heap);
@@ -215,17 +217,17 @@ struct heap *heap_lock_owner(const void *pointer, int device, struct block **blo
     return owner;
 }
 
-/* --- private pools; find_pool() to begin_known_pool() with the lock held --- */
+/* --- private pools; the caller of find_pool() to begin_known_pool() holds the lock --- */
 
 static struct private_pool *find_pool(const struct heap *heap, struct gputrace_pool_id id)
 {
     struct private_pool *pool = heap->pools;
     while (pool && (pool->uses == 0 || pool->id.first != id.first || pool->id.second != id.second))
-        pool = pool->next; /* a released one only waits for its blocks */
+        pool = pool->next; /* a released pool only waits for its blocks */
     return pool;
 }
 
-/* Removes a pool that is no longer used. Returns what is to be destroyed, or NULL. */
+/* Removes a pool if it is not used any more. Returns the driver's pool to destroy, or NULL. */
 static CUmemoryPool remove_unused(struct heap *heap, struct private_pool *pool)
 {
     if (pool->uses > 0 || pool->blocks > 0 || pool->pins > 0)
@@ -270,7 +272,7 @@ void gputrace_allocator_begin_pool(int device, struct gputrace_pool_id id, void 
     CUmemoryPool memory = create_pool(heap), unused = memory;
     gpu_unrelax(&relaxed);
     heap_lock(heap);
-    done = begin_known_pool(heap, id); /* another thread may have begun it meanwhile */
+    done = begin_known_pool(heap, id); /* another thread may have begun the pool meanwhile */
     struct private_pool *pool = !done && memory ? calloc(1, sizeof(*pool)) : NULL;
     if (pool) {
         *pool = (struct private_pool){.id = id, .memory = memory, .next = heap->pools};
@@ -323,8 +325,8 @@ struct private_pool *heap_choose_pool(struct heap *heap, uint64_t capture)
     unsigned most = 0;
     uint32_t thread = heap_thread();
     for (struct private_pool *pool = heap->pools; pool; pool = pool->next) {
-        /* 2: certainly; 1: if there is no better one: another thread's part of the capture, as in PyTorch's backward
-         * pass; 0: no. */
+        /* 2: the pool certainly fits. 1: it fits if there is no better one, as for another thread's part of the capture
+         * in PyTorch's backward pass. 0: it does not fit. */
         unsigned suits = pool->thread == thread ? 2 : capture != 0 ? 1 : 0;
         if (capture != 0 && pool->capture != 0)
             suits = pool->capture == capture ? 2 : 0;

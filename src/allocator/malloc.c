@@ -1,10 +1,10 @@
 /*
- * gputrace_malloc() and gputrace_free(), and what is tried when memory is exhausted (see
+ * gputrace_malloc() and gputrace_free(), and how memory is reclaimed when it is exhausted (see
  * include/gputrace/allocator.h). Nothing here needs tracing.
  *
- * gputrace_torch_malloc() is for C++ callers that do not check for NULL. It throws, without any C++ code here:
- * PyTorch's own exception if the process has loaded PyTorch, else std::bad_alloc if it has loaded C++'s library. This
- * file is compiled with -fexceptions, because the exception passes through it.
+ * gputrace_torch_malloc() is for C++ callers that do not check for NULL. It throws without any C++ code here: PyTorch's
+ * own exception if the process has loaded PyTorch, else std::bad_alloc if it has loaded C++'s library. This file is
+ * compiled with -fexceptions, because the exception passes through it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,8 +61,8 @@ int gputrace_allocator_off_failure(gputrace_allocator_failure_fn *call, void *da
     return result;
 }
 
-/* Whether one of them wants the allocation to be tried again. An allocation inside of one calls none. No lock is held
- * while they run. */
+/* Calls the program's functions. Returns whether one wants the allocation to be tried again. An allocation inside of
+ * such a function calls none. No lock is held while they run. */
 static bool call_for_help(int device, size_t size, size_t held)
 {
     static __thread bool calling;
@@ -88,7 +88,7 @@ struct request {
     size_t size;
     CUstream stream;
     struct capture capture;
-    CUresult result; /* of the last attempt that failed */
+    CUresult result; /* result of the last failed attempt */
 };
 
 static struct block *allocate_block(struct request *request)
@@ -145,8 +145,8 @@ static void trim(struct heap *heap)
     gpu_unrelax(&relaxed);
 }
 
-/* Frees memory for another attempt. False: there is no point in one. Memory that the other pools hold, and memory that
- * the stream is still to free, is not available to the device. */
+/* Frees memory for another attempt. Returns false if there is no point in one. Unused memory of other pools, and memory
+ * that the stream has yet to free, is not available to the device before. */
 static bool reclaim(const struct request *request, unsigned tries)
 {
     struct heap *heap = request->heap;
@@ -165,7 +165,8 @@ static bool reclaim(const struct request *request, unsigned tries)
     return call_for_help(heap->gpu.device, request->size, held);
 }
 
-/* Beyond the limit the driver is not asked, so no call of CUDA's is in the trace. */
+/* Publishes a failure at the heap's limit, which needs this because the driver is not asked then and no CUDA call is in
+ * the trace. */
 static void publish_failure(const struct request *request, uint64_t start)
 {
     const struct gputrace_host *host = request->result == ACCOUNT_LIMIT ? gpu_host() : NULL;
@@ -216,7 +217,7 @@ void *gputrace_malloc(size_t size, int device, struct CUstream_st *stream)
     if (heap && gpu_enter(&heap->gpu, &scope)) {
         struct request request = {
             .heap = heap, .size = size, .stream = stream, .capture = gpu_capture(&heap->gpu, stream)};
-        if (!request.capture.active) /* what is pending waits for the end of the capture anyway */
+        if (!request.capture.active) /* pending blocks wait for the end of the capture anyway */
             memory_release_pending(heap);
         pointer = attempt(&request);
         if (!pointer)
@@ -229,7 +230,7 @@ void *gputrace_malloc(size_t size, int device, struct CUstream_st *stream)
 
 /* --- free --- */
 
-/* Returns true when HEAP had POINTER in use, and when CUDA is gone, as at the end of the process. */
+/* Returns true if HEAP had POINTER in use, or if CUDA is gone, as at the end of the process. */
 static bool enter_and_free(struct heap *heap, const void *pointer, CUstream stream)
 {
     struct gpu_scope scope;
@@ -261,7 +262,7 @@ static void free_in(void *pointer, int device, CUstream stream)
     struct block *block;
     if (!pointer || (heap && enter_and_free(heap, pointer, stream)))
         return;
-    heap = heap_lock_owner(pointer, device, &block); /* the caller named the wrong device */
+    heap = heap_lock_owner(pointer, device, &block); /* the caller passed the wrong device */
     if (heap)
         heap_unlock(heap);
     if (!heap || !enter_and_free(heap, pointer, stream))
@@ -284,7 +285,7 @@ void gputrace_allocator_record_stream(void *pointer, struct CUstream_st *stream)
         return;
     int failed = block_add_stream(block, stream);
     heap_unlock(heap);
-    if (failed) /* the host has no memory: the free will not wait for work that STREAM gets later */
+    if (failed) /* no memory: the free will not wait for work that STREAM gets later */
         heap->gpu.cuda->cuStreamSynchronize(stream);
 }
 
@@ -308,10 +309,11 @@ void gputrace_allocator_init(int devices)
 
 /* --- gputrace_torch_malloc() --- */
 
-/* Functions that throw, by their names in the ABI of C++, which contain the types of their parameters:
- *     c10::detail::torchCheckFail(char const *function, char const *file, unsigned line, char const *message)
- *     std::__throw_bad_alloc()
- * Python loads extensions with local symbols, so each library is looked up by name; one that is not loaded stays so. */
+/* Functions that throw, by their mangled names, which contain the types of their parameters:
+ *      c10::detail::torchCheckFail(char const *function, char const *file, unsigned line, char const *message)
+ *      std::__throw_bad_alloc()
+ * Python loads extensions with local symbols, so each library is looked up by name. A library that is not loaded is not
+ * loaded here. */
 #define TORCH_LIBRARY "libc10.so"
 #define TORCH_THROW "_ZN3c106detail14torchCheckFailEPKcS2_jS2_"
 #define CXX_LIBRARY "libstdc++.so.6"
@@ -341,7 +343,7 @@ static void write_bytes(char *text, size_t size, uint64_t bytes)
     snprintf(text, size, "%u bytes", (unsigned)bytes);
 }
 
-/* Begins as PyTorch's own message, because programs look for that. */
+/* The message begins like PyTorch's own, because programs look for that text. */
 static void write_message(char *text, size_t size, size_t asked, int device)
 {
     char wanted[32], held[32], limit[32];
@@ -360,7 +362,7 @@ static void write_message(char *text, size_t size, size_t asked, int device)
              wanted, device, held, limit, limited ? "the memory fraction allows" : "the device has");
 }
 
-/* Returns if the process has neither library. */
+/* Throws an exception. Returns if the process has neither library. */
 static void throw_bad_alloc(size_t size, int device)
 {
     char message[256];

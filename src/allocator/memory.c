@@ -1,7 +1,7 @@
 /*
- * Blocks of memory: the accounts of a heap, and how blocks are allocated and freed. Every
- * change of a block updates the counters of the heap and its stream and, if wanted, records an event. Within a capture a
- * freed block is used again for the same graph, and returns to its pool when the last graph that refers to it is gone.
+ * Blocks of memory: the accounts of a heap, and how blocks are allocated and freed. Every change of a block updates the
+ * counters of the heap and its stream and, if wanted, records an event. A block freed within its capture is reused for
+ * that graph, and returns to its pool when the last graph that refers to it is gone.
  */
 #include "allocator/memory.h"
 
@@ -46,7 +46,7 @@ static void subtract(figure *of, uint64_t amount)
     of->freed += amount;
 }
 
-/* Reading the clock costs as much as all the rest, so it is read only if the event is kept. */
+/* Records an event. Reading the clock costs as much as the rest, so the clock is read only if events are kept. */
 static void record(struct heap *heap, struct gputrace_allocator_event event)
 {
     struct history *history = &heap->history;
@@ -60,10 +60,10 @@ static void record(struct heap *heap, struct gputrace_allocator_event event)
     history->events[history->added++ % history->capacity] = event;
 }
 
-/* The statistics of STREAM; NULL: no memory. */
+/* Returns the statistics of STREAM, or NULL if there is no memory. */
 static struct gputrace_allocator_stream_stats *stats_of_stream(struct heap *heap, CUstream stream)
 {
-    static __thread struct { /* that the thread asked for last */
+    static __thread struct { /* the last statistics that this thread looked up */
         const struct heap *heap;
         struct gputrace_allocator_stream_stats *stats;
     } last;
@@ -91,7 +91,8 @@ struct block *account_request(struct heap *heap, size_t bytes, CUstream stream, 
     heap_lock(heap);
     struct gputrace_allocator_stream_stats *of_stream = stats_of_stream(heap, stream);
     bool within = bytes <= heap->stats.limit && heap->requested <= heap->stats.limit - bytes;
-    /* Spare blocks are all zero but the list of other streams, which is empty. They come by many at once. */
+    /* Spare blocks are all zero, except for the allocated but empty list of other streams. Many are allocated at once.
+     */
     struct block *blocks = of_stream && within && !heap->spare ? calloc(BLOCKS_AT_ONCE, sizeof(*blocks)) : NULL;
     for (unsigned i = 0; blocks && i < BLOCKS_AT_ONCE; i++)
         block_push(&heap->spare, &blocks[i]);
@@ -188,10 +189,10 @@ void account_failed(struct heap *heap, size_t bytes, CUstream stream)
     record(heap, (struct gputrace_allocator_event){.bytes = bytes, .stream = stream, .what = GPUTRACE_FAILED});
 }
 
-/* A block that is used again may be so many times as large as what is asked for. */
+/* A reused block may be at most this many times as large as the requested size. */
 #define WASTE 2
 
-/* --- the list of blocks that were freed in their own capture; with the lock held --- */
+/* --- the list of blocks freed in their own capture; the caller holds the lock --- */
 
 static void make_reusable(struct heap *heap, struct block *block)
 {
@@ -210,11 +211,11 @@ static void make_unusable(struct heap *heap, struct block *block)
 
 /* --- release --- */
 
-/* A block's release, in two steps: the first with the lock held, the second without. */
+/* A block's release in two steps: the first with the lock held, the second without. */
 struct release {
     uint64_t address;
     size_t bytes;
-    CUmemoryPool pool; /* that the block was the last one of, and that goes; or NULL */
+    CUmemoryPool pool; /* the driver's pool to destroy, because the block was its last one; or NULL */
 };
 
 static struct release begin_release(struct heap *heap, struct block *block)
@@ -258,7 +259,7 @@ void memory_release(struct heap *heap, struct block *block)
     struct release release = {0};
     if (!held)
         release = begin_release(heap, block);
-    else { /* only graphs hold it: they, or a later capture from the same private pool, can use it */
+    else { /* only graphs hold the block: they, or a later capture from its private pool, can use it */
         block->settled = true;
         if (block->pool && block->freed_in == block->stream && block->other_count == 0)
             make_reusable(heap, block);
@@ -268,7 +269,7 @@ void memory_release(struct heap *heap, struct block *block)
         end_release(heap, &release, stream);
 }
 
-/* Counts graphs that are gone. Returns a list of the blocks that are no longer used. With the lock held. */
+/* Counts graphs that are gone. Returns the list of blocks that are not used any more. The caller holds the lock. */
 static struct block *collect_returned(struct heap *heap)
 {
     struct block *free_blocks = NULL;
@@ -313,7 +314,7 @@ void memory_release_pending(struct heap *heap)
 
 enum fate { FATE_RELEASE, FATE_KEEP, FATE_WAIT };
 
-/* What happens to a block that the program frees. With the lock held. */
+/* Returns what to do with a block that the program frees. The caller holds the lock. */
 static enum fate fate_of(struct heap *heap, struct block *block, CUstream stream, const struct capture *capture)
 {
     if (block->other_count > 0 || (!block->captured && capture->active))
@@ -322,7 +323,8 @@ static enum fate fate_of(struct heap *heap, struct block *block, CUstream stream
         return FATE_RELEASE;
     if (capture->id == 0 || capture->id != block->capture || block->graphs == 0)
         return FATE_WAIT;
-    /* In its own capture: the GPU has not used it yet, and everything that will is in the graph. */
+    /* The block is freed in its own capture: the GPU has not used it yet, and all work that will use it is in the
+     * graph. */
     block->settled = true;
     if (stream == block->stream)
         make_reusable(heap, block);
@@ -359,7 +361,8 @@ static struct block *use_again(struct heap *heap, size_t bytes, CUstream stream,
     heap_lock(heap);
     const struct private_pool *pool = heap_choose_pool(heap, capture);
     for (struct block *block = heap->reusable; block; block = block->next) {
-        /* Work on it in this graph, or in earlier ones of its pool, comes before what STREAM captures from now on. */
+        /* Work on the block in this graph, or in earlier graphs of its pool, comes before what STREAM captures from now
+         * on. */
         bool reachable = pool ? block->pool == pool : !block->pool && block->capture == capture;
         if (reachable && block->stream == stream && block->capacity >= bytes && block->capacity / WASTE <= bytes &&
             (!best || block->capacity < best->capacity))
@@ -374,7 +377,7 @@ static struct block *use_again(struct heap *heap, size_t bytes, CUstream stream,
     return best;
 }
 
-/* Memory that is there when this returns. Captures of other streams go on. */
+/* Allocates memory that is there on return. Captures of other streams go on. */
 static CUresult allocate_now(struct heap *heap, struct block *block)
 {
     const struct cuda_calls *cuda = heap->gpu.cuda;
@@ -409,7 +412,8 @@ static struct block *allocate_new(struct heap *heap, size_t bytes, CUstream stre
     return block;
 }
 
-/* CUDA calls this when no graph has it any more, on a thread on which CUDA must not be called. */
+/* Puts a hold on the heap's stack of returned holds. CUDA calls this when no graph has the hold any more, on a thread
+ * on which CUDA must not be called. */
 static void CUDA_CB graph_gone(void *data)
 {
     struct graph_hold *hold = data;
@@ -444,7 +448,7 @@ static CUresult hold_by_graph(struct heap *heap, struct block *block, CUgraph gr
     }
     result = cuda->cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (result != CUDA_SUCCESS)
-        cuda->cuUserObjectRelease(object, 1); /* which calls graph_gone() */
+        cuda->cuUserObjectRelease(object, 1); /* calls graph_gone() */
     return result;
 }
 

@@ -17,7 +17,7 @@
 
 int gputrace_allocator_set_fraction(double fraction, int device)
 {
-    bool valid = fraction >= 0; /* not for NaN */
+    bool valid = fraction >= 0; /* false for NaN */
     struct heap *heap = valid ? heap_of(device) : NULL;
     if (!heap)
         return -1;
@@ -38,7 +38,7 @@ int gputrace_allocator_set_release_threshold(int device, uint64_t bytes)
     if (!heap)
         return -1;
     heap_lock(heap);
-    heap->threshold = bytes; /* of pools to come */
+    heap->threshold = bytes; /* for pools created later */
     heap_unlock(heap);
     heap_each_pool(heap, set_threshold, &bytes);
     return 0;
@@ -69,7 +69,7 @@ int gputrace_allocator_enable_peer(int device, int peer)
     if (access.result != CUDA_SUCCESS)
         return -1;
     heap_lock(heap);
-    heap->peers |= UINT64_C(1) << peer; /* of pools to come */
+    heap->peers |= UINT64_C(1) << peer; /* for pools created later */
     heap_unlock(heap);
     return 0;
 }
@@ -86,7 +86,8 @@ static void add_reserved(struct heap *heap, CUmemoryPool memory, void *data)
     stats->reserved_peak += high;
 }
 
-/* Fills in the statistics of a device on which nothing was allocated. It makes no context. */
+/* Fills in the statistics of a device on which nothing was allocated. Creates no context. Returns 0, or -1 if the
+ * device does not exist. */
 static int stats_of_unused(int device, struct gputrace_allocator_stats *stats)
 {
     const struct cuda_calls *cuda = cuda_calls();
@@ -179,7 +180,7 @@ static int reset_stream(void *peak, uint64_t stream, uint64_t *value)
     return 0;
 }
 
-/* Peaks, or else totals. With the lock held. */
+/* Resets peaks, or else totals. The caller holds the lock. */
 static void reset_figures(struct heap *heap, bool peak)
 {
     reset_figure(&heap->stats.allocations, peak);
@@ -191,7 +192,7 @@ static void reset_figures(struct heap *heap, bool peak)
 static void reset_reserved(struct heap *heap, CUmemoryPool memory, void *unused)
 {
     (void)unused;
-    cuuint64_t zero = 0; /* the only value that CUDA takes: the peak becomes the current value */
+    cuuint64_t zero = 0; /* the only value that CUDA accepts: the peak becomes the current value */
     heap->gpu.cuda->cuMemPoolSetAttribute(memory, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero);
 }
 
@@ -249,7 +250,7 @@ size_t gputrace_allocator_history_read(int device, struct gputrace_allocator_eve
     return count;
 }
 
-/* --- what is allocated --- */
+/* --- allocations --- */
 
 struct allocation_list {
     int device;

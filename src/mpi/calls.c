@@ -1,16 +1,17 @@
 /*
- * MPI's functions, as a program finds them first when this library is preloaded: each makes a range around the one that
- * the program would have called.
+ * MPI's functions in a library that is preloaded, so that a program finds them before those of MPI: each makes a range
+ * around the function that the program would have called.
  *
- * One library serves all MPIs. Arguments are passed on as `long`: on the processors that gputrace runs on an argument
- * that is narrower takes as much space, in a register or on the stack, and who gets it looks at its own part.
+ * One library serves all MPIs. Arguments are passed on as `long`: on the processors that gputrace supports, a narrower
+ * argument takes as much space, in a register or on the stack, and the callee reads only its own part.
  *
- * Programs in Fortran call subroutines of other names (`mpi_send_`, of the module mpi_f08 `mpi_send_f08_`). Those of
- * Open MPI call PMPI_Send(), so they are wrapped, too; those of MPICH call MPI_Send(). A function that is called within
- * another one on the same thread is part of it, and makes no range: that of C within Fortran's, those that MPI or
- * another tool calls to do its work.
+ * Programs in Fortran call subroutines with other names (`mpi_send_`, of the module mpi_f08 `mpi_send_f08_`). Those of
+ * Open MPI call PMPI_Send(), so they are wrapped, too; those of MPICH call MPI_Send(). A call within another call on
+ * one thread is part of it, and makes no range: C's within Fortran's, and calls that MPI or another tool makes to do
+ * its work.
  *
- * Without an MPI nothing here is called, unless by a program that looks for MPI by its symbols; it gets an error.
+ * Without an MPI nothing here is called, unless by a program that looks for MPI by its symbols; that program gets an
+ * error.
  */
 #include <elf.h>
 #include <link.h>
@@ -23,14 +24,14 @@
 #include "mpi/library.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define ERROR_OTHER 15 /* MPI_ERR_OTHER, or another error */
+#define ERROR_OTHER 15 /* MPI_ERR_OTHER, or another error in some MPIs */
 
 static struct {
     const char *name;
     struct arguments at;
     const char *const symbols[LANGUAGES];
     void *real[LANGUAGES];
-    const void *text; /* the name, by range_text() */
+    const void *text; /* the name as a result of range_text() */
 } functions[] = {
 #define FUNCTION(count, name, fortran, ...)                                            \
     [FUNCTION_##name] = {"MPI_" #name,                                                 \
@@ -42,27 +43,26 @@ static struct {
 #undef FUNCTION
 };
 
-/* Where the stack has the call that is running on this thread; 0: there is none. What is below it is a call within it;
- * what is not says that an exception, or longjmp(), left it. */
+/* Stack address of the outermost call that is running on this thread; 0: none. A call deeper in the stack is within it.
+ * A call that is less deep shows that an exception or longjmp() left the outermost call. */
 static _Thread_local uintptr_t outermost;
 
-/* --- what a program calls of MPI that is not recorded: extensions of the MPI library, functions of later standards,
- * and PMPI_* from the program itself ---
+/* --- imported functions of MPI that are not recorded: extensions of the MPI library, functions of later standards, and
+ * PMPI_* from the program itself ---
  *
- * Imports are the undefined symbols of the program and of the libraries that are loaded with it. The symbols that are
- * in no hash table are those, and come first. PMPI_* counts in the program alone, because libraries that wrap MPI call
- * it. Libraries of MPI itself (libmpichfort.so, libmpi_usempif08.so) are passed over: they import all they have.
- */
+ * Imports are the undefined symbols of the program and of the libraries that are loaded with it. They are the symbols
+ * in no hash table, which come first. PMPI_* counts only in the program, because libraries that wrap MPI call it.
+ * Libraries of MPI itself (libmpichfort.so, libmpi_usempif08.so) are skipped: they import all they have. */
 
 struct search {
-    char text[400]; /* "MPIX_Send_enqueue, PMPI_Send" */
+    char text[400]; /* for example "MPIX_Send_enqueue, PMPI_Send" */
     size_t length;
 };
 
 struct imported {
     const ElfW(Sym) * items;
     const char *names;
-    const uint32_t *hash; /* of GNU's form: number of buckets, index of the first symbol in it, … */
+    const uint32_t *hash; /* GNU hash table: number of buckets, index of its first symbol, … */
 };
 
 static struct imported symbols_of(const struct dl_phdr_info *object)
@@ -74,7 +74,7 @@ static struct imported symbols_of(const struct dl_phdr_info *object)
             entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr); /* NOLINT: it is mapped there */
     for (; entry && entry->d_tag != DT_NULL; entry++) {
         ElfW(Addr) at = entry->d_un.d_ptr;
-        const void *place = (const void *)(at < object->dlpi_addr ? at + object->dlpi_addr : at); /* NOLINT: as above */
+        const void *place = (const void *)(at < object->dlpi_addr ? at + object->dlpi_addr : at); /* NOLINT: mapped */
         if (entry->d_tag == DT_SYMTAB)
             symbols.items = place;
         if (entry->d_tag == DT_STRTAB)
@@ -85,7 +85,8 @@ static struct imported symbols_of(const struct dl_phdr_info *object)
     return symbols;
 }
 
-/* Whether the function moves data, as "MPIX_Allreduce_enqueue", but not "MPI_Reduce_local", and is not wrapped. */
+/* Whether NAME moves data ("MPIX_Allreduce_enqueue", not "MPI_Reduce_local") and is not wrapped here. PROFILING: it
+ * begins with PMPI. */
 static bool is_unrecorded(const char *name, bool profiling)
 {
     static const char *const words[] = {"send",   "recv",     "bcast", "gather",  "scatter",
@@ -102,7 +103,7 @@ static bool is_unrecorded(const char *name, bool profiling)
 static void add_name(struct search *search, const char *name)
 {
     size_t length = strlen(name), separator = search->length > 0 ? 2 : 0;
-    const char *listed = strstr(search->text, name); /* several libraries import the same */
+    const char *listed = strstr(search->text, name); /* several libraries may import one function */
     while (listed && listed[length] != ',' && listed[length] != '\0')
         listed = strstr(listed + 1, name);
     if (search->length + separator + length >= sizeof(search->text) ||
@@ -136,13 +137,13 @@ static int scan_object(struct dl_phdr_info *object, size_t size, void *context)
 
 /* --- before and after a call --- */
 
-/* Whether MPI may be asked before the call. */
+/* Whether MPI functions may be called before the call. */
 static bool may_ask(enum function function)
 {
     return function != FUNCTION_Init && function != FUNCTION_Init_thread && function != FUNCTION_Session_init;
 }
 
-/* Returns the function to call, NULL: there is none. */
+/* Starts a call. Returns the function to call, or NULL if there is none. */
 static void *begin(struct call *call, enum function function, enum language language, const long *arguments,
                    const void *caller)
 {
@@ -196,7 +197,7 @@ static int end(struct call *call, int result)
         range_pop();
     static bool noted;
     if (!may_ask(call->function) && !__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED)) {
-        /* Once, when MPI has begun and the program is loaded. */
+        /* Runs once, after MPI has been initialised and with the program loaded. */
         struct search search = {.length = 0};
         dl_iterate_phdr(scan_object, &search);
         if (search.length > 0)
@@ -255,8 +256,8 @@ MPI_FUNCTIONS(FUNCTION, FUNCTION, FUNCTION)
 
 /* --- Fortran --- */
 
-/* A subroutine of COUNT arguments has returned, or there is none (REAL is NULL). Its last argument is where it writes the
- * error; NULL: a program of Fortran 2008 left that out. */
+/* Ends the call of a subroutine with COUNT arguments; REAL is NULL if it does not exist. The last argument is the
+ * address of the error, NULL if a Fortran 2008 program left it out. */
 static void end_subroutine(struct call *call, unsigned count, const void *real)
 {
     unsigned fewer = call->function == FUNCTION_Init || call->function == FUNCTION_Init_thread ? 2 : 0;
@@ -266,15 +267,15 @@ static void end_subroutine(struct call *call, unsigned count, const void *real)
     end(call, error ? *error : 0);
 }
 
-/* How many words are passed on with the lengths of up to two texts. A caller that passes fewer has something else
- * there, which nobody looks at. */
+/* The number of words passed on, including the lengths of up to two texts. If a caller passes fewer, the callee does
+ * not read the others. */
 #define TEXTS_5 8
 #define TEXTS_6 9
 #define TEXTS_8 11
 #define TEXTS_9 12
 
-/* COUNT: with the error. MPI_Init and MPI_Init_thread read two more registers than they were given, and pass them on.
- */
+/* COUNT includes the error. MPI_Init and MPI_Init_thread read two more registers than they were passed, and pass them
+ * on. */
 #define SUBROUTINE(symbol, count, passed, name, language) \
     SUBROUTINE_OF(symbol, count, passed, JOIN(PARAMETERS_, passed), JOIN(ARGUMENTS_, passed), name, language)
 #define SUBROUTINE_OF(symbol, count, passed, parameters, values, name, language)                           \

@@ -1,6 +1,6 @@
 /*
- * What the arguments of a call say, by the row of its function: communicator, peers, bytes. What a call makes is kept for
- * those that use it.
+ * Reads the facts of a call from its arguments, by the row of its function: communicator, peers, bytes. Facts of
+ * created objects are kept for calls that use the objects.
  */
 #include "mpi/functions.h"
 
@@ -18,19 +18,19 @@
 /* --- communicators --- */
 
 /*
- * Communicators by numbers and names that are the same on all of their ranks, without asking other ranks:
+ * Communicators get numbers and names that are equal on all of their ranks, without communication:
  *
  *   - MPI_COMM_WORLD is "world", MPI_COMM_SELF of rank 3 "self 3". In processes that others spawned they are the world
- *     "of" a name that the launcher gave to these processes: "world of prterun-7@2", with "parent of prterun-7@2".
- *   - All ranks of a communicator make others of it in one order. So the third one that is made of it is the third on
- *     all ranks: "world/3". If it has fewer ranks, several are made at once; the world's rank of its rank 0 follows:
+ *     "of" a name that the launcher chose for these processes: "world of prterun-7@2", with "parent of prterun-7@2".
+ *   - All ranks of a communicator create others from it in the same order. So the third one is the third on all ranks:
+ *     "world/3". If it has fewer ranks, several are created at once; the world's rank of its rank 0 follows:
  *     "world/3.4".
- *   - MPI_Comm_create_group and MPI_Intercomm_create are called by the members of the new communicator alone: it is
- *     known by its members, and by how often these made one: "group 5c3f….1".
- *   - Those of which this library did not see how they were made (by PMPI_Comm_dup, MPI_Comm_join) have a number that
- *     no other rank has: "rank 3: 7f00…". The two sides of MPI_Comm_spawn and MPI_Comm_connect have a number each.
+ *   - MPI_Comm_create_group and MPI_Intercomm_create are called only by the members of the new communicator: it is
+ *     named by its members, and by how many communicators they have created: "group 5c3f….1".
+ *   - Communicators whose creation this library did not see (by PMPI_Comm_dup, MPI_Comm_join) have a number that no
+ *     other rank has: "rank 3: 7f00…". The two sides of MPI_Comm_spawn and MPI_Comm_connect have different numbers.
  *
- * The number is a hash of the name. Handles that are freed and used again get the name of the new communicator.
+ * The number is a hash of the name. A handle that is reused gets the name of the new communicator.
  */
 
 #define COMMUNICATOR_NAME_BYTES 64
@@ -39,16 +39,16 @@ struct communicator {
     uint64_t id;
     int ranks, rank;
     bool inter;
-    uint64_t operations; /* collective ones so far */
-    uint64_t made;       /* communicators that were made of it */
+    uint64_t operations; /* number of collective operations so far */
+    uint64_t made;       /* number of communicators created from it */
     char name[COMMUNICATOR_NAME_BYTES];
-    const void *text; /* the name, by range_text() */
+    const void *text; /* the name as a result of range_text() */
 };
 
 static struct {
     pthread_mutex_t lock;
     struct map by_handle; /* -> struct communicator * */
-    struct map groups;    /* hash of members -> how many communicators they made */
+    struct map groups;    /* hash of members -> number of communicators that they created */
 } communicators = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t hash_of(const char *text)
@@ -56,16 +56,16 @@ static uint64_t hash_of(const char *text)
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return (hash & ((UINT64_C(1) << 48) - 1)) | 1; /* a number of JSON has it exactly */
+    return (hash & ((UINT64_C(1) << 48) - 1)) | 1; /* 48 bits, which a JSON number represents exactly */
 }
 
 static struct communicator *get(uint64_t handle)
 {
     const uint64_t *place = map_get(&communicators.by_handle, handle);
-    return place ? (struct communicator *)(uintptr_t)*place : NULL; /* NOLINT: a pointer that was put there */
+    return place ? (struct communicator *)(uintptr_t)*place : NULL; /* NOLINT: put() stored a pointer */
 }
 
-/* With the lock. Takes the place of what had the handle before. */
+/* Adds a communicator, and replaces one that had the handle before. The caller holds the lock. */
 static struct communicator *put(uint64_t handle, const struct mpi_members *members, const char *name)
 {
     struct communicator *communicator = get(handle);
@@ -85,8 +85,9 @@ static struct communicator *put(uint64_t handle, const struct mpi_members *membe
     return communicator;
 }
 
-/* With the lock. Returns what names of communicators end with in processes that were spawned, whose ranks begin at 0
- * like those of the processes that spawned them: launchers with PMIx, and those with PMI 2, name them. */
+/* Returns the suffix for names of communicators in processes that were spawned, "" in others: their ranks begin at 0,
+ * like those of the processes that spawned them. Launchers with PMIx and PMI 2 name such processes. The caller holds
+ * the lock. */
 static const char *world_suffix(uint64_t parent)
 {
     static char suffix[32];
@@ -96,7 +97,7 @@ static const char *world_suffix(uint64_t parent)
     return suffix;
 }
 
-/* With the lock. If it was not seen how the communicator was made, it gets its name here. */
+/* Returns the communicator. If its creation was not seen, it gets its name here. The caller holds the lock. */
 static struct communicator *find_or_put(const struct mpi_constants *constants, uint64_t handle)
 {
     struct communicator *known = get(handle);
@@ -117,8 +118,8 @@ static struct communicator *find_or_put(const struct mpi_constants *constants, u
     return put(handle, &members, name);
 }
 
-/* Writes what is known of the communicator HANDLE. COLLECTIVE: another such operation is counted; `operations` is its
- * number, from 0. False: nothing is known. */
+/* Writes what is known of the communicator HANDLE to *FOUND. If COLLECTIVE, counts the operation, whose number from 0
+ * is `operations`. Returns false if nothing is known. */
 static bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
                               struct communicator *found)
 {
@@ -132,8 +133,8 @@ static bool communicator_find(const struct mpi_constants *constants, uint64_t ha
     return communicator != NULL;
 }
 
-/* Must be called before a call of all ranks of PARENT that makes a communicator of it. Returns how many such calls
- * there were, with this one. */
+/* Counts a call of all ranks of PARENT that creates a communicator from it, before the call. Returns how many such
+ * calls there were, including this one, or 0. */
 static uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent)
 {
     pthread_mutex_lock(&communicators.lock);
@@ -143,7 +144,8 @@ static uint64_t communicator_making(const struct mpi_constants *constants, uint6
     return number;
 }
 
-/* With the lock. A name that is too long is cut, but for a hash of all of it. */
+/* Writes the name of a communicator created from PARENT. A name that is too long is cut, and ends with a hash of the
+ * whole. The caller holds the lock. */
 static void name_child(char *name, const struct communicator *parent, uint64_t number,
                        const struct mpi_members *members)
 {
@@ -157,7 +159,8 @@ static void name_child(char *name, const struct communicator *parent, uint64_t n
         snprintf(name, COMMUNICATOR_NAME_BYTES, "%.40s…%016" PRIx64, whole, hash_of(whole));
 }
 
-/* Does that after MPI_Comm_idup, whose communicator MPI may not be asked about before the request is complete. */
+/* Notes a communicator created by MPI_Comm_idup. It has the parent's ranks, because MPI must not be asked about it
+ * before the request is complete. */
 static void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made)
 {
     char name[COMMUNICATOR_NAME_BYTES];
@@ -171,15 +174,15 @@ static void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t m
     pthread_mutex_unlock(&communicators.lock);
 }
 
-/* Must be called after it: MADE is the new communicator, or the null handle. NUMBER is what communicator_making()
- * returned; GROUP_ALONE: only the members called. */
+/* Notes a created communicator after the call: MADE is the new one, or the null handle. NUMBER is the result of
+ * communicator_making(). GROUP_ALONE: only the members called. */
 static void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
                               uint64_t made)
 {
     struct mpi_members members;
     char name[COMMUNICATOR_NAME_BYTES] = "";
     if (mpi_members(constants, made, &members) != 0)
-        return; /* this rank is not in it */
+        return; /* this rank is not a member */
     pthread_mutex_lock(&communicators.lock);
     const struct communicator *from = find_or_put(constants, parent);
     if (group_alone && members.known) {
@@ -189,7 +192,7 @@ static void communicator_made(const struct mpi_constants *constants, uint64_t pa
     } else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
         name_child(name, from, number, &members);
     if (!*name || !put(made, &members, name)) {
-        free(get(made)); /* of an older communicator with this handle */
+        free(get(made)); /* an older communicator with this handle */
         map_remove(&communicators.by_handle, made);
         find_or_put(constants, made);
     }
@@ -198,17 +201,17 @@ static void communicator_made(const struct mpi_constants *constants, uint64_t pa
 
 /* --- facts of calls --- */
 
-/* What is known of MPI's objects whose calls do not say it: the communicator of a window and of a file, the sender of a
- * matched message, what a persistent request moves. Handles are different numbers for objects of different kinds. */
+/* Facts of MPI's objects that calls on the objects do not contain: the communicator of a window or file, the sender of
+ * a matched message, the data of a persistent request. Objects of different kinds have different handles. */
 static struct map by_handle; /* -> struct range_facts * */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Keeps FACTS of the object HANDLE, in place of those of an older one that had this handle. */
+/* Keeps FACTS for the object HANDLE, and replaces those of an older object with this handle. */
 static void object_keep(uint64_t handle, const struct range_facts *facts)
 {
     pthread_mutex_lock(&lock);
     uint64_t *place = map_put(&by_handle, handle, NULL);
-    struct range_facts *kept = place ? (struct range_facts *)(uintptr_t)*place : NULL; /* NOLINT: put there below */
+    struct range_facts *kept = place ? (struct range_facts *)(uintptr_t)*place : NULL; /* NOLINT: stored below */
     if (place && !kept)
         kept = malloc(sizeof(*kept));
     if (kept) {
@@ -218,7 +221,7 @@ static void object_keep(uint64_t handle, const struct range_facts *facts)
     pthread_mutex_unlock(&lock);
 }
 
-/* 0 for position 0. */
+/* Returns the argument at a position, or 0 for position 0. */
 static long argument(const struct call *call, unsigned position)
 {
     return position ? call->arguments[position - 1] : 0;
@@ -229,7 +232,7 @@ static const void *pointer(const struct call *call, unsigned position)
     return (const void *)argument(call, position); /* NOLINT: a pointer that the program passed */
 }
 
-/* 0 for position 0. */
+/* Returns the int argument at a position, by value in C and by address in Fortran, or 0 for position 0. */
 static int number(const struct call *call, unsigned position)
 {
     if (call->language == LANGUAGE_C || position == 0)
@@ -237,7 +240,7 @@ static int number(const struct call *call, unsigned position)
     return *(const int *)pointer(call, position);
 }
 
-/* The handle that the argument is. */
+/* Returns the handle that is the argument at POSITION. */
 static uint64_t handle(const struct call *call, unsigned position, enum mpi_handles handles)
 {
     return call->language == LANGUAGE_C ? mpi_handle(call->constants, handles, argument(call, position))
@@ -252,14 +255,14 @@ uint64_t call_handle_at(const struct call *call, unsigned position, int index, e
     return mpi_handle_at(call->constants, handles, place, index);
 }
 
-/* -1: not known. */
+/* Returns COUNT times EACH, or -1 if either is negative or the product overflows. */
 static int64_t product(int64_t count, int64_t each)
 {
     int64_t bytes;
     return count < 0 || each < 0 || __builtin_mul_overflow(count, each, &bytes) ? -1 : bytes;
 }
 
-/* The sum of the bytes that each rank gets or gives; -1: not known. */
+/* Returns the sum of the bytes for the ranks that the arrays of AMOUNT describe, or -1 if unknown. */
 static int64_t array_bytes(const struct call *call, const struct amount *amount, const struct range_facts *facts)
 {
     const void *counts = pointer(call, amount->count);
@@ -284,7 +287,7 @@ static int64_t array_bytes(const struct call *call, const struct amount *amount,
     return sum;
 }
 
-/* -1: not known. */
+/* Returns the bytes of an amount, or -1 if unknown. */
 static int64_t amount_bytes(const struct call *call, const struct amount *amount, const struct range_facts *facts)
 {
     if (amount->count == 0)
@@ -311,18 +314,18 @@ static void add_bytes(struct range_facts *facts, uint64_t *member, unsigned bit,
     facts->known |= bit;
 }
 
-/* What goes to MPI_PROC_NULL, or comes from it, is nothing. */
+/* Returns the bytes that move: nothing goes to MPI_PROC_NULL or comes from it. */
 static int64_t moved(int64_t bytes, bool known, int32_t rank)
 {
     return known && rank == RANGE_NO_PEER && bytes > 0 ? 0 : bytes;
 }
 
-/* Once the peers are known. */
+/* Finds the numbers of bytes. The peers must be known. */
 static void find_bytes(const struct call *call, struct range_facts *facts)
 {
     const struct arguments *at = call->at;
     long place = argument(call, at->place);
-    /* MPI_IN_PLACE: 1 in Open MPI, -1 in MPICH, a variable in Fortran. */
+    /* MPI_IN_PLACE is 1 in Open MPI, -1 in MPICH, and a variable in Fortran. */
     bool in_place = at->place && (call->language == LANGUAGE_C ? place == 1 || place == -1
                                                                : mpi_is_fortrans_place(pointer(call, at->place)));
     const struct amount *share = in_place ? &at->other : &at->share;
@@ -351,7 +354,8 @@ static void add_number(struct range_facts *facts, int32_t *member, unsigned bit,
     facts->known |= bit;
 }
 
-/* SPACE is the caller's. Returns false where arguments may mean nothing on this rank. */
+/* Finds the call's communicator and copies it to *SPACE. Returns false if arguments may have no meaning on this rank.
+ */
 static bool find_communicator(struct call *call, struct range_facts *facts, struct communicator *space)
 {
     const struct arguments *at = call->at;
@@ -382,7 +386,7 @@ static void find_facts(struct call *call, struct range_facts *facts)
         pthread_mutex_lock(&lock);
         const uint64_t *place = map_get(&by_handle, object);
         if (place && *place)
-            *facts = *(const struct range_facts *)(uintptr_t)*place; /* NOLINT: object_keep() put it there */
+            *facts = *(const struct range_facts *)(uintptr_t)*place; /* NOLINT: object_keep() stored it */
         pthread_mutex_unlock(&lock);
     }
     facts->known &=

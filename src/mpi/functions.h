@@ -1,16 +1,17 @@
 /*
- * The functions of MPI that are wrapped: those that move data, wait for others, or make what these need. MPI_Test,
- * MPI_Iprobe and others that only ask are not: programs call them in loops. A row says which arguments tell what.
+ * The functions of MPI that are wrapped: those that move data, wait for other ranks, or create objects for such calls.
+ * MPI_Test, MPI_Iprobe and others that only query are not wrapped, because programs call them in loops. A row describes
+ * the arguments:
  *
- *     X(number of arguments, name without "MPI_", the same in Fortran, what is known of the arguments)
+ *      X(number of arguments, name without "MPI_", name in Fortran, members of struct arguments)
  *
  * Arguments are numbered from 1.
  *
  * Fortran's subroutines have the same arguments, each by its address, and one more for the error; but MPI_Init and
- * MPI_Init_thread lack the first two. Rows of T have texts among their arguments, whose lengths Fortran passes behind
+ * MPI_Init_thread lack the first two. Rows of T have texts among their arguments, whose lengths Fortran passes after
  * the error. Rows of C are functions of C alone: Fortran's subroutines with counts of 64 bits call those.
  *
- * A library of MPI that lacks a function does not mind: the next definition is looked up when the program calls it.
+ * A library of MPI may lack some functions: the real function is looked up only when the program calls it.
  */
 #ifndef GPUTRACE_MPI_FUNCTIONS_H
 #define GPUTRACE_MPI_FUNCTIONS_H
@@ -20,35 +21,35 @@
 
 #include "mpi/library.h"
 
-/* Elements of a buffer. Positions of arguments; 0: there is none. */
+/* Positions of the arguments for the elements of a buffer; 0 if there is none. */
 struct amount {
     uint8_t count, type;
     enum {
         COUNT_ONE = 0, /* `count` elements of `type` */
-        COUNT_SINGLE,  /* one element of `type`; `count` is the same position */
-        COUNT_SUM,     /* `count` is an array with an element for each rank: their sum */
-        COUNT_OWN,     /* the same: that of this rank */
-        COUNT_TYPES,   /* the same, and `type` is an array of types: their sum */
+        COUNT_SINGLE,  /* one element of `type`; `count` is the position of `type`, too */
+        COUNT_SUM,     /* `count` is an array with a number for each rank, and the amount is their sum */
+        COUNT_OWN,     /* `count` is an array with a number for each rank, and the amount is that of this rank */
+        COUNT_TYPES,   /* as COUNT_SUM, and `type` is an array of types for the ranks */
     } counting;
 };
 
 struct arguments {
     uint8_t communicator, peer, tag, source, root, requests, code;
-    struct amount share;                 /* what goes to one other rank, or comes from it */
-    struct amount sent, received;        /* all of it, where that is not the share, or that of each rank */
-    uint8_t partitions;                  /* so many shares */
+    struct amount share;                 /* data that goes to one other rank, or comes from it */
+    struct amount sent, received;        /* all data, if not the share or one share for each rank */
+    uint8_t partitions;                  /* number of shares */
     uint8_t large;                       /* 1: counts have 64 bits */
-    uint8_t place;                       /* a buffer: if it is MPI_IN_PLACE … */
-    struct amount other;                 /* … this is the share */
-    uint8_t at_root;                     /* 1: `sent` and `received` mean something on the root alone */
-    uint8_t collective;                  /* 1: all ranks of the communicator call it, in one order */
-    uint8_t creates, frees, group_alone; /* a communicator; 1: only ranks of the group call it */
-    uint8_t duplicate;                   /* 1: what it creates is not ready yet, and has the ranks of the other one */
-    enum mpi_handles kind;               /* of the objects: */
-    uint8_t object, keeps;               /* its communicator and peer are known; they are kept for later calls */
+    uint8_t place;                       /* position of a buffer: if it is MPI_IN_PLACE, `other` is the share */
+    struct amount other;                 /* the share with MPI_IN_PLACE */
+    uint8_t at_root;                     /* 1: `sent` and `received` are only valid on the root */
+    uint8_t collective;                  /* 1: all ranks of the communicator call it, in the same order */
+    uint8_t creates, frees, group_alone; /* positions of a communicator; 1: only ranks of the group call it */
+    uint8_t duplicate;                   /* 1: the new communicator is not ready yet; its ranks are the old one's */
+    enum mpi_handles kind;               /* kind of the objects below */
+    uint8_t object, keeps;               /* positions: facts kept for `object` apply; facts are kept for `keeps` */
     uint8_t by_address;                  /* 1: the argument `object` is the address of the handle */
-    uint8_t starts;                      /* 1: what is known of the object is what moves now */
-    uint8_t status, flag;                /* says the source and the tag of what is kept, and whether there is one */
+    uint8_t starts;                      /* 1: the object's kept bytes are what moves now */
+    uint8_t status, flag;                /* positions: source and tag of the kept facts; whether there is an object */
     uint8_t quiet;                       /* 1: programs call it in loops, so it makes no range */
 };
 
@@ -78,18 +79,19 @@ struct arguments {
 #define MATCHED .share = {2, 3, COUNT_ONE}, AT(MPI_MESSAGES, 4)
 #define ON_FILE(count_at) .share = {count_at, count_at + 1, COUNT_ONE}, ON(MPI_FILES, 1)
 
-/* A function, and the one whose counts have 64 bits. */
+/* Rows for a function and its version with 64-bit counts. */
 #define SIZES(X, C, count, name, fortran, ...) \
     X(count, name, fortran, __VA_ARGS__)       \
     C(count, name##_c, fortran##_c, .large = 1, __VA_ARGS__)
 
-/* A collective function, the one that returns at once, and the one that makes a request to start, with their sizes. */
+/* Rows for a collective function, its nonblocking version, and its persistent version, which makes a request, each with
+ * both sizes of counts. */
 #define COLLECTIVE(X, C, count, name, fortran, ...)                 \
     SIZES(X, C, count, name, fortran, __VA_ARGS__)                  \
     SIZES(X, C, MORE_1(count), I##fortran, i##fortran, __VA_ARGS__) \
     SIZES(X, C, MORE_2(count), name##_init, fortran##_init, __VA_ARGS__, KEEPS(MPI_REQUESTS, MORE_2(count)))
 
-/* READ: read or write. */
+/* Rows for the functions of a file; READ is read or write. */
 #define FILE_FUNCTIONS(X, C, read)                                                       \
     SIZES(X, C, 5, File_##read, file_##read, ON_FILE(3))                                 \
     SIZES(X, C, 5, File_##read##_all, file_##read##_all, ON_FILE(3))                     \
@@ -109,7 +111,7 @@ struct arguments {
     X(3, File_##read##_ordered_end, file_##read##_ordered_end, ON(MPI_FILES, 1))         \
     X(3, File_##read##_at_all_end, file_##read##_at_all_end, ON(MPI_FILES, 1))
 
-/* Numbers as the preprocessor pastes them. */
+/* Additions by the preprocessor, for pasting. */
 #define MORE_1(count) JOIN(AFTER_, count)
 #define MORE_2(count) JOIN(AFTER_, MORE_1(count))
 #define JOIN(a, b) JOIN_NOW(a, b)
@@ -274,31 +276,32 @@ enum function {
         FUNCTION_COUNT
 };
 
-/* The language by whose function a program calls MPI. */
+/* The language binding by which a program calls MPI. */
 enum language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_FORTRAN_2008, LANGUAGES };
 
-/* A call of one of the functions while it runs: what its arguments say, and what it makes. */
+/* A call of one of the functions while it runs: its arguments, and what it creates. */
 struct call {
     enum function function;
-    const struct arguments *at; /* its row */
+    const struct arguments *at; /* row of the function */
     enum language language;
     const long *arguments;
-    const struct mpi_constants *constants; /* NULL: MPI cannot be asked anything */
-    uint64_t handle;                       /* of its communicator, 0: there is none */
-    uint64_t made;                         /* communicators made of it before */
+    const struct mpi_constants *constants; /* NULL if no MPI function may be called */
+    uint64_t handle;                       /* of the call's communicator; 0: none */
+    uint64_t made;                         /* number of communicators made of it so far, including this call */
     uint64_t freed;
     const void *caller;
     struct range_facts facts;
-    bool outer; /* it is not within another one */
+    bool outer; /* not within another call */
 };
 
-/* Writes the facts, from the arguments and from what was kept of older calls. Before the call, if MPI can be asked. */
+/* Fills in the facts, from the arguments and from facts kept by earlier calls. Called before the call, if MPI functions
+ * may be called. */
 void call_read_facts(struct call *call);
 
-/* Keeps what the call made, once it has succeeded. */
+/* Keeps the facts of objects that the call created. Called after it has succeeded. */
 void call_keep_made(struct call *call);
 
-/* The handle number INDEX at the place that the argument at POSITION points to. */
+/* Returns handle number INDEX in the array that the argument at POSITION points to. */
 uint64_t call_handle_at(const struct call *call, unsigned position, int index, enum mpi_handles handles);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Looks up MPI's functions in the program, recognises Open MPI or MPICH's ABI by what they export, and asks MPI for
+ * Looks up MPI's functions in the program, recognises Open MPI or MPICH's ABI by exported symbols, and asks MPI for
  * ranks, groups, sizes and statuses. Pushes and pops the ranges through NVTX; a payload's schema is registered once for
- * each set of facts that a call has.
+ * each set of facts.
  */
 #include "mpi/library.h"
 
@@ -16,10 +16,10 @@
 #define NVTX_POINTER_AS_PAYLOAD_ULLVALUE(p) ((uint64_t)(uintptr_t)(p))
 #include <nvtx3/nvToolsExtPayload.h>
 
-/* --- finding --- */
+/* --- finding functions --- */
 
-/* A module of Python's and other plugins see an MPI that the program as a whole does not: it is among what the caller's
- * library needs. */
+/* Finds NAME among the libraries that the caller's library needs: Python modules and other plugins see an MPI that the
+ * program as a whole does not. */
 static void *find_beside(const char *name, const void *caller)
 {
     Dl_info info;
@@ -38,7 +38,7 @@ static void *find(const char *name, const void *caller)
     return found ? found : find_beside(name, caller);
 }
 
-/* Another library that wraps MPI may come after this one: the plain name leads to it. */
+/* Prefers the plain name, because another library that wraps MPI may come after this one. */
 void *mpi_find(const char *name, const void *caller)
 {
     char profiling[64] = {name[0] == 'm' ? 'p' : 'P'};
@@ -49,9 +49,9 @@ void *mpi_find(const char *name, const void *caller)
     return find(profiling, caller);
 }
 
-/* --- what is asked --- */
+/* --- functions of MPI that are called here --- */
 
-/* Arguments as in calls.c: what is narrower is passed as if it were not. */
+/* Narrower arguments are declared as `long`, as in calls.c. */
 #define ASKED(X)                                                    \
     X(Initialized, (int *))                                         \
     X(Finalized, (int *))                                           \
@@ -72,19 +72,21 @@ static struct {
 #define FIELD(name, arguments) int(*name) arguments;
     ASKED(FIELD)
 #undef FIELD
-    bool whole;                                                 /* all of them are there */
-    int (*Group_from_session_pset)(long, const char *, void *); /* of MPI 4; NULL: there is none */
-    /* Open MPI's, and those of files; NULL: numbers of Fortran's are handles. */
+    bool whole;                                                 /* all of them were found */
+    int (*Group_from_session_pset)(long, const char *, void *); /* from MPI 4; NULL if missing */
+    /* Conversions from Fortran's numbers, which Open MPI has, and every MPI for files. NULL: the number is the handle.
+     */
     void *(*to_c[MPI_HANDLES])(int);
-    const void *places[5]; /* of Fortran's MPI_IN_PLACE, NULL: no more */
+    const void *places[5]; /* addresses of Fortran's MPI_IN_PLACE, then NULL */
 } mpi;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const void *first_caller;
 static bool running;
-static uint64_t session; /* of this process, with the world's group; 0: none is known */
+static uint64_t session; /* a session of this process, from which the world's group can be found; 0: none */
 
-/* The address of an object of MPI. A program that is linked with MPI may have a copy of it, which counts then. */
+/* Returns the address of an object of MPI. A program that is linked with MPI may have a copy of the object, which then
+ * counts. */
 static uint64_t address_of(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
@@ -113,7 +115,8 @@ static void find_constants(struct mpi_constants *constants)
                                             .undefined = -32766};
 }
 
-/* Fortran's compilers spell names in four ways; MPICH keeps the address in a variable. */
+/* Finds Fortran's MPI_IN_PLACE and the conversions of handles. Fortran compilers spell the name in four ways; MPICH
+ * keeps the address in a variable. */
 static void find_fortran(void)
 {
     static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
@@ -160,7 +163,7 @@ void mpi_set_session(uint64_t changed, bool begun)
         __atomic_compare_exchange_n(&session, &changed, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* MPI_Init may have been called in a way that is not wrapped, as by PMPI_Init. */
+/* Whether the world exists. MPI_Init may have been called in a way that is not wrapped, such as PMPI_Init. */
 static bool has_world(void)
 {
     int begun = 0, ended = 1;
@@ -214,7 +217,7 @@ bool mpi_is_fortrans_place(const void *address)
     return false;
 }
 
-/* MPI_STATUS_IGNORE is 0 in Open MPI, 1 in MPICH, whose statuses begin with two other numbers. */
+/* MPI_STATUS_IGNORE is 0 in Open MPI and 1 in MPICH. MPICH's statuses begin with two other numbers. */
 bool mpi_read_status(const struct mpi_constants *constants, const int *status, int *source, int *tag)
 {
     const int *first = constants->pointers ? status : status + 2;
@@ -225,7 +228,7 @@ bool mpi_read_status(const struct mpi_constants *constants, const int *status, i
     return true;
 }
 
-/* --- facts --- */
+/* --- facts of objects --- */
 
 uint64_t mpi_parent(const struct mpi_constants *constants)
 {
@@ -236,7 +239,8 @@ uint64_t mpi_parent(const struct mpi_constants *constants)
     return parent == constants->no_communicator ? 0 : parent;
 }
 
-/* A wrong handle may end the program: the null handle is the one that programs pass, where MPI ignores the argument. */
+/* An invalid handle may end the program. Programs pass the null handle where MPI ignores the argument, so it is
+ * checked. */
 int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type)
 {
     int bytes = 0;
@@ -245,14 +249,15 @@ int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type)
     return mpi.Type_size((long)type, &bytes) == 0 && bytes >= 0 ? bytes : -1;
 }
 
-/* Adds the members of GROUP (COUNT of them) to MEMBERS; the hash of two sides does not depend on their order. */
+/* Adds GROUP with its COUNT members to MEMBERS. The hash of two sides does not depend on their order. */
 static void add_group(const struct mpi_constants *constants, struct mpi_members *members, long group, int count)
 {
     uint64_t world_group = 0, hash = 1;
     int *ranks = calloc((size_t)count * 2, sizeof(*ranks)), *in_world = ranks ? ranks + count : NULL;
     for (int i = 0; ranks && i < count; i++)
         ranks[i] = i;
-    /* The group of all processes that started together. A program with sessions alone may not ask its world. */
+    /* The group of all processes that started together. A program that has only sessions must not use MPI_COMM_WORLD.
+     */
     uint64_t asked = __atomic_load_n(&session, __ATOMIC_ACQUIRE);
     bool found = false;
     if (ranks && has_world())
@@ -329,7 +334,7 @@ bool ranges_wanted(void)
         }                                                                                                            \
     }
 
-/* The names are those that the tool reads (trace/meaning). */
+/* The tool reads these names (trace/meaning). */
 static const struct {
     unsigned known;
     nvtxPayloadSchemaEntry_t entry;
@@ -371,7 +376,7 @@ static uint64_t schema_make(unsigned known)
     return nvtxPayloadSchemaRegister(domain, &attributes);
 }
 
-/* The schema with these members, one for each set of them. 0: there is none. */
+/* Returns the schema with these members, registered once for each set, or 0 for the empty set. */
 static uint64_t schema_of(unsigned known)
 {
     static uint64_t schemas[RANGE_MEMBERS];
@@ -403,7 +408,7 @@ void range_push(const void *function, const struct range_facts *facts)
                                    .message.registered = (nvtxStringHandle_t)(uintptr_t)function};
     if (payload.schemaId) {
         event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
-        event.reserved0 = 1; /* payloads */
+        event.reserved0 = 1; /* number of payloads */
         event.payload.ullValue = NVTX_POINTER_AS_PAYLOAD_ULLVALUE(&payload);
     }
     nvtxDomainRangePushEx(domain, &event);

@@ -1,11 +1,11 @@
 /*
- * libgputrace-torch.so, which `gputrace run --trace=torch` preloads: it loads libgputrace.so into a process of Python
- * when that has loaded PyTorch. CUDA and NVTX load it otherwise, and a process may use neither.
+ * libgputrace-torch.so, which `gputrace run --trace=torch` preloads: loads libgputrace.so into a Python process once
+ * the process has loaded PyTorch. Otherwise only CUDA or NVTX would load it, and a process may use neither.
  *
- * It is in all programs that the traced one starts, shells too, so it needs the C library alone and does nothing until
- * then. A process of Python has a hook for its audit events (PEP 578): when a module is about to be imported, the
- * loader is asked whether PyTorch's library came with the modules before. Then its constructors have run, and its
- * operators have not. A program of C++ that is linked with PyTorch has it from the start.
+ * The library is in all programs that the traced one starts, shells too, so it needs only the C library and does
+ * nothing before that. In a Python process it adds a hook for audit events (PEP 578): when a module is about to be
+ * imported, it asks the loader whether an earlier import has loaded PyTorch's library. Then the library's constructors
+ * have run, but none of its operators. A C++ program that is linked with PyTorch has it from the start.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -20,11 +20,11 @@
 typedef int audit_hook(const char *event, void *arguments, void *data);
 
 static struct {
-    unsigned long long libraries; /* that had been loaded when they were looked at last */
+    unsigned long long libraries; /* counter of loaded libraries at the last search */
     bool done;
 } seen;
 
-/* Returns 1 where there is nothing new, and 2 where PyTorch is there. */
+/* Called for each loaded library. Returns 1 if no library is new, 2 if this is PyTorch's, else 0. */
 static int compare_library(struct dl_phdr_info *info, size_t size, void *first)
 {
     const char *slash = strrchr(info->dlpi_name, '/');
@@ -33,10 +33,10 @@ static int compare_library(struct dl_phdr_info *info, size_t size, void *first)
         return 1;
     *(bool *)first = false;
     seen.libraries = info->dlpi_adds;
-    return strncmp(slash ? slash + 1 : info->dlpi_name, PYTORCH, strlen(PYTORCH)) == 0 ? 2 : 0; /* ….so.1.13 */
+    return strncmp(slash ? slash + 1 : info->dlpi_name, PYTORCH, strlen(PYTORCH)) == 0 ? 2 : 0; /* or ….so.1.13 */
 }
 
-/* The library starts with the first call of one of its functions. */
+/* Loads libgputrace.so, and starts it by calling one of its functions. */
 static void start(void)
 {
     const char *path = getenv("GPUTRACE_LIBRARY");

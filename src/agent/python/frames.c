@@ -1,10 +1,10 @@
 /*
  * Walks the Python frames of the calling thread and turns each place (code object and instruction) into a number, with
- * a cache for each thread. A fault while memory is read leaves by siglongjmp() and counts as no frames.
+ * a cache for each thread. A fault while memory is read leaves by siglongjmp(), and then there are no frames.
  *
- * perf/python_reader walks over frames of other processes, and shares the layouts, strings and lines with this walk
+ * perf/python_reader walks the frames of other processes. It shares layouts, strings and lines with this walk
  * (common/python_layout.h), but not the walk itself: it copies each frame by a system call, trusts nothing that it
- * reads while the process runs on, and skips what has not changed since its last look. Here a frame costs a few
+ * reads while the process runs, and skips what has not changed since its last reading. Here a frame costs a few
  * nanoseconds of plain loads from memory that cannot change, at every launch, and a signal handler may end the walk.
  */
 #include "agent/python/frames.h"
@@ -23,40 +23,40 @@
 
 enum state {
     STATE_NONE,   /* no interpreter was found */
-    STATE_FOUND,  /* its frames were not read yet */
-    STATE_PROVED, /* the first that were read were what they should be */
+    STATE_FOUND,  /* an interpreter was found, but no frames were read yet */
+    STATE_PROVED, /* the first frames fitted the layout */
     STATE_REFUSED,
 };
 
-#define SETS 1024                       /* of places that a thread remembers */
-#define WAYS 2                          /* of each set */
-#define NUMBERS_MAX (UINT32_C(1) << 20) /* frames beyond have no names */
-#define PLACES_MAX (UINT32_C(1) << 18)  /* of all threads: then they are forgotten */
+#define SETS 1024                       /* number of sets of places that a thread remembers */
+#define WAYS 2                          /* number of places in each set */
+#define NUMBERS_MAX (UINT32_C(1) << 20) /* maximum of numbered frames; further frames have no names */
+#define PLACES_MAX (UINT32_C(1) << 18)  /* maximum of places of all threads, after which all are forgotten */
 #define FUNCTION_BYTES 1024
 #define FILE_BYTES 4096
 
-/* A place in a function, of which CODE was, and the word that it has in a stack. */
+/* A place in a function. PRINT is a fingerprint of CODE, and WORD is the place's word in a stack. */
 struct place {
     uint64_t code, instruction, print, word;
 };
 
 /* The places that one thread has seen, with their numbers. */
 struct memory {
-    uint32_t generation; /* of the process: a forked child has none of its parent's numbers */
-    uint32_t thread;     /* its id */
+    uint32_t generation; /* fork generation: a forked child must not use its parent's numbers */
+    uint32_t thread;     /* gettid() of the thread */
     struct place sets[SETS][WAYS];
 };
 
 static __thread struct memory *mine;
 
 static struct {
-    enum state state; /* read without the lock, and written last */
+    enum state state; /* also read without the lock, and written last */
     struct interpreter interpreter;
-    uint64_t changes; /* of what is loaded, when it was looked for; 0: it was not */
+    uint64_t changes; /* 1 + counter of loaded and unloaded libraries at the last search; 0: no search yet */
     bool (*record)(const struct python_frame *frame);
     void (*refused)(const char *version);
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     struct map places;    /* hash of a place -> number */
     struct map numbers;   /* hash of a frame's names and line -> number */
     char function[FUNCTION_BYTES], file[FILE_BYTES];
@@ -64,8 +64,8 @@ static struct {
 
 static struct thread_key at_thread_end;
 
-/* The C library frees a thread's variables when another thread finds that it has ended, which the sanitizer cannot see:
- * it takes this for a race with that. */
+/* Not checked by the thread sanitizer: the C library frees a thread's variables when another thread finds that it has
+ * ended, which the sanitizer cannot see and reports as a race. */
 __attribute__((no_sanitize("thread"))) static void forget(void *unused)
 {
     (void)unused;
@@ -81,17 +81,18 @@ void python_begin(bool (*record)(const struct python_frame *frame), void (*refus
 
 /* --- readers --- */
 
-#define READERS 64 /* threads at a time; others find no frames */
+#define READERS 64 /* maximum of threads that read at a time; others get no frames */
 
-/* A handler of signals looks for its thread here: variables of threads may need memory that it cannot have. */
+/* The threads that are reading. A signal handler looks for its thread here, because access to thread-local variables
+ * may need memory, which a handler cannot allocate. */
 static struct reader {
-    uint32_t thread;   /* 0: nobody */
-    bool locked;       /* it has python.lock */
-    bool may_escape;   /* a fault is of the interpreter's memory */
-    sigjmp_buf escape; /* where a fault goes */
+    uint32_t thread;   /* 0: free */
+    bool locked;       /* the thread holds python.lock */
+    bool may_escape;   /* a fault now is in the interpreter's memory */
+    sigjmp_buf escape; /* jump target for a fault */
 } readers[READERS];
 
-/* NULL: there are too many. */
+/* Returns a reader for this thread, or NULL if there are too many. */
 static struct reader *reader_begin(uint32_t thread)
 {
     for (unsigned i = 0; i < READERS; i++) {
@@ -133,7 +134,7 @@ static enum state state(void)
     return __atomic_load_n(&python.state, __ATOMIC_ACQUIRE);
 }
 
-/* Under the lock. */
+/* Sets the state, and reports a refusal. The caller holds the lock. */
 static void set_state(enum state state)
 {
     __atomic_store_n(&python.state, state, __ATOMIC_RELEASE);
@@ -153,7 +154,7 @@ bool python_find(uint64_t changes)
     if (__atomic_load_n(&python.changes, __ATOMIC_RELAXED) == changes + 1)
         return false;
     struct interpreter found;
-    enum interpreter_found how = interpreter_find(&found); /* outside of the lock: the loader has one */
+    enum interpreter_found how = interpreter_find(&found); /* without the lock: the loader has one */
     pthread_mutex_lock(&python.lock);
     if (state() == STATE_NONE && how != INTERPRETER_NONE) {
         python.interpreter = found;
@@ -164,7 +165,7 @@ bool python_find(uint64_t changes)
     return python_is_found();
 }
 
-/* Whether frames may be read now. */
+/* Whether frames may be read now. Proves the layout by the first frames. */
 static bool prove(const char *thread)
 {
     if (state() != STATE_FOUND)
@@ -190,7 +191,7 @@ bool python_has_image(uint64_t start, uint64_t end)
 
 /* --- places --- */
 
-/* Records a function and line, and returns its number; 0: it could not be recorded. Under the lock. */
+/* Records a function and line. Returns its number, or 0 if it could not be recorded. The caller holds the lock. */
 static uint64_t record_frame(uint64_t hash, size_t function, size_t file, uint32_t line)
 {
     bool is_new = false;
@@ -212,7 +213,8 @@ static uint64_t record_frame(uint64_t hash, size_t function, size_t file, uint32
     return 0;
 }
 
-/* Returns the number of a place, which is recorded if it is new; 0: it could not be recorded. Under the lock. */
+/* Returns the number of a place, which is recorded if it is new, or 0 if it could not be recorded. The caller holds the
+ * lock. */
 static uint64_t number_of(struct reader *reader, const struct place *place)
 {
     const struct interpreter *interpreter = &python.interpreter;
@@ -226,7 +228,7 @@ static uint64_t number_of(struct reader *reader, const struct place *place)
     return record_frame(hash_bytes(parts, sizeof(parts)), function, file, line);
 }
 
-/* The number of a place that this thread does not remember; another may. */
+/* Returns the number of a place that this thread does not remember but another thread may, or 0. */
 static uint64_t shared_number_of(struct reader *reader, const struct place *place)
 {
     uint64_t hash = hash_bytes(place, offsetof(struct place, word));
@@ -285,10 +287,10 @@ struct walk {
     struct memory *memory;
     struct reader *reader;
     uint64_t c_frame;
-    unsigned placed; /* frames whose place is known */
+    unsigned placed; /* number of frames whose place is known */
 };
 
-/* Frames of functions have a code object; of what else a frame may be made, nothing is read. */
+/* Frames of functions have a code object. Other objects in its place are not read. */
 #define IS_CODE(object) ((object) != 0 && python_word((object), PYTHON_TYPE) == python.interpreter.code)
 
 static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
@@ -298,14 +300,14 @@ static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
     walk->stack->places[walk->stack->count++] = 0;
 }
 
-/* The frames since the last C call are those of the one at PLACE. */
+/* Sets the place of all frames since the last C call to PLACE. */
 static void put_place(struct walk *walk, uint64_t place)
 {
     while (walk->placed < walk->stack->count)
         walk->stack->places[walk->placed++] = place;
 }
 
-/* Walks over frames of CPython up to 3.10. In 3.10 each frame has a C frame, the last of which is not on the stack. */
+/* Walks the frames of CPython up to 3.10. In 3.10 each frame has a C frame, the last of which is not on the stack. */
 static void walk_objects(struct walk *walk, uint64_t frame)
 {
     const struct python_layout *layout = walk->layout;
@@ -318,7 +320,7 @@ static void walk_objects(struct walk *walk, uint64_t frame)
     }
 }
 
-/* Walks over frames of CPython from 3.11 on. */
+/* Walks the frames of CPython from 3.11 on. */
 static void walk_frames(struct walk *walk, uint64_t frame)
 {
     const struct python_layout *layout = walk->layout;
@@ -330,7 +332,7 @@ static void walk_frames(struct walk *walk, uint64_t frame)
         }
         if (walk->stack->count == PYTHON_FRAMES_MAX)
             break;
-        uint64_t code = python_word(frame, layout->frame.code) & ~UINT64_C(3); /* 3.14 has marks there */
+        uint64_t code = python_word(frame, layout->frame.code) & ~UINT64_C(3); /* 3.14 stores marks in the low bits */
         uint64_t instruction = python_word(frame, layout->frame.instruction);
         uint64_t bytecode = code + layout->code.bytecode;
         bool begun = !IS_CODE(code) || owner == PYTHON_OWNED_BY_GENERATOR ||
@@ -358,7 +360,7 @@ static void read_frames(struct reader *reader, struct memory *memory, struct pyt
         walk_frames(&walk, python_word(walk.c_frame ? walk.c_frame : at, layout->state.frame));
 }
 
-/* What was read counts if the interpreter has not ended meanwhile. Returns the number of frames. */
+/* Reads the frames. They are discarded if the interpreter has ended meanwhile. Returns the number of frames. */
 static unsigned try_read(struct reader *reader, struct python_stack *stack)
 {
     let_escape(reader, true);
@@ -383,7 +385,7 @@ unsigned python_frames(struct python_stack *stack)
     if (!reader)
         return 0;
     stack->count = sigsetjmp(reader->escape, 0) == 0 ? try_read(reader, stack) : 0;
-    if (reader->locked) /* a fault came while it had that */
+    if (reader->locked) /* a fault came while the thread held the lock */
         pthread_mutex_unlock(&python.lock);
     __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
     return stack->count;
@@ -391,7 +393,7 @@ unsigned python_frames(struct python_stack *stack)
 
 void python_atfork_child(void)
 {
-    /* The fork may have come in the midst of a change: what there was is left, not freed. */
+    /* The fork may have interrupted a change, so old memory is left and not freed. */
     memset(readers, 0, sizeof(readers));
     memset(&python.places, 0, sizeof(python.places));
     memset(&python.numbers, 0, sizeof(python.numbers));

@@ -1,7 +1,7 @@
 /*
  * Finds CPython in the process, its version and the layout of its structs (common/python_layout.h), and the state of
- * the calling thread. Before any frame is believed, the layout is proved against real frames of the thread. Reads
- * names and lines of code objects.
+ * the calling thread. Before frames are used, the layout is proved against real frames of the thread. Reads names and
+ * lines of code objects.
  */
 #include "agent/python/interpreter.h"
 
@@ -17,7 +17,7 @@
 
 #include "common/memory.h"
 
-/* --- where --- */
+/* --- finding functions --- */
 
 static bool find_functions(struct interpreter *python, void *object)
 {
@@ -35,9 +35,9 @@ static bool find_functions(struct interpreter *python, void *object)
            python->newest_interpreter && python->code && python->text && python->data;
 }
 
-/* --- which --- */
+/* --- finding the version --- */
 
-/* "3.11.2 (main, …) [GCC …]" */
+/* Returns the version, or 0 if it is unknown. The text is "3.11.2 (main, …) [GCC …]". */
 static unsigned read_version(struct interpreter *python, void *object)
 {
     const char *(*get)(void);
@@ -45,7 +45,7 @@ static unsigned read_version(struct interpreter *python, void *object)
     *(void **)&get = dlsym(object, "Py_GetVersion");
     const char *version = get ? get() : "";
     snprintf(python->version, sizeof(python->version), "%.*s", (int)strcspn(version, " "), version);
-    bool released = !strpbrk(python->version, "ab"); /* 3.13.0a1, b1: their layouts are those of no release */
+    bool released = !strpbrk(python->version, "ab"); /* layouts of 3.13.0a1, b1 differ from releases' */
     if (sscanf(version, "%u.%u", &major, &minor) != 2 || !released)
         return 0;
     return PYTHON_VERSION(major, minor);
@@ -70,7 +70,7 @@ enum interpreter_found interpreter_find(struct interpreter *python)
     char path[PATH_MAX];
     void *object = RTLD_DEFAULT;
     const uint64_t *runtime = dlsym(object, "_PyRuntime");
-    if (!runtime && library_is_loaded("libpython3", path)) { /* a program may have loaded it for itself alone */
+    if (!runtime && library_is_loaded("libpython3", path)) { /* a program may have loaded it with local symbols */
         object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
         runtime = object ? dlsym(object, "_PyRuntime") : NULL;
     }
@@ -84,7 +84,7 @@ enum interpreter_found interpreter_find(struct interpreter *python)
 
 /* --- the thread's state --- */
 
-/* Reads what may not be there. False: it is not, or cannot be read in this way. */
+/* Copies memory that may not be mapped. Returns false if it is not mapped, or /proc/self/mem cannot be opened. */
 static bool memory_copy(void *to, uint64_t from, uint64_t size)
 {
     int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -95,7 +95,8 @@ static bool memory_copy(void *to, uint64_t from, uint64_t size)
     return copied;
 }
 
-/* Another thread may end the interpreter meanwhile, which frees the state: see agent/python/frames.h. */
+/* Not checked by the thread sanitizer: another thread may end the interpreter meanwhile, which frees the state
+ * (agent/python/frames.h). */
 __attribute__((no_sanitize("thread"))) static uint64_t thread_of(const char *state, uint64_t offset)
 {
     return *(const volatile uint64_t *)(const void *)(state + offset);
@@ -106,11 +107,11 @@ const char *interpreter_thread(const struct interpreter *python)
     const char *own = python->own_state();
     if (!own)
         return NULL;
-    if (!python->is_initialized()) /* the thread that ends it is the last, and holds the GIL */
+    if (!python->is_initialized()) /* only the last thread, which ends the interpreter and holds the GIL, may be here */
         return python->attached_state() == own ? own : NULL;
-    /* A thread has the state of the interpreter that it entered first in a variable of its own. To 3.11, a thread that
-     * runs a subinterpreter's code has another one then, which can only be had from the variable that all threads share:
-     * another thread may free the state that is read from there, if it is its own. */
+    /* A thread's own variable has its state in the interpreter that it entered first. Up to 3.11, a thread that runs
+     * code of a subinterpreter has another state then, only to be found in the variable that all threads share. If the
+     * state there belongs to another thread, that thread may free it, so it is copied by a system call first. */
     uint64_t thread, this_thread = (uint64_t)pthread_self(), offset = python->layout.state.thread;
     const char *shared = python->layout.version < PYTHON_VERSION(3, 12) ? python->attached_state() : NULL;
     if (shared && shared != own && python->newest_interpreter() != python->main_interpreter() &&
@@ -138,7 +139,7 @@ static bool has(uint64_t code, uint64_t offset, uint64_t type)
     return copy_word(&object, code + offset) && is_of_type(object, type);
 }
 
-/* Whether the instruction, an address or an offset, is one of the code's. */
+/* Whether the instruction, an address or an offset, is within the code. */
 static bool is_within(const struct interpreter *python, uint64_t code, uint64_t instruction)
 {
     uint64_t bytes = python->layout.code.bytecode, size;
@@ -153,7 +154,8 @@ static bool is_within(const struct interpreter *python, uint64_t code, uint64_t 
 
 #define FRAMES_PROVED 16
 
-/* Whether FRAME is good, as frames that belong to no function are. *PREVIOUS becomes the next one. */
+/* Whether FRAME fits the layout; a frame that belongs to no function does. Sets *PREVIOUS, and counts frames of
+ * functions. */
 static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint64_t *previous, unsigned *functions)
 {
     const struct python_layout *layout = &python->layout;
@@ -165,7 +167,7 @@ static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint
     if (!read || owner >= PYTHON_OWNED_BY_C)
         return read && owner < 8;
     ++*functions;
-    code &= ~UINT64_C(3); /* 3.14 has marks there */
+    code &= ~UINT64_C(3); /* 3.14 stores marks in the low bits */
     return is_of_type(code, python->code) && copy_word(&size, python->code + PYTHON_TYPE_BASICSIZE) &&
            size == layout->code.size && has(code, layout->code.file, python->text) &&
            has(code, layout->code.name, python->text) && has(code, layout->code.line_table, python->data) &&
@@ -188,7 +190,7 @@ enum interpreter_proof interpreter_prove(const struct interpreter *python, const
     return functions > 0 ? PROOF_GOOD : PROOF_NO_FRAMES;
 }
 
-/* --- code: its strings --- */
+/* --- strings of a code object --- */
 
 size_t code_text(const struct interpreter *python, uint64_t code, uint64_t offset, char *out, size_t space)
 {
@@ -203,10 +205,10 @@ size_t code_text(const struct interpreter *python, uint64_t code, uint64_t offse
                             text.width);
 }
 
-/* --- which code it is --- */
+/* --- fingerprints of code objects --- */
 
-/* Odd numbers without a pattern: sums of products with them differ where the factors do, and all can be multiplied at
- * the same time. */
+/* Odd numbers without a pattern: sums of products with them differ when the factors do, and all products can be
+ * computed in parallel. */
 static const uint64_t factors[] = {
     UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
     UINT64_C(0xd6e8feb86659fd93), UINT64_C(0xa0761d6478bd642f), UINT64_C(0xe7037ed1a0b428db),
@@ -214,7 +216,8 @@ static const uint64_t factors[] = {
     UINT64_C(0xeb44accab455d165), UINT64_C(0xc2b2ae3d27d4eb4f), UINT64_C(0x165667b19e3779f9),
 };
 
-/* Its length, and its last characters where they can be had cheaply: of ASCII alone. */
+/* Returns a hash of a string's address, its length and, if they are cheap to read because it is ASCII, its last
+ * characters. */
 static uint64_t print_string(const struct interpreter *python, uint64_t object, const uint64_t *by)
 {
     uint64_t length = python_word(object, PYTHON_SIZE), last = 0;
@@ -225,7 +228,8 @@ static uint64_t print_string(const struct interpreter *python, uint64_t object, 
     return object * by[0] + length * by[1] + last * by[2];
 }
 
-/* A name's hash, too, which is of all its characters; it is asked for when the code is made. */
+/* Returns a hash of the code's contents. It includes the name's hash over all its characters, which Python computes
+ * when the code is created. */
 static uint64_t print_contents(const struct interpreter *python, uint64_t code, uint64_t name, uint64_t file)
 {
     uint64_t table = python_word(code, python->layout.code.line_table);
@@ -262,7 +266,7 @@ uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t ins
         .length = python_word(bytes, PYTHON_SIZE),
         .first = (int)python_half(code, layout->code.first_line),
     };
-    /* The byte of the bytecode that the instruction is at; below 0: before the first. */
+    /* The offset of the instruction in the bytecode; negative before the first instruction. */
     int64_t offset = layout->frames == PYTHON_FRAME_OBJECTS
                          ? (int32_t)instruction * (layout->lines == PYTHON_LNOTAB ? 1 : 2)
                          : (int64_t)(instruction - (code + layout->code.bytecode));

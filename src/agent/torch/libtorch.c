@@ -1,6 +1,6 @@
 /*
- * Finds libtorch_cpu.so and its functions in the process, and finds out by comparison with known operators where this
- * version keeps the fields of an operator's record. A layout that does not fit is refused.
+ * Finds libtorch_cpu.so and its functions in the process, and finds out by comparison with the first operators where
+ * this version keeps the fields of an operator's record. If no layout fits, the fields are not read.
  */
 #include "agent/torch/libtorch.h"
 
@@ -19,7 +19,7 @@
 
 #define LIBRARY "libtorch_cpu.so"
 
-/* The way callbacks are kept since PyTorch 1.12: those of before were not made for threads that run already. */
+/* A function that exists since PyTorch 1.12: callbacks of earlier versions do not reach threads that run already. */
 #define NEEDED "_ZN2at14RecordFunctionC1EONS_13StepCallbacksE"
 
 _Static_assert(sizeof(struct torch_callback) == 40, "as PyTorch has it");
@@ -31,7 +31,8 @@ _Static_assert(sizeof(struct torch_callback) == 40, "as PyTorch has it");
 #define TENSOR_LIST "_ZNK3c106IValue12isTensorListEv"
 #define BOOL_LIST "_ZNK3c106IValue10isBoolListEv"
 #define CONCRETE_INPUTS "_ZN5torch8profiler4impl34get_record_concrete_inputs_enabledEv"
-/* variantShapesToStr(), with both forms of strings */
+/* The beginning of variantShapesToStr()'s name, and its parameters. The mark of C++11 strings may stand between them.
+ */
 #define LIST_SIZES "_ZN5torch8profiler4impl18variantShapesToStr"
 #define LIST_SIZES_OF "ERKSt6vectorISt7variantIJS2_IlSaIlEES2_IS5_SaIS5_EEEESaIS8_EE"
 
@@ -94,53 +95,54 @@ int torch_library_find(struct torch_library *library, char *why, unsigned size)
     return missing ? -1 : 1;
 }
 
-/* --- its records --- */
+/* --- an operator's record --- */
 
 /*
- * at::RecordFunction, by its members in order:
+ * The layout of at::RecordFunction, with the members in order:
  *
- *       0  the table of virtual functions
- *       8  StepCallbacks: callbacks, 80 bytes; the thread's number; the scope
- *     104  whether start callbacks were called
- *     112  ObserverContextList, 48 bytes
- *     160  what it is: std::variant<std::string, std::reference_wrapper<FunctionSchema>>
- *          the sequence number
- *          inputs: pointer and count
- *          inputs with keywords: std::unordered_map, 56 bytes, since PyTorch 2.0
- *          outputs: std::vector, 24 bytes
- *          the thread of the forward pass
+ *        0  the virtual function table
+ *        8  StepCallbacks: callbacks, 80 bytes; the thread's number; the scope
+ *      104  whether start callbacks were called
+ *      112  ObserverContextList, 48 bytes
+ *      160  the operator: std::variant<std::string, std::reference_wrapper<FunctionSchema>>
+ *           the sequence number
+ *           inputs: pointer and count
+ *           inputs with keywords: std::unordered_map, 56 bytes, since PyTorch 2.0
+ *           outputs: std::vector, 24 bytes
+ *           the thread of the forward pass
  */
 #define THREAD 88
 #define SCOPE 96
 #define WHAT 160
 
 struct layout {
-    unsigned variant;                              /* of `what`: 0, it is the string, or 1, a reference */
-    unsigned sequence, keywords, outputs, forward; /* keywords 0: there are none */
+    unsigned variant;                              /* offset of the variant's index: 0 string, 1 reference */
+    unsigned sequence, keywords, outputs, forward; /* offsets; keywords is 0 before PyTorch 2.0 */
 };
 
 static const struct layout layouts[] = {
     {.variant = 192, .sequence = 200, .keywords = 224, .outputs = 280, .forward = 304},
     {.variant = 192, .sequence = 200, .outputs = 224, .forward = 248},
-    /* A std::string is a pointer: PyTorch's own packages up to 2.5 */
+    /* a std::string is a pointer in PyTorch's own packages up to 2.5 */
     {.variant = 168, .sequence = 176, .keywords = 200, .outputs = 256, .forward = 280},
     {.variant = 168, .sequence = 176, .outputs = 200, .forward = 224},
 };
 #define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
 
-/* GCC's std::unordered_map: buckets, their count, first, count, the load factor, the next size, a single bucket. */
+/* The load factor's offset in GCC's std::unordered_map: bucket array, its length, first node, count, load factor, next
+ * size, a single bucket. */
 #define KEYWORDS_LOAD_FACTOR 32
 
 #define SEQUENCE_MOST ((int64_t)1 << 40)
 #define THREADS_MOST ((uint64_t)1 << 24)
 
-/* Operators that the layout is compared with before it is trusted. */
+/* Number of operators that must fit a layout before it is trusted. */
 #define TRIALS 256
 
 static struct {
-    const struct layout *layout; /* NULL: none was chosen */
-    uint32_t trials;             /* that it passed */
-    bool refused;                /* for good */
+    const struct layout *layout; /* NULL if no layout was chosen */
+    uint32_t trials;             /* number of operators that fitted */
+    bool refused;                /* no layout fits; nothing is read any more */
     bool reported;
 } chosen;
 
@@ -152,7 +154,8 @@ static bool keywords_fit(const struct torch_function *function, unsigned at)
     return buckets != 0 && count > 0 && count < UINT32_MAX && !(load_factor < 1 || load_factor > 1);
 }
 
-/* Later members are read only where those before them fit: the record may be shorter than others are. */
+/* Whether the record fits the layout. Each member is read only if those before it fit, because the record may be
+ * shorter than in other versions. */
 static bool fits(const struct layout *layout, const struct torch_function *function, enum torch_scope scope,
                  const char *name)
 {
@@ -162,7 +165,7 @@ static bool fits(const struct layout *layout, const struct torch_function *funct
     int64_t sequence = (int64_t)torch_word_at(function, layout->sequence);
     if (sequence < -1 || sequence >= SEQUENCE_MOST || (layout->keywords && !keywords_fit(function, layout->keywords)))
         return false;
-    for (unsigned i = 0; i < 3; i++) /* no operator has outputs at its start */
+    for (unsigned i = 0; i < 3; i++) /* an operator has no outputs when it starts */
         if (torch_word_at(function, layout->outputs + i * 8) != 0)
             return false;
     uint64_t forward = torch_word_at(function, layout->forward);
@@ -209,12 +212,12 @@ bool torch_layout_try(struct torch_library *library, const struct torch_function
         return true;
     library->forward_at = layout->forward;
     __atomic_store_n(&library->sequence_at, layout->sequence, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&chosen.refused, __ATOMIC_SEQ_CST)) /* by another thread, meanwhile */
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_SEQ_CST)) /* another thread refused the layout meanwhile */
         refuse(library);
     return true;
 }
 
-/* Returns where the inputs lie in an operator's record: behind the sequence number. */
+/* The pointer to the inputs and their count follow the sequence number. */
 const char *torch_layout_inputs(const struct torch_function *function, uint64_t *count)
 {
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
@@ -241,9 +244,9 @@ void torch_layout_report_refusal(void)
 typedef bool enabled_fn(void);
 
 static struct {
-    enabled_fn *enabled; /* NULL: PyTorch is not loaded, or lacks it */
-    uint64_t libraries;  /* that had come when it was searched for last */
-    uint32_t noticed;    /* generation of the process that it ran in; 0: none */
+    enabled_fn *enabled; /* NULL if PyTorch is not loaded, or does not have the function */
+    uint64_t libraries;  /* counter of loaded libraries at the last search */
+    uint32_t noticed;    /* fork generation of the process in which the profiler was noticed; 0: none */
 } profiler;
 
 void torch_profiler_find(void)

@@ -1,7 +1,7 @@
 /*
  * The callbacks that PyTorch runs at the start and end of each operator. They run millions of times, so they touch as
- * few cache lines as possible; texts are written once and known by their hash. Their times are worked out from the
- * processor's time stamp counter: its rate is measured against the system's clock.
+ * few cache lines as possible. Each text is written once and then recognised by its hash. Times are computed from the
+ * processor's time stamp counter, whose rate is measured against the system's clock.
  */
 #include "agent/torch/operators.h"
 
@@ -22,24 +22,24 @@
 #include "common/settings.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define SELDOM __attribute__((cold, noinline)) /* lies apart from what every operator runs */
-#define LINES __attribute__((aligned(64)))     /* begins with a line of the caches */
+#define SELDOM __attribute__((cold, noinline)) /* places a function apart from the code of every operator */
+#define LINES __attribute__((aligned(64)))     /* starts at a cache line */
 
 /* --- texts --- */
 
 /*
- * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 49 bits of a good
- * hash: 9 say where it may stand in each page, and 40 stand there. Of as many texts as the table holds, two have the
- * same 49 bits once in four million programs. Pages fill from the first on, because a page of memory that was not used
- * for a while takes long to read. A word of the table is taken by its hash, and the text's number comes there once the
- * text is in the spool. Texts that find no free word, and those that another thread is just writing, are written each
- * time.
+ * The texts that were written: a table that only grows, so that it needs no lock. A text is recognised by 49 bits of a
+ * good hash: 9 choose its place in each page, and 40 are stored there. If the table is full, two of its texts have
+ * equal 49 bits once in four million programs. Pages fill from the first on, because a page of memory that was not used
+ * for a while takes long to read. A word of the table is taken by storing the hash bits, and the text's number is added
+ * once the text is in the spool. Texts that find no free word, and texts that another thread is just writing, are
+ * written each time.
  */
 #define PAGES 32
 #define PAGE_TEXTS 512 /* words of 8 bytes: a page of memory */
 #define NUMBER_MOST ((UINT64_C(1) << 24) - 1)
 
-static uint64_t known_texts[PAGES * PAGE_TEXTS] __attribute__((aligned(4096))); /* 0: free */
+static uint64_t known_texts[PAGES * PAGE_TEXTS] __attribute__((aligned(4096))); /* 0: free word */
 
 static uint32_t last_number;
 
@@ -51,7 +51,7 @@ static uint32_t write_text(uint16_t what, const char *text, size_t length)
     return number;
 }
 
-/* Where the text may stand in the first page; in each other page it is the same place. */
+/* Returns the text's place in the first page; its place in every other page has the same offset. */
 static uint64_t *first_place_of(uint64_t hash)
 {
     return &known_texts[hash % PAGE_TEXTS];
@@ -59,7 +59,7 @@ static uint64_t *first_place_of(uint64_t hash)
 
 static uint32_t number_of(uint64_t hash, uint16_t what, const char *text, size_t length)
 {
-    uint64_t mark = hash & ~NUMBER_MOST ?: NUMBER_MOST + 1; /* stands in the table beside the text's number */
+    uint64_t mark = hash & ~NUMBER_MOST ?: NUMBER_MOST + 1; /* hash bits stored beside the text's number */
     uint64_t *place = first_place_of(hash);
     for (unsigned page = 0; page < PAGES; page++, place += PAGE_TEXTS) {
         uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -84,8 +84,8 @@ uint32_t operator_text(uint16_t what, const char *text, size_t length)
 /*
  * --- an operator begins and ends ---
  *
- * Between two operators PyTorch runs so much else that little of this is still in the processor's first cache. So it
- * counts how many lines of the caches it touches, of code and of data.
+ * Between two operators PyTorch runs so much other code that little of this is still in the processor's first cache. So
+ * the cost is the number of cache lines touched, of code and of data.
  */
 
 INLINE uint64_t mix(uint64_t hash, uint64_t word)
@@ -95,7 +95,7 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The hash of a name, which is read in aligned words; the last one may reach beyond the name's end. */
+/* Returns the hash of a name. The name is read in aligned words; the last word may reach beyond the name's end. */
 INLINE uint64_t hash_of_name(const char *name)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -105,7 +105,7 @@ INLINE uint64_t hash_of_name(const char *name)
         const word_of_text *at = (const word_of_text *)name;
         uint64_t hash = 0, zeros;
         do {
-            zeros = (*at - ones) & ~*at & highs; /* the lowest bit is that of the first zero byte */
+            zeros = (*at - ones) & ~*at & highs; /* the lowest set bit is in the first zero byte */
             hash = mix(hash, *at++ & (zeros ^ (zeros - 1)));
         } while (zeros == 0);
         return hash;
@@ -126,42 +126,42 @@ INLINE uint32_t number_of_name(uint64_t hash, const char *name)
     return number && ((known ^ hash) & ~NUMBER_MOST) == 0 ? number : find_name(hash, name);
 }
 
-/* What every operator needs comes first, in one line of the caches. */
+/* Members that every operator needs come first, in one cache line. */
 static struct {
     bool inputs_wanted, wanted;
     struct torch_library library;
-    uint64_t libraries; /* that had come when it was searched for last */
-    bool settled;       /* registered, or not usable */
-    uint32_t taken;     /* a thread is searching */
+    uint64_t libraries; /* counter of loaded libraries at the last search */
+    bool settled;       /* callbacks are registered, or PyTorch is not usable */
+    uint32_t taken;     /* 1 while a thread is searching */
 } torch __attribute__((aligned(64)));
 
-/* Identifies an open operator by the address of its record, which no other one has as long as it is open. */
+/* Returns an operator's number, from the address of its record, which is unique while the operator is open. */
 INLINE uint32_t self_of(const struct torch_function *function)
 {
     return (uint32_t)((uintptr_t)function >> 3);
 }
 
-#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
+#define ASK_EVERY 16 /* at one of so many operators, PyTorch is asked about torch.profiler */
 
 #define LEAST_MEASURED (100 * NS_PER_MS)
-#define READ_TOGETHER 500 /* counts: a clock that took longer was interrupted */
+#define READ_TOGETHER 500 /* counts; a longer reading of the clock was interrupted */
 
 static struct {
-    uint32_t taken;       /* a thread measures */
-    bool usable;          /* the kernel keeps its time by the counter */
-    uint64_t rate;        /* trusted, as of two measurements in a row; 0: not yet, or not any more */
-    uint64_t measured;    /* the last measurement */
-    uint64_t count, time; /* where the next begins */
+    uint32_t taken;       /* 1 while a thread measures */
+    bool usable;          /* the kernel's clock uses the counter */
+    uint64_t rate;        /* measured rate, once two successive measurements agree; 0: unknown */
+    uint64_t measured;    /* rate of the last measurement */
+    uint64_t count, time; /* start of the current measurement */
 } counter;
 
 static __thread struct operators_thread {
     struct writer *writer; /* of this thread */
-    uint32_t ready;        /* 1 + the generation of the process in which the thread was made ready; 0: in none */
-    uint32_t begun;        /* operators */
+    uint32_t ready;        /* 1 + fork generation in which the thread was made ready; 0: not ready */
+    uint32_t begun;        /* number of operators begun */
     struct ticks ticks;
 } this_thread;
 
-/* Prepares a thread for its first operator in this process. False: nothing is recorded there. */
+/* Prepares a thread for its first operator in this process. Returns false if nothing is recorded. */
 SELDOM static bool make_ready(struct operators_thread *mine)
 {
     if (!recorder_has_process() || !recorder_is_on())
@@ -173,12 +173,12 @@ SELDOM static bool make_ready(struct operators_thread *mine)
     return true;
 }
 
-/* This thread, NULL: nothing is recorded. Finding a thread-local variable takes a call: all that operators need is
- * found with one. */
+/* Returns this thread's data, or NULL if nothing is recorded. Finding a thread-local variable takes a call, so all data
+ * for operators is in one variable. */
 INLINE struct operators_thread *find_thread(void)
 {
     struct operators_thread *mine = &this_thread;
-    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
+    __asm__("" : "+r"(mine)); /* without this, compilers find the variable again at every use */
     if (mine->ready != fork_generation() + 1)
         return make_ready(mine) ? mine : NULL;
     return recorder_is_on() ? mine : NULL;
@@ -196,7 +196,7 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
     return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
 }
 
-/* Records the start of an operator of any kind. There is one such function, so that it stays in the caches. */
+/* Records the start of an operator of any kind. There is only one such function, so that it stays in the caches. */
 static LINES __attribute__((noinline)) void **started(void **observer, const struct torch_function *function,
                                                       enum torch_scope scope, enum spool_operator_scope kind)
 {
@@ -229,7 +229,7 @@ static LINES void ended(const struct torch_function *function, void *observer)
                         .self = self_of(function));
 }
 
-/* A callback for each kind, so that the kind need not be found out. */
+/* Defines a callback for each kind, so that the kind is a constant. */
 #define STARTED(kind, KIND)                                                              \
     static void **kind##_started(void **observer, const struct torch_function *function) \
     {                                                                                    \
@@ -299,14 +299,14 @@ void operators_init(uint64_t trace_bits)
 void operators_atfork_child(void)
 {
     torch.taken = 0;
-    counter.taken = 0; /* another thread may have been measuring */
+    counter.taken = 0; /* another thread may have been measuring at the fork */
     memset(known_texts, 0, last_number ? sizeof(known_texts) : 0);
     last_number = 0;
 }
 
 /* --- the time of operators --- */
 
-/* The kernel's clocks that are the counter, in steps that are the same on all processors. */
+/* Whether the kernel's clock is the counter, in steps that are equal on all processors. */
 static bool kernel_uses_counter(void)
 {
     static const char *const sources[] = {"tsc\n", "kvm-clock\n", "hyperv_clocksource_tsc_page\n"};
@@ -327,7 +327,8 @@ void ticks_init(void)
     counter.count = ticks_count();
 }
 
-/* The counter says COUNT at TIME. The system's clock is set, now and then: then two measurements differ. */
+/* Measures the rate from the last measurement to COUNT at TIME. The system's clock may be set meanwhile: then two
+ * measurements differ, and none is trusted. */
 static void measure(uint64_t count, uint64_t time)
 {
     if (__atomic_exchange_n(&counter.taken, 1, __ATOMIC_ACQUIRE) != 0)
@@ -349,7 +350,8 @@ uint64_t ticks_renew(struct ticks *ticks)
     if (!counter.usable)
         return clock_now();
     uint64_t before = ticks_count(), time = clock_now(), took = ticks_count() - before;
-    uint64_t latest = ticks->time + ticks_ns(ticks->valid, ticks->rate); /* that was given out, or later */
+    uint64_t latest =
+        ticks->time + ticks_ns(ticks->valid, ticks->rate); /* the latest time that was returned, or later */
     if (time < latest && latest - time < NS_PER_US)
         time = latest;
     *ticks = (struct ticks){.time = time};

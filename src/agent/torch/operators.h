@@ -1,7 +1,8 @@
 /*
- * PyTorch's operators: recorded by callbacks that PyTorch runs at the start and at the end of each.
+ * PyTorch's operators, recorded by callbacks that PyTorch runs at the start and at the end of each.
  *
- * The callbacks are registered once libtorch_cpu.so is in the process, and stay there. A forked child inherits them.
+ * The callbacks are registered once libtorch_cpu.so is in the process, and stay registered. A forked child inherits
+ * them.
  */
 #ifndef GPUTRACE_AGENT_TORCH_OPERATORS_H
 #define GPUTRACE_AGENT_TORCH_OPERATORS_H
@@ -15,38 +16,39 @@
 
 #include "agent/torch/libtorch.h"
 
-/* Operators are wanted as TRACE_BITS say. Once for a process and its forks. */
+/* Sets whether operators are wanted, from TRACE_BITS. Called once for a process and its forks. */
 void operators_init(uint64_t trace_bits);
 
-/* Finds PyTorch, when libraries came since the last call, and registers the callbacks. Called now and then, without
- * locks: it takes the dynamic loader's. */
+/* Looks for PyTorch if libraries were loaded since the last call, and registers the callbacks. Called now and then,
+ * without locks held, because it takes the dynamic loader's lock. */
 void operators_find(void);
 
-/* In a forked child: texts are written again. */
+/* In a forked child: forgets the texts, which are in the parent's spool. */
 void operators_atfork_child(void);
 
-/* The number of a text of WHAT (SPOOL_OPERATOR_NAME …), which is written when it is new. Takes no lock. */
+/* Returns the number of a text of WHAT (SPOOL_OPERATOR_NAME …), and writes the text to the spool if it is new. Takes
+ * no lock. */
 uint32_t operator_text(uint16_t what, const char *text, size_t length);
 
 /* --- lists among inputs: inputs.c --- */
 
-#define INPUTS_MOST 256 /* inputs of an operator: of those with more, none are recorded */
+#define INPUTS_MOST 256 /* an operator with more inputs is recorded without them */
 
 enum input_kind { INPUT_ALONE = 0, INPUT_TENSORS, INPUT_NUMBERS, INPUT_OTHERS };
 
-/* An operator's inputs. */
+/* The lists among an operator's inputs. */
 struct input_lists {
-    bool known;   /* else nothing is: INPUT_ALONE stands for lists, too */
-    bool flatten; /* PyTorch is to give the dimensions of all tensors in lists */
+    bool known;   /* false: nothing is known about lists, and INPUT_ALONE may be one */
+    bool flatten; /* PyTorch must return the dimensions of all tensors in lists */
     struct input_list {
         uint8_t kind;   /* enum input_kind */
-        bool shown;     /* with the dimensions of each tensor */
-        uint32_t sizes; /* that PyTorch gives of it when it flattens lists */
+        bool shown;     /* the dimensions of each tensor are shown */
+        uint32_t sizes; /* number of dimensions that PyTorch returns for this input when it flattens lists */
     } items[INPUTS_MOST];
-    uint64_t sizes; /* of all */
+    uint64_t sizes; /* sum over all inputs */
 };
 
-/* Reads what the COUNT inputs (at most INPUTS_MOST) of FUNCTION are, whose types by inputTypes() are TYPES, in
+/* Reads the kinds of the COUNT inputs (at most INPUTS_MOST) of FUNCTION. TYPES are their types from inputTypes(), as
  * std::strings of STRING_BYTES. */
 void input_lists_read(struct input_lists *lists, const struct torch_library *library,
                       const struct torch_function *function, const char *types, size_t string_bytes, size_t count);
@@ -54,27 +56,27 @@ void input_lists_read(struct input_lists *lists, const struct torch_library *lib
 /* --- inputs: inputs.c --- */
 
 /* Records the inputs of FUNCTION, which just began on this thread as SELF. PyTorch may throw an exception, which passes
- * through; then no more inputs are recorded. */
+ * through this function; after that no more inputs are recorded. */
 void operator_inputs_record(const struct torch_library *library, const struct torch_function *function, uint32_t self);
 
 /* --- the time of operators --- */
 
 /*
- * That is clock_now(), worked out from the processor's time stamp counter, which is read in half the time.
+ * Operators' times are clock_now(), computed from the processor's time stamp counter, which takes half as long to read.
  *
- * Once a millisecond a thread reads clock_now(), and adds to it what the counter says since. A thread's times never run
- * backwards, unless the system's clock does. Where the kernel does not keep its time by the counter, and until the
- * counter's rate is known, each time is clock_now() itself.
+ * Once a millisecond a thread reads clock_now(), and adds to it the counts since. A thread's times never run backwards,
+ * unless the system's clock does. If the kernel's clock does not use the counter, and until the counter's rate is
+ * measured, each time is clock_now() itself.
  */
 
-/* A thread's base for its times, all zero at first. */
+/* A thread's base for its times; all zero at first. */
 struct ticks {
-    uint64_t count, time; /* of the counter and of clock_now(), read together */
-    uint64_t valid;       /* counts from there on in which the time is worked out; 0: in none */
-    uint64_t rate;        /* ns of 2^32 counts */
+    uint64_t count, time; /* values of the counter and of clock_now(), read together */
+    uint64_t valid;       /* number of counts after `count` for which times can be computed; 0: none */
+    uint64_t rate;        /* ns in 2^32 counts */
 };
 
-/* Begins to measure the counter's rate, if it can be used. Once for a process and its forks. */
+/* Starts measuring the counter's rate, if the counter is usable. Called once for a process and its forks. */
 void ticks_init(void);
 
 static inline uint64_t ticks_count(void)
@@ -86,13 +88,13 @@ static inline uint64_t ticks_count(void)
 #endif
 }
 
-/* Nanoseconds of COUNT, no more than of a millisecond. */
+/* Returns the nanoseconds of COUNT, which must be at most about a millisecond. */
 static inline uint64_t ticks_ns(uint64_t count, uint64_t rate)
 {
     return (count * rate) >> 32;
 }
 
-/* What ticks_now() does when a millisecond has passed. */
+/* Returns the time when ticks_now() cannot compute it, and renews the base. */
 uint64_t ticks_renew(struct ticks *ticks) __attribute__((cold));
 
 /* Returns the time (CLOCK_REALTIME, ns) by this thread's TICKS. */
