@@ -17,7 +17,7 @@
 struct database;
 struct sqlite3_stmt;
 
-/* Opens PATH, an empty file, which the caller removes if the trace fails. Returns NULL after error(). */
+/* Opens PATH, an empty file, which the caller still has to remove after a failure. Returns NULL after error(). */
 struct database *database_open(const char *path);
 
 /* Completes the database, after the last row. Returns 0, or -1 after error(). */

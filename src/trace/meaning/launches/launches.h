@@ -140,7 +140,7 @@ uint32_t process_correlation(const struct process *process, uint32_t correlation
 
 /* Names of kernels, beyond those that the agent read at the pointers of their records (process.symbols). */
 struct kernel_names {
-    struct pointer_names derived;   /* pointer -> a name from a launch or node, where no text was read */
+    struct pointer_names derived;   /* pointer -> a name that a launch or node gave it */
     struct pointer_names functions; /* handle of the function -> name */
     struct graph_nodes nodes;       /* what they launch, and when they were made */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: several kernels have the id */
