@@ -264,7 +264,7 @@ static int by_order(const void *left, const void *right)
 {
     const struct merge_process *a = *(struct merge_process *const *)left, *b = *(struct merge_process *const *)right;
     return ORDER(a->rank, b->rank) ?: ORDER(a->trace, b->trace) ?: /* within a trace: */
- sort_of(a) - sort_of(b) ?: ORDER(a->sort_index, b->sort_index) ?: ORDER(a->pid, b->pid);
+           sort_of(a) - sort_of(b) ?: ORDER(a->sort_index, b->sort_index) ?: ORDER(a->pid, b->pid);
 }
 
 static int order_processes(struct merge *merge)
