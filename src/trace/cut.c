@@ -38,7 +38,7 @@ static void scan_time(struct cut *cut, uint64_t start, uint64_t end, bool progra
         trace_times_widen(&cut->program, (int64_t)start, (int64_t)end);
 }
 
-/* --- what is selected --- */
+/* --- the selection --- */
 
 /* Records the call, the process and the row of an event in the first reading. HERE: the options select its GPU and its
  * process. */
@@ -197,7 +197,7 @@ int cut_scanned_within(struct cut *cut, const struct trace_times *times, const s
     return find_part(cut);
 }
 
-/* --- */
+/* --- a cut --- */
 
 struct cut *cut_new(const struct filter_options *options, const struct windows *times, const char *path)
 {

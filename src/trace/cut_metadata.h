@@ -57,7 +57,7 @@ struct cut {
     bool slice_selected, slice_kept;
     uint64_t start, end;
 
-    struct map counter_of_name; /* hash of pid and name -> index + 1 */
+    struct map counter_of_name; /* hash of pid and name -> index in `counters` + 1 */
     ARRAY(struct cut_counter) counters;
 };
 

@@ -273,7 +273,7 @@ enum arg_key arg_key_find(const char *text, size_t length);
 enum arg_type {
     ARG_TYPE_U64,
     ARG_TYPE_I64,
-    ARG_TYPE_FIXED, /* six decimals */
+    ARG_TYPE_FIXED, /* written with six decimals */
     ARG_TYPE_REAL,  /* written in the shortest exact form; infinity and NaN are written as texts */
     ARG_TYPE_HEX,   /* a number that is written as a text, "0x7f00" */
     ARG_TYPE_COLOR, /* ARGB as a text, "#rrggbb", or "#aarrggbb" unless it is opaque */
@@ -311,7 +311,7 @@ struct arg {
                     const char *text;
                     size_t length;
                 };
-                const struct arg_list *list; /* not empty */
+                const struct arg_list *list; /* never empty */
             };
             const char *other; /* the name of an argument with ARG_OTHER; sinks escape it */
             size_t other_length;
@@ -401,7 +401,7 @@ struct slice {
 /* A range that may begin and end on different threads. */
 struct async_slice {
     enum category category;
-    const char *other_category; /* as of a slice */
+    const char *other_category; /* as in struct slice */
     struct name name;
     struct row begin, end_row;
     uint64_t start, end;
@@ -424,7 +424,7 @@ static inline struct slice async_slice_begin(const struct async_slice *range)
 
 /* One of several values of a counter. */
 struct counter_value {
-    const char *name; /* escaped when it is written */
+    const char *name; /* sinks escape it */
     size_t length;
     enum { COUNTER_UNSIGNED, COUNTER_SIGNED, COUNTER_REAL } kind;
     union {
@@ -455,7 +455,7 @@ struct counter {
     size_t value_count;
 };
 
-/* The value of a counter that has no list of values. */
+/* Returns the value of a counter with value_count 0, with its name in JSON. */
 static inline struct counter_value counter_only_value(const struct counter *counter)
 {
     struct counter_value only = {.name = counter->real ? "value" : "bytes", .length = strlen("value")};
@@ -482,7 +482,7 @@ struct flow {
 
 struct row_name {
     struct row row;
-    const char *name;  /* escaped when it is written */
+    const char *name;  /* sinks escape it */
     const char *label; /* only processes have one; NULL: none */
     uint32_t owner;    /* pid of the process whose operations a GPU's row shows; 0 for other rows */
     int64_t sort_index;

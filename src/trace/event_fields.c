@@ -199,7 +199,7 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
     memcpy(digits, text, length);
     digits[length] = '\0';
     char *from = digits, *end;
-    while (isalpha((unsigned char)*from)) /* "GPU 1", "cuda:1" */
+    while (isalpha((unsigned char)*from)) /* skips the word in "GPU 1", "cuda:1" */
         from++;
     from = from > digits && (*from == ' ' || *from == ':') && isdigit((unsigned char)from[1]) ? from + 1 : digits;
     end = from;

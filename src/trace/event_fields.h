@@ -106,7 +106,7 @@ struct operator_fields {
 struct memory_fields { /* allocations and releases, PyTorch's too */
     int64_t address;
     int64_t held; /* bytes that the process held when an allocation was refused */
-    int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
+    int64_t total_allocated, total_reserved, device_type; /* arguments of PyTorch's "[memory]" */
     uint32_t kind, held_by_kind, fault;
 };
 
@@ -122,9 +122,9 @@ struct state_fields { /* times in which a thread was off the processor */
 
 struct communication_fields { /* calls that communicate, and their kernels, also those in flight */
     uint32_t collective;      /* "AllReduce", "allreduce", "Send" */
-    uint32_t communicator;    /* the group of ranks: the same text on all of them */
+    uint32_t communicator;    /* id of the group of ranks, equal on all of them */
     uint32_t group_ranks;     /* "[0, 1, 2]": the group's ranks in the job */
-    uint32_t dtype;           /* "Float", as PyTorch calls it; "Byte" where only bytes are known */
+    uint32_t dtype;           /* PyTorch's name of the type, "Float"; "Byte" if only bytes are known */
     int64_t group_size, group_rank;
     int64_t group_sequence; /* number of the operation in its communicator; equal on all ranks */
     int64_t in_elements, out_elements;
@@ -148,7 +148,7 @@ struct event_fields {
     char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: no phase */
     uint8_t category;         /* "cat": enum category; set by event_begin() and event_set_category() */
     uint32_t name;            /* "name" */
-    uint32_t label;           /* args.name or args.labels of a metadata event; args.reason of managed memory that moves;
+    uint32_t label;           /* args.name or args.labels of metadata, args.reason of moving managed memory,
                                  "cat" of a slice of CATEGORY_OTHER */
     event_id process, thread; /* "pid", "tid"; the number 0 if missing */
     event_id id;              /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */

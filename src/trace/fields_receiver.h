@@ -40,7 +40,7 @@ struct record {
 struct event_batch {
     size_t count;
     unsigned categories;     /* CATEGORY_BIT() of each category among the events */
-    bool begins_piece;       /* texts are numbered from 0 again */
+    bool begins_piece;       /* the batch is the first of a piece: texts are numbered from 0 */
     struct buffer records;   /* in memory: records of metadata, and of texts that the piece uses first in this batch */
     ARRAY(uint32_t) numbers; /* of each text of the piece, its number in the trace's strings; empty once translated */
     struct event_batch *before, *after; /* neighbours in the pool's list of lent or free batches */

@@ -64,7 +64,7 @@ static void record_fail(struct buffer *records)
     records->failure = records->failure ? records->failure : ENOMEM;
 }
 
-/* Puts the texts that are not in RECORDS yet. */
+/* Appends the texts that are not in RECORDS yet. */
 static void record_texts_write(struct record_texts *texts, struct buffer *records)
 {
     for (; texts->written < texts->texts.count; texts->written++) {
@@ -110,8 +110,8 @@ struct pattern {
 
 /* The state of a sink: of a piece, or of the whole. */
 struct fields_writer {
-    struct record_texts texts; /* of the events */
-    struct pattern *patterns;  /* NULL: none yet */
+    struct record_texts texts; /* texts of the events */
+    struct pattern *patterns;  /* PATTERNS entries; NULL: none yet */
     struct buffer json, plain; /* scratch in memory: an argument as JSON, and its texts without escapes */
     struct event_batch *batch; /* the last one in the sink's buffer; NULL: none yet */
 };

@@ -40,14 +40,14 @@ static inline bool frame_is_python(const struct stack_frame *frame)
  * recorded. A line may occur more than once. All stacks of a process use one struct at one address. */
 struct mapping_text {
     uint32_t pid;
-    const char *text; /* ended by a NUL too */
+    const char *text; /* the lines, with a final NUL */
     size_t length;    /* of `text` without its final NUL; 0: no mappings */
 };
 
 /* Registers and stack of a thread that crashed, from struct spool_crash_stack. */
 struct stack_snapshot {
     const uint64_t *registers;
-    uint64_t stack; /* address of BYTES */
+    uint64_t stack; /* address of `bytes` in the process */
     const char *bytes;
     size_t length;
 };
@@ -72,9 +72,9 @@ struct frame_namer {
 /* Whose code a frame is, by its module, function and file. A later owner makes the frame a better place to show for a
  * stack. */
 enum frame_owner {
-    FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
-    FRAME_STUB,    /* nvcc's stub for <<<>>>; its caller, which is named as the kernel, is generated too */
-    FRAME_LIBRARY, /* a library of CUDA, PyTorch, Python or C, or unknown code */
+    FRAME_CUDA, /* CUDA's driver and runtime, CUPTI, gputrace: what lies between the program's call and the recording */
+    FRAME_STUB, /* nvcc's stub for <<<>>>; its caller, which is named as the kernel, is generated too */
+    FRAME_LIBRARY,        /* a library of CUDA, PyTorch, Python or C, or unknown code */
     FRAME_PYTHON_LIBRARY, /* Python in its own library, an installed package or torch.compile's output */
     FRAME_PYTHON_NO_FILE, /* Python that is in no file: "<string>" */
     FRAME_PROGRAM,        /* the program's own code */

@@ -67,7 +67,7 @@ static inline struct name name_plain(const char *text)
  * unloaded and another loaded in its place; then the time decides.
  */
 struct pointer_names {
-    struct map by_pointer; /* pointer -> index + 1 of the latest meaning */
+    struct map by_pointer; /* pointer -> index in `meanings` + 1 of its latest meaning */
     ARRAY(struct pointer_meaning {
         uint64_t since;
         uint32_t name;

@@ -10,7 +10,7 @@
 
 #include "common/buffer.h"
 
-#define ID_SET_BLOCK 1024u /* ids */
+#define ID_SET_BLOCK 1024u /* ids in a block */
 
 struct id_block {
     uint64_t bits[ID_SET_BLOCK / 64];
@@ -84,7 +84,7 @@ static void note(struct selection *selection, enum filter_number what, int64_t n
     selection->no_memory |= filter_found_note(&selection->found, selection->options, what, number) < 0;
 }
 
-/* --- what an event has --- */
+/* --- processes, GPUs and names --- */
 
 static const struct trace_gpu_row *gpu_row(const struct selection *selection, event_id row)
 {

@@ -19,7 +19,7 @@
 /* A set of ids, such as correlation ids, as a bit for each id in blocks of ID_SET_BLOCK neighbouring ids. Ids of a
  * trace are dense: a million take about 170 kB. All zero is empty. */
 struct id_set {
-    struct map blocks; /* id / ID_SET_BLOCK -> struct id_block * */
+    struct map blocks; /* id / ID_SET_BLOCK -> address of a struct id_block */
 };
 
 void id_set_release(struct id_set *set);

@@ -54,7 +54,7 @@ struct sink {
     const struct sink_format *format;
     struct buffer *buffer;
     uint64_t base;
-    uint64_t events; /* slices, instants, asynchronous ranges and counters written */
+    uint64_t events; /* slices, instants, asynchronous ranges and counters that were written */
     bool any;        /* bytes precede the next event; true for every piece, as rows come first */
     void *state;     /* the format's state of this sink, freed by `release` */
     void *context;   /* the format's context, shared by the whole and its pieces; not owned */
@@ -70,7 +70,7 @@ extern const struct sink_format sqlite_rows;
  * batches of events are taken from, and the buffer holds the addresses of the batches. */
 extern const struct sink_format fields_format;
 
-/* Appends the member of a JSON object that chrome_json writes for one argument: "key":value. */
+/* Appends an argument as chrome_json writes it: "key":value. */
 void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg);
 
 static inline void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer)
@@ -106,7 +106,7 @@ static inline void sink_pass_end(struct sink *sink)
     (void)sink;
 }
 
-/* Names a row, that of a process or a thread. */
+/* Writes the name of a row, of a process or a thread. */
 static inline void sink_name_row(struct sink *sink, bool process, const struct row_name *name)
 {
     (process ? sink->format->process : sink->format->thread)(sink, name);

@@ -390,7 +390,8 @@ static int number_lane(struct rows *rows, const struct track *track, uint32_t la
     bool is_new = false;
     if (wanted != 0 && !map_put(&rows->taken_tids, (uint64_t)track->pid << 32 | wanted, &is_new))
         return error_no_memory("rows");
-    /* Images of one process follow one another in time and share its threads' rows. */
+    /* A process that calls exec() has several images, which follow one another in time and share the rows of its
+     * threads. */
     bool shared = wanted != 0 && track->kind == TRACK_THREAD;
     *tid = is_new || shared ? wanted : TRACKS_EXTRA_TID + rows->next_extra++;
     return 0;

@@ -146,7 +146,7 @@ struct tracks_recent {
     struct track *of_kind[TRACK_KIND_COUNT];
 };
 
-/* The tracks of one process. */
+/* The tracks of one process. All zero but `directory` is empty. */
 struct tracks {
     const char *directory; /* folder for temporary files of large indexes; NULL: memory only */
     struct map by_key;
@@ -157,7 +157,7 @@ struct tracks {
 /* The pids and tids in use in the whole trace. */
 struct rows {
     struct map taken_pids;
-    struct map taken_tids; /* pid << 32 | tid */
+    struct map taken_tids; /* set of pid << 32 | tid */
     uint32_t next_extra;
 };
 

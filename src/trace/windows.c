@@ -54,7 +54,7 @@ static int add_key(void *context, uint64_t key, uint64_t *value)
     return 0;
 }
 
-/* --- what is selected --- */
+/* --- the options --- */
 
 static const struct {
     const char *word, *plural;

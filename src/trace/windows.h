@@ -121,7 +121,7 @@ struct window {
     int64_t start, end;
 };
 
-/* All zero is empty. */
+/* A list of windows. All zero is empty. */
 struct windows {
     FILE_VECTOR(struct window) items; /* after windows_finish(): in order and apart */
 };

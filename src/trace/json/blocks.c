@@ -215,7 +215,7 @@ static bool make_slots(struct blocks *blocks, size_t count)
     return true;
 }
 
-/* --- */
+/* --- opening, closing, reading --- */
 
 static void blocks_close(struct blocks *blocks)
 {

@@ -30,7 +30,7 @@ struct batch {
     size_t length;                 /* bytes of the block that were read */
     bool after_event;              /* true: a ',' or ']' must follow; false: an event or ']' */
     struct json_problems problems; /* elements that are JSON but not events */
-    bool any;                      /* there are events other than flows and metadata */
+    bool any;                      /* some events are neither flows nor metadata */
     int64_t start, end;            /* start of the first event, at most 0, and end of the last event, ns */
 };
 

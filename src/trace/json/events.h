@@ -64,7 +64,7 @@ bool json_triple(struct json_text value, int32_t triple[3]);
 
 /* The flows of a call with several GPU operations. */
 struct flow_fan {
-    uint32_t further; /* GPU operations beyond the first */
+    uint32_t further; /* number of GPU operations beyond the first */
     uint32_t first;   /* id of the flow to the first of `further`; the others follow; 0: no ids are left */
     uint32_t met;     /* GPU operations that flow_ids_head() has numbered */
 };

@@ -315,7 +315,7 @@ static inline bool take_args(struct cursor *c)
 
 static bool to_integer(double value, int64_t *integer)
 {
-    if (!(value > -9.2e18 && value < 9.2e18)) /* NaN too */
+    if (!(value > -9.2e18 && value < 9.2e18)) /* also true for NaN */
         return false;
     *integer = llround(value);
     return true;

@@ -32,7 +32,7 @@ static bool is_end_of(const struct pairs_event *end, const struct pairs_event *b
     return end->row == begin->row && begin->kind == PAIRS_BEGIN && (end->name == 0 || end->name == begin->name);
 }
 
-/* Ends the innermost open slice that END fits. */
+/* Pairs END with the innermost open slice that it can end. */
 static void end_slice(struct pairs *pairs, uint32_t end)
 {
     struct pairs_event *events = pairs->events.items;

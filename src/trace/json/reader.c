@@ -39,7 +39,7 @@ struct reader {
     struct json_problems problems;
     struct pairs pairs;    /* joins slices in two events, if fields are wanted */
     int64_t start, end;    /* start of the first event, at most 0, and end of the last event, ns */
-    bool any;              /* there are events other than flows and metadata */
+    bool any;              /* some events are neither flows nor metadata */
     bool is_bare;          /* the file is an array, whose ']' may be missing */
     bool cut_off;          /* the file ended too early, after usable events */
     struct json_rows rows; /* names of rows, for slices without a category */
@@ -417,7 +417,7 @@ static int read_array(struct reader *reader)
         reader_next_byte(reader);
         while ((at = strspn(input_text(input), ", \t\r\n")) == input_left(input) && input_more(input, &reader->status))
             ;
-        if (input_text(input)[at] != '{') /* zeros are behind the window */
+        if (input_text(input)[at] != '{') /* zeros follow the window */
             return reader->status;
         note_found(reader, at, "no event behind the ']' after the events");
         input_advance(input, at);
@@ -434,7 +434,7 @@ static bool find_array(struct reader *reader)
         const char *text = input_text(input), *end = text + input_left(input), *at = text;
         for (; (at = memmem(at, (size_t)(end - at), key, strlen(key))); at++) {
             const char *after = at + strlen(key);
-            after += strspn(after, ": \t\r\n"); /* zeros are behind the window */
+            after += strspn(after, ": \t\r\n"); /* zeros follow the window */
             if (*after != '[')
                 continue;
             input_advance(input, (size_t)(after - text));

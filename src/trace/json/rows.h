@@ -1,5 +1,6 @@
 /*
- * The rows of a trace in JSON, whose pid and tid may be words, such as the "Spans" of Kineto.
+ * The rows of a trace in JSON, and what their names tell of slices. Pids and tids may be words, such as Kineto's
+ * "Spans".
  */
 #ifndef GPUTRACE_TRACE_JSON_ROWS_H
 #define GPUTRACE_TRACE_JSON_ROWS_H

@@ -74,7 +74,7 @@ static const char *read_escape(const char *at, const char *end, char bytes[CHARA
     return at + 2;
 }
 
-/* --- what is valid --- */
+/* --- json_check() --- */
 
 struct check {
     const char *start, *at, *end; /* `at`: once a function returned false, the byte that is not JSON */

@@ -208,7 +208,7 @@ static void rename_flow(struct sink *sink, const struct flow *flow)
     rename->to->format->flow(rename->to, &renamed);
 }
 
-/* --- */
+/* --- the sink --- */
 
 static int load_stacks(struct merge_rename *rename)
 {

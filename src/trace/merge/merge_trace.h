@@ -100,8 +100,8 @@ struct merge_process {
     char *name, *label;             /* NULL: none */
     int64_t sort_index;
     size_t trace;               /* index in merge.traces */
-    struct trace_times times;   /* of its events */
-    struct trace_times program; /* of those about the program */
+    struct trace_times times;   /* of the process's events */
+    struct trace_times program; /* of the process's events about the program */
 };
 
 struct merge_thread {
@@ -126,7 +126,7 @@ struct merge_trace {
     struct map process_of_pid; /* pid -> index in `processes` + 1 */
     ARRAY(struct merge_thread) threads;
     ARRAY(struct merge_device) devices;
-    struct map device_of_id;                             /* index + 1 */
+    struct map device_of_id;                             /* id -> index in `devices` + 1 */
     struct merge_ids flows, forward_flows, external_ids; /* flows: also correlation ids */
     uint64_t asyncs, first_async;
     uint64_t base;                  /* ns of CLOCK_REALTIME: base of times in the metadata */
@@ -150,8 +150,8 @@ struct merge {
     ARRAY(struct merge_process *) order; /* processes of all traces with has_row */
     uint32_t device_count;
     uint64_t base;              /* base of the output, ns; set with the two below by merge_find_times() */
-    struct trace_times times;   /* of its events */
-    struct trace_times program; /* of events about the program; --from and --to count within them */
+    struct trace_times times;   /* of the output's events */
+    struct trace_times program; /* of the output's events about the program; --from and --to count within them */
     int store;                  /* descriptor of a temporary file */
     uint64_t stored;            /* bytes in `store` */
 };

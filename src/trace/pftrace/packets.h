@@ -34,7 +34,7 @@ enum packets_end {
     PACKETS_GO_ON, /* another run may follow */
     PACKETS_ENDED,
     PACKETS_CUT_OFF, /* the file ends within a packet */
-    PACKETS_BROKEN,  /* what follows is not a packet */
+    PACKETS_BROKEN,  /* the bytes at end_offset are not a packet */
     PACKETS_DAMAGED, /* a compressed packet cannot be unpacked; set by the run's reader */
     PACKETS_FAILED,  /* reading failed; see `message` */
 };
@@ -47,7 +47,7 @@ struct packets_run {
     bool begins;  /* begins with a section or the file */
     bool goes_on; /* the next run continues the section */
     enum packets_end end;
-    uint64_t end_offset; /* in the unpacked file */
+    uint64_t end_offset; /* offset of the run's end in the unpacked file */
     bool announced;      /* set by the run's reader: it has PFTRACE_FILE_BEGINS */
     bool whole;          /* set by the run's reader: its last packet is PFTRACE_FILE_ENDS */
     char message[128];

@@ -1,6 +1,6 @@
 /*
- * Bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs), and
- * descriptors of tracks.
+ * Reads bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs),
+ * descriptors of tracks, and metadata.
  */
 #include "trace/pftrace/reader_events.h"
 

@@ -48,7 +48,7 @@ struct pftrace_event {
     const struct arg *args;
     size_t arg_count;
     const struct pftrace_kernel *shared;
-    uint64_t cbid; /* + 1; 0: none */
+    uint64_t cbid; /* argument "cbid" + 1; 0: none */
     uint64_t correlation;
     bool has_correlation;
 };
@@ -67,7 +67,7 @@ struct pftrace_packet {
     struct protobuf_field body, defaults, interned;
 };
 
-/* A track of a counter's value. */
+/* The track of one value of a counter. */
 struct pftrace_counter_track {
     uint32_t pid;
     uint32_t counter, series; /* numbers of their names in the interner; series PFTRACE_UNKNOWN: the only value */

@@ -66,7 +66,7 @@ int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning 
 /* Grids and blocks, which the file has as three arguments each. */
 struct pftrace_sizes {
     int32_t grid[3], block[3];
-    unsigned seen; /* a bit for each of the six */
+    unsigned seen; /* a bit for each of the six numbers */
 };
 
 /* Sets the key and name of ARG. */

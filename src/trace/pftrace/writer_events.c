@@ -376,7 +376,7 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
 
 /* --- counters --- */
 
-/* One value of a counter. */
+/* The names of one value of a counter. */
 struct series {
     const char *counter, *name; /* `name` is NULL if the counter has one value */
     size_t counter_length, name_length;
