@@ -19,20 +19,20 @@
  * CUDA is not linked: the first call looks for the driver.
  *
  * MEMORY comes from one pool of the driver's per device (cuMemPoolCreate), in stream order. Work that is put into
- * STREAM after gputrace_malloc() may use it. It can be allocated again when the work that the stream of gputrace_free()
- * had by then is done. The host never waits. Pools keep what they have reserved of the device until
+ * STREAM after gputrace_malloc() may use it. It can be allocated again once the work is done that the stream of
+ * gputrace_free() had at that call. The host never waits. Pools keep what they have reserved of the device until
  * gputrace_allocator_trim(). A stream given to gputrace_malloc() must live until the memory is freed. A default stream
- * is that of the current context. If no context is current, NULL is the legacy default stream of DEVICE, and the
+ * belongs to the current context. If no context is current, NULL is the legacy default stream of DEVICE, and the
  * device's primary context becomes current, as with CUDA's runtime.
  *
  * GRAPHS. While STREAM is being captured, an allocation does not become a node of the graph. The memory is allocated
- * outside of the capture, is there at once, and is held by the graph and by all graphs that are instantiated of it. So
+ * outside of the capture, exists at once, and is held by the graph and by all graphs that are instantiated from it. So
  * a graph can be launched any number of times, even after the program has freed the memory. The memory is released when
- * the program has freed it and the graphs are gone. The same capture uses again what is freed in its stream. Such an
+ * the program has freed it and the graphs are gone. A capture reuses memory that is freed in its stream. Such an
  * allocation may wait for the driver, once.
  *
- * FAILURE. gputrace_malloc() returns NULL when memory is exhausted, or no more within the fraction that
- * gputrace_allocator_set_fraction() allows. Before it fails it releases memory that pools do not use, and calls the
+ * FAILURE. gputrace_malloc() returns NULL when memory is exhausted, or when it would exceed the fraction that
+ * gputrace_allocator_set_fraction() allows. Before it fails, it releases memory that pools do not use, and calls the
  * functions registered with gputrace_allocator_on_failure(). PyTorch does not check for NULL, so it uses
  * gputrace_torch_malloc().
  *

@@ -1,5 +1,5 @@
 /*
- * callbacks.h: be called when a CUDA program does something.
+ * callbacks.h: callbacks for what a CUDA program does.
  *
  * gputrace reports events, streams, memory, launches, copies, graphs, modules, NVTX ranges and compilation to every
  * callback that is registered for that kind, once for each operation, for all versions of CUDA's functions.
@@ -40,9 +40,9 @@
  *
  * A callback may call CUDA and NVTX. Those calls are neither traced nor reported to callbacks. A callback must not
  * throw, not leave by longjmp(), and not wait for another thread that calls CUDA. `call.result` holds the CUresult: an
- * operation that failed was not done. Two sorts of calls are not reported: those that the CUDA runtime refuses itself,
- * before it calls the driver, and those that the driver refuses before CUPTI sees them (to wait for the event NULL, or
- * query it). The trace has the former, as calls with an error.
+ * operation that failed was not done. Two sorts of calls are not reported: calls that the CUDA runtime refuses itself,
+ * before it calls the driver, and calls that the driver refuses before CUPTI sees them (waiting for the event NULL, or
+ * querying it). The trace has the former, as calls with an error.
  *
  * COMPILATION. A phase is a time in which CUDA prepares code: it loads a module, compiles PTX, links, loads a function
  * at its first use, captures or instantiates a graph. The start and the end of each phase are reported. Besides,
@@ -52,10 +52,10 @@
  *
  * VERSIONS. As long as GPUTRACE_CALLBACKS_VERSION stays, a plugin works with an earlier and with a later gputrace.
  *   - Structs grow at their end. A struct that may grow holds its size: struct gputrace_KIND in `call.size`, a host and
- * a plugin in `size`. It is the size that the side knows which filled in the struct.
- *   - GPUTRACE_HAS(what, member) is true if the running gputrace filled in that member. Members of the first edition
- * need no such check. Structs without a size do not change.
- *   - New kinds come last. To register for a kind that the running gputrace does not know returns 0.
+ *     a plugin in `size`. The side that fills in a struct sets the size that it knows.
+ *   - GPUTRACE_HAS(what, member) is true if the running gputrace filled in that member. Members of the first version
+ *     need no such check. Structs without a size do not change.
+ *   - New kinds come last. Registering for a kind that the running gputrace does not have returns 0.
  * A plugin that was built for another version is not loaded, and gputrace prints a warning.
  *
  * C99 and later, C++11 and later; GCC or Clang; Linux. See gputrace-callbacks(3).
@@ -85,7 +85,7 @@ struct CUgraphExec_st;
 #define GPUTRACE_NO_DEVICE UINT32_MAX
 #define GPUTRACE_NO_STREAM UINT32_MAX
 
-/* The kinds, in groups. */
+/* The kinds of events, each with the moment at which its callbacks are called. */
 #define GPUTRACE_KINDS(X)                                                                              \
     X(event_creation)            /* cuEventCreate */                                                   \
     X(event_deletion)            /* cuEventDestroy */                                                  \
@@ -93,7 +93,7 @@ struct CUgraphExec_st;
     X(event_wait)                /* a stream waits for an event: cuStreamWaitEvent */                  \
     X(event_synchronization)     /* the thread waited for an event */                                  \
     X(event_query)               /* the thread asked whether an event's work is done */                \
-    X(stream_creation)           /* the program made a stream */                                       \
+    X(stream_creation)           /* the program created a stream */                                    \
     X(stream_deletion)           /* a stream is about to be destroyed, alone or with its context */    \
     X(stream_synchronization)    /* the thread waited for a stream */                                  \
     X(stream_query)              /* the thread asked whether a stream's work is done */                \
@@ -116,7 +116,7 @@ struct CUgraphExec_st;
     X(module_load)               /* a module or library was loaded */                                  \
     X(module_unload)             /* a module or library was unloaded */                                \
     X(code_load)                 /* machine code of a module was loaded into a context */              \
-    X(context_creation)          /* a context was made */                                              \
+    X(context_creation)          /* a context was created */                                           \
     X(context_deletion)          /* a context is about to be destroyed */                              \
     X(nvtx_push)                 /* NVTX: a range of this thread begins */                             \
     X(nvtx_pop)                  /* NVTX: a range of this thread ends */                               \
@@ -162,7 +162,7 @@ struct gputrace_call {
 
 struct gputrace_event_creation {
     struct gputrace_call call;
-    struct CUevent_st *event; /* NULL when it failed */
+    struct CUevent_st *event; /* NULL if the call failed */
     uint32_t flags;           /* CU_EVENT_DISABLE_TIMING … */
 };
 
@@ -208,7 +208,7 @@ struct gputrace_event_query {
 
 struct gputrace_stream_creation {
     struct gputrace_call call;
-    struct CUstream_st *stream; /* NULL when it failed */
+    struct CUstream_st *stream; /* NULL if the call failed */
     uint32_t stream_id;         /* CUPTI's number of the stream, its row in the trace; GPUTRACE_NO_STREAM if unknown */
     uint32_t flags;             /* CU_STREAM_NON_BLOCKING … */
     int32_t priority;
@@ -237,7 +237,7 @@ struct gputrace_device_synchronization {
 };
 
 struct gputrace_context_creation {
-    struct gputrace_call call; /* its context is the one that was made */
+    struct gputrace_call call; /* its context is the new one */
 };
 
 struct gputrace_context_deletion {
@@ -328,7 +328,7 @@ struct gputrace_memory_access {
 struct gputrace_kernel_launch {
     struct gputrace_call call;
     const char *name; /* mangled; NULL if unknown */
-    uint64_t kernel;  /* CUfunction or CUkernel as the program gave it */
+    uint64_t kernel;  /* CUfunction or CUkernel as the program passed it */
     struct CUstream_st *stream;
     uint32_t grid[3];
     uint32_t block[3];
@@ -399,13 +399,13 @@ struct gputrace_graph_capture_start {
 struct gputrace_graph_capture_end {
     struct gputrace_call call;
     struct CUstream_st *stream;
-    struct CUgraph_st *graph; /* NULL when the capture was broken: call.result says why */
+    struct CUgraph_st *graph; /* NULL if the capture was broken: call.result says why */
 };
 
 struct gputrace_graph_instantiation {
     struct gputrace_call call;
     struct CUgraph_st *graph;
-    struct CUgraphExec_st *exec; /* NULL when it failed */
+    struct CUgraphExec_st *exec; /* NULL if the call failed */
     uint64_t flags;
 };
 
@@ -427,7 +427,7 @@ enum gputrace_image {
 
 struct gputrace_module_load {
     struct gputrace_call call;
-    uint64_t module;  /* CUmodule or CUlibrary; 0 when it failed */
+    uint64_t module;  /* CUmodule or CUlibrary; 0 if the call failed */
     uint32_t library; /* 1: a CUlibrary */
     uint32_t image;   /* enum gputrace_image */
     const char *file; /* file name that the program passed; NULL if loaded from memory */
@@ -512,7 +512,7 @@ struct gputrace_jit {
 
 /* --- NVTX --- */
 
-/* A text is UTF-8 as the program gave it, `length` bytes, without a terminating NUL. */
+/* A text is UTF-8 as the program passed it, `length` bytes, without a terminating NUL. */
 struct gputrace_text {
     const char *bytes;
     uint32_t length;
@@ -558,9 +558,9 @@ struct gputrace_cached_event {
     struct CUevent_st *event;
 };
 
-/* What gputrace does for one plugin, or for the program. Call it through the functions below. */
+/* The functions that gputrace offers to a plugin, or to the program. Call them through the functions below. */
 struct gputrace_host {
-    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION of the gputrace that runs */
+    uint32_t version; /* GPUTRACE_CALLBACKS_VERSION of the running gputrace */
     uint32_t size;    /* bytes of this struct in that gputrace */
     uint64_t (*add)(const struct gputrace_host *host, uint32_t kind, gputrace_any_fn *call, void *data);
     int (*remove)(const struct gputrace_host *host, uint64_t registration);

@@ -1,5 +1,5 @@
 /*
- * gputrace.h: for programs that want a say in what gputrace records of them.
+ * gputrace.h: lets a program control what gputrace records of it.
  *
  *     #include <gputrace/gputrace.h>
  *

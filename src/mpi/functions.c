@@ -47,7 +47,7 @@ struct communicator {
 
 static struct {
     pthread_mutex_t lock;
-    struct map by_handle; /* -> struct communicator * */
+    struct map by_handle; /* handle -> struct communicator * */
     struct map groups;    /* hash of members -> number of communicators that they created */
 } communicators = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -203,7 +203,7 @@ static void communicator_made(const struct mpi_constants *constants, uint64_t pa
 
 /* Facts of MPI's objects that calls on the objects do not contain: the communicator of a window or file, the sender of
  * a matched message, the data of a persistent request. Objects of different kinds have different handles. */
-static struct map by_handle; /* -> struct range_facts * */
+static struct map by_handle; /* handle -> struct range_facts * */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Keeps FACTS for the object HANDLE, and replaces those of an older object with this handle. */

@@ -111,7 +111,7 @@ struct arguments {
     X(3, File_##read##_ordered_end, file_##read##_ordered_end, ON(MPI_FILES, 1))         \
     X(3, File_##read##_at_all_end, file_##read##_at_all_end, ON(MPI_FILES, 1))
 
-/* Additions by the preprocessor, for pasting. */
+/* Turn a count into the token of the next number, or of the one after, for pasting. */
 #define MORE_1(count) JOIN(AFTER_, count)
 #define MORE_2(count) JOIN(AFTER_, MORE_1(count))
 #define JOIN(a, b) JOIN_NOW(a, b)

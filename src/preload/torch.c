@@ -48,7 +48,7 @@ static void start(void)
         begin();
 }
 
-/* Called with Python's lock held. */
+/* Starts recording when PyTorch has been loaded. Python's lock is held. */
 static int on_audit_event(const char *event, void *arguments, void *data)
 {
     bool first = true;

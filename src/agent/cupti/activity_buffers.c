@@ -272,7 +272,8 @@ void activity_buffers_flush(void)
     if (!cupti)
         return;
     cupti->cuptiActivityFlushAll(0);
-    count_dropped(NULL, 0); /* buffer_completed() only counts with a buffer */
+    /* Counts dropped records also if CUPTI had no buffer, because then buffer_completed() is not called. */
+    count_dropped(NULL, 0);
 }
 
 unsigned activity_buffers_gather(bool names_alone)

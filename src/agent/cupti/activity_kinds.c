@@ -249,9 +249,9 @@ static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nod
 {
     switch (kind) {
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-        return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has only all calls */
+        return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has only the whole kind */
     case CUPTI_ACTIVITY_KIND_DRIVER:
-        return !cupti->cuptiActivityEnableDriverApi; /* an older CUPTI has only all calls */
+        return !cupti->cuptiActivityEnableDriverApi; /* an older CUPTI has only the whole kind */
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return !graph_nodes;
     case CUPTI_ACTIVITY_KIND_JIT: return false;                    /* it has two users: switch_jit() */
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* switch_unified_memory() configures it first */

@@ -56,7 +56,7 @@ struct cupti {
  */
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
 
-/* CUPTI's own words for a result. */
+/* Returns CUPTI's text for a result. */
 const char *cupti_words(const struct cupti *cupti, CUptiResult result);
 
 /*

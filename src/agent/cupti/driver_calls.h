@@ -35,7 +35,7 @@ struct open_call {
  * (cuMemAlloc, cuMemcpyHtoD, cuMemsetD8, cuArrayCreate …). A 64-bit program cannot pass them a device address.
  */
 
-/* A call that has returned. */
+/* A call that has returned, for its publisher. */
 struct driver_return {
     const struct driver_call *row;
     struct gputrace_call call;
@@ -240,7 +240,7 @@ void lazy_loading_ends(void);
 /* Forgets all kernels that are to be loaded or being loaded, because no subscriber wants phases any more. */
 void lazy_loading_cancel(void);
 
-/* In a forked child. */
+/* In a forked child: forgets all kernels, and resets the locks. */
 void lazy_loading_atfork_child(void);
 
 /* Returns the kind of a code image that the program passes to CUDA (calls_code.c), from its first bytes; NULL is

@@ -274,7 +274,7 @@ void graphs_init(const struct cupti *cupti)
 void graphs_atfork_child(void)
 {
     cupti_in_use = NULL;
-    conditional_in = copied.correlation = 0; /* the child's calls have ids of their own */
+    conditional_in = copied.correlation = 0; /* ids of the child's calls start again */
     pthread_mutex_init(&graphs.lock, NULL);
     graphs.suspended = false;
     graphs.expected = graphs.conditional = (struct map){0}; /* the parent's memory is not freed: malloc may be locked */

@@ -169,7 +169,7 @@ struct gputrace_plugin_window {
     uint64_t start, end;
 };
 
-/* A driver call begins, or has returned, on this thread. */
+/* A driver call that begins, or has returned, on this thread. */
 struct gputrace_open_call {
     bool returned; /* if true, only `thread` and `correlation` count besides */
     uint64_t start;
@@ -227,7 +227,7 @@ static inline bool text_same(struct gputrace_text a, struct gputrace_text b)
  * Epochs (RCU): a callback list that was replaced is freed when no thread can be walking it any more.
  *
  * Entering and leaving a dispatch is one store each, without a fence. The rare thread that frees makes the stores of
- * all threads visible first (membarrier). Where the kernel does not offer that, nothing is ever freed.
+ * all threads visible first (membarrier). If the kernel does not offer membarrier, nothing is ever freed.
  */
 
 #define EPOCH_CLIENTS 16u /* clients, each with its own account of time */

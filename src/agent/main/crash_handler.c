@@ -457,7 +457,7 @@ void crash_handler_install_for_spool(void)
 {
     __atomic_store_n(&crash.process, getpid(), __ATOMIC_RELAXED);
     watch(SIGBUS);
-    watch(SIGSEGV); /* for is_clock_taken_away() */
+    watch(SIGSEGV); /* gets the fault that is_clock_taken_away() recognises */
 }
 
 void crash_handler_remove(void)

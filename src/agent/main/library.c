@@ -71,7 +71,7 @@ static struct library {
     bool started;    /* the decision has been carried out */
     bool recording;  /* the spool is open */
     bool prepared;   /* subscribers, handlers and plugins, set up once in a process and its forks, are ready */
-    uint32_t parent; /* parent of a forked child that is recorded; 0 if this is none */
+    uint32_t parent; /* pid of the parent of a forked child that is recorded; 0 if this is none */
     bool cuda;       /* CUPTI was started, or its start failed */
     bool awaits_end; /* an exit handler for the driver's end was set */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -31,7 +31,7 @@ struct client {
     struct gputrace_host host; /* must be first: client_of() casts the host to its client */
     unsigned number;           /* 0: the host was not created */
     char *name;
-    char *settings, *settings_end; /* "key=value" and "key", each ended by a NUL */
+    char *settings, *settings_end; /* "key=value" or "key" items, each ended by a NUL */
     struct client_time before;     /* calls and time before the fork, of the parent process */
     struct client_time recorded;
 };

@@ -39,7 +39,7 @@
 
 static struct {
     uint64_t interval;
-    pthread_mutex_t working; /* held while a round is going on */
+    pthread_mutex_t working; /* held during a round of the thread */
     bool stopped;
     uint64_t names_every; /* current interval of reading names, in ns */
     bool driver_seen;     /* the driver had descriptors of GPU devices */

@@ -72,7 +72,7 @@ enum nccl_event {
 
 /* --- descriptions of an event --- */
 
-/* All versions have this struct. */
+/* The same struct in all versions. */
 struct nccl_proxy {
     pid_t pid; /* of the process that called: the proxy of another process may do the work */
     uint8_t channel;

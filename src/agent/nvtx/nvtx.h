@@ -44,12 +44,12 @@ extern const struct nvtx_function nvtx_clock_functions[];
 extern const struct nvtx_function nvtx_counter_functions[];
 extern const struct nvtx_function nvtx_memory_functions[];
 
-/* --- the program's memory --- */
+/* --- checked reading of the program's memory --- */
 
 /*
- * Checked reading of the program's memory. A pointer in a payload may be wrong, or a device's, so memory behind it is
- * only read where that is possible. The kernel is asked for each page, which costs a system call, so memory whose size
- * the program's schema guarantees is not checked. A page that another thread unmaps meanwhile is a race of the program.
+ * A pointer in a payload may be wrong, or a device's, so memory behind it is only read where that is possible. The
+ * kernel is asked for each page, which costs a system call, so memory whose size the program's schema guarantees is not
+ * checked. A page that another thread unmaps meanwhile is a race of the program.
  */
 
 /* Returns how many of SIZE bytes at AT can be read without a gap. */

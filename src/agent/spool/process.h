@@ -33,7 +33,7 @@ void signal_guard_begin(struct signal_guard *before);
 void signal_guard_end(const struct signal_guard *before);
 
 /*
- * Threads of ours in the user's process: small, named, and with the program's signals blocked.
+ * Threads of ours in the user's process: small, named, and with all signals blocked.
  */
 
 /* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Returns 0, or -1 with
@@ -60,7 +60,7 @@ void thread_park(void);
 void thread_atfork_child(void);
 
 /*
- * What the spool's header says about this process.
+ * Facts about this process in the spool's header.
  */
 
 /* Reads the beginning of a system file into OUT, and ends it with a NUL. Returns the length, 0 if there is no file. */

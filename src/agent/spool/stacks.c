@@ -335,7 +335,7 @@ bool stacks_find_python(void)
     return python_is_found() || python_find(library_changes());
 }
 
-/* The arguments of stacks_record(), and its result. */
+/* The arguments and the result of stacks_record(). */
 struct wanted {
     const void *here; /* the frame of stacks_record() */
     uint32_t skip, number;

@@ -31,7 +31,7 @@
 static struct {
     bool open;
     bool warned; /* the user was warned that there is no space */
-    bool over;   /* the file was removed */
+    bool over;   /* the file was removed: no chunk is handed out */
     uint64_t sequence;
 } chunks;
 
