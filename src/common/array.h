@@ -21,11 +21,11 @@
 #define array_push(array)                                                                                        \
     ((__typeof__((array)->items))array_push_bytes((void **)&(array)->items, &(array)->count, &(array)->capacity, \
                                                   sizeof(*(array)->items)))
-/* The item INDEX; if there are not as many yet, it and all before it are made, zeroed. NULL: no memory. */
+/* Returns item INDEX, and first extends a shorter array up to INDEX with zeroed items. Returns NULL without memory. */
 #define array_at(array, index)                                                                                 \
     ((__typeof__((array)->items))array_at_bytes((void **)&(array)->items, &(array)->count, &(array)->capacity, \
                                                 sizeof(*(array)->items), index))
-/* No more memory than the items there are need, as a run may have many arrays. */
+/* Frees the memory beyond the last item, because a run may have many arrays. */
 #define array_fit(array) \
     array_fit_bytes((void **)&(array)->items, (array)->count, &(array)->capacity, sizeof(*(array)->items))
 #define array_release(array) \
@@ -61,7 +61,7 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
     *capacity = count;
 }
 
-/* Adds a value to LIST; PUSH is array_push or file_vector_push. False: no memory. */
+/* Adds a value to LIST with PUSH, which is array_push or file_vector_push. Returns false without memory. */
 #define ADD(push, list, ...)                           \
     ({                                                 \
         __typeof__((list)->items) added_ = push(list); \
@@ -73,15 +73,16 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
 /* Compares two numbers for qsort(): the smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Defines the function NAME for qsort() and file_vector_sort(): two of TYPE are in the order of their first member of
- * these, at most five; where that is equal of the next one. */
+/* Defines the function NAME for qsort() and file_vector_sort(). It compares two TYPE by up to five members: by the
+ * first one, if it is equal by the second one, and so on. */
 #define ORDER_BY(name, type, ...)                                                                    \
     static int name(const void *left, const void *right)                                             \
     {                                                                                                \
         const type *a = left, *b = right;                                                            \
         ORDER_CHOICE(__VA_ARGS__, ORDER_5, ORDER_4, ORDER_3, ORDER_2, ORDER_1, unused)(__VA_ARGS__); \
     }
-/* The same by ORDER, an expression of two pointers to TYPE, a and b. */
+/* Defines the function NAME for qsort() and file_vector_sort(). It compares two TYPE by ORDER, an expression of the
+ * pointers a and b. */
 #define ORDER_WITH(name, type, order)                    \
     static int name(const void *left, const void *right) \
     {                                                    \
@@ -98,11 +99,12 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
 #define ORDER_4(member, ...) ORDER_FIRST(member) ORDER_3(__VA_ARGS__)
 #define ORDER_5(member, ...) ORDER_FIRST(member) ORDER_4(__VA_ARGS__)
 
-/* How many of COUNT items come before the place that is sought: the expression BEFORE says it of item I. */
+/* Binary search: returns how many of COUNT sorted items come before a place. The expression BEFORE tells whether item I
+ * comes before it. */
 #define COUNT_BEFORE(count, i, before) COUNT_BEFORE_BETWEEN(0, count, i, before)
 
-/* Returns that, too, if PLACE is what the last search found and the next place is near: the search goes away from PLACE
- * in growing steps. */
+/* Returns the result of COUNT_BEFORE(), but is faster near PLACE, the result of the last search: it searches away from
+ * PLACE in growing steps. */
 #define COUNT_BEFORE_NEAR(place, count, i, before)                                                    \
     ({                                                                                                \
         size_t count_ = (count), from_ = (place) < count_ ? (place) : count_, to_ = from_, step_ = 1; \
@@ -123,7 +125,8 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
         COUNT_BEFORE_BETWEEN(from_, to_, i, before);                                                  \
     })
 
-/* Items before LOW come before the place, and those from HIGH on do not. */
+/* Returns the result of COUNT_BEFORE() if the items before LOW come before the place and the items from HIGH on do
+ * not. */
 #define COUNT_BEFORE_BETWEEN(low, high, i, before) \
     ({                                             \
         size_t low_ = (low), high_ = (high);       \

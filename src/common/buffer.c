@@ -1,6 +1,6 @@
 /*
- * Buffers grow in memory, or are drained when they are full. Numbers are written without printf(), which traces of
- * millions of events would wait for.
+ * Buffers grow in memory, or are drained when they are full. Numbers are written without printf(), which is too slow
+ * for traces of millions of events.
  */
 #include "common/buffer.h"
 

@@ -14,33 +14,33 @@
 
 struct buffer {
     char *data;      /* bytes not written yet */
-    size_t length;   /* of data in use */
-    size_t capacity; /* of data */
+    size_t length;   /* bytes of data in use */
+    size_t capacity; /* bytes of data allocated */
     uint64_t total;  /* bytes written so far */
     int failure;     /* errno of the first failure; 0: none */
-    /* Takes SIZE bytes; returns 0, or -1 with errno set. NULL for a buffer that grows in memory. */
+    /* Writes SIZE bytes. Returns 0, or -1 with errno set. NULL for a buffer in memory, which grows instead. */
     int (*drain)(void *context, const char *data, size_t size);
     void *context;
 };
 
-/* A buffer in memory: data[0..length) is the result. Release with buffer_release(). */
+/* Initialises a buffer in memory: data[0..length) is the result. Release it with buffer_release(). */
 void buffer_init_memory(struct buffer *buffer);
 
-/* A buffer that passes blocks of about 256 KiB to DRAIN. Release with buffer_release(). */
+/* Initialises a buffer that passes blocks of about 256 KiB to DRAIN. Release it with buffer_release(). */
 void buffer_init(struct buffer *buffer, int (*drain)(void *context, const char *data, size_t size), void *context);
 
 /* The usual drain: CONTEXT is a file descriptor cast to a pointer (BUFFER_FD). */
 int buffer_drain_fd(void *context, const char *data, size_t size);
 #define BUFFER_FD(fd) ((void *)(intptr_t)(fd))
 
-/* Writes what is buffered. Returns 0, or the errno of the first failure. */
+/* Drains the buffered bytes. Returns 0, or the errno of the first failure. */
 int buffer_finish(struct buffer *buffer);
 void buffer_release(struct buffer *buffer);
 
 /* Slow path of buffer_reserve. */
 char *buffer_grow(struct buffer *buffer, size_t size);
 
-/* Space for SIZE more bytes, to be claimed with buffer_advance(); NULL after a failure. */
+/* Returns space for SIZE more bytes, which buffer_advance() claims, or NULL after a failure. */
 static inline char *buffer_reserve(struct buffer *buffer, size_t size)
 {
     if (buffer->data && buffer->capacity - buffer->length >= size)
@@ -77,8 +77,8 @@ void buffer_i64(struct buffer *buffer, int64_t value);
 void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args);
 
-/* Returns *LENGTH bytes of TEXT as valid UTF-8, with U+FFFD for bytes that are none: TEXT itself if it is valid, else a
- * copy in SCRATCH, a buffer in memory, which is overwritten. *LENGTH becomes the length of what is returned. */
+/* Returns *LENGTH bytes of TEXT as valid UTF-8, with U+FFFD for invalid bytes: TEXT itself if it is valid, otherwise a
+ * copy in SCRATCH, a buffer in memory, which is overwritten. Sets *LENGTH to the length of the result. */
 const char *buffer_valid_text(struct buffer *scratch, const char *text, size_t *length);
 
 #endif

@@ -1,4 +1,5 @@
-/* How far this process's time namespace moves CLOCK_MONOTONIC away from the host's; the clocks are in the header. */
+/* Finds how far this process's time namespace moves CLOCK_MONOTONIC away from the host's; the clocks are in the
+ * header. */
 #include "common/clock.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@ int64_t time_namespace_offset(void)
     if (fd >= 0)
         close(fd);
     text[got > 0 ? got : 0] = '\0';
-    char *at = strstr(text, "monotonic"); /* the seconds, which may be negative, and the nanoseconds */
+    char *at = strstr(text, "monotonic"); /* then seconds, which may be negative, and nanoseconds */
     /* /proc shows the offsets of children. They are ours too, unless we made a namespace only for children. */
     struct stat ours, children;
     if (!at || stat("/proc/self/ns/time", &ours) != 0 || stat("/proc/self/ns/time_for_children", &children) != 0 ||

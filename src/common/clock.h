@@ -24,14 +24,14 @@ static inline uint64_t clock_now(void)
     return clock_read(CLOCK_REALTIME);
 }
 
-/* For our own intervals: never stepped. */
+/* A clock that is never stepped, for our own intervals. */
 static inline uint64_t clock_monotonic(void)
 {
     return clock_read(CLOCK_MONOTONIC);
 }
 
-/* How far CLOCK_MONOTONIC of this process is ahead of the host's, ns, by its time namespace; 0 also when that is not
- * known. CLOCK_REALTIME is the same everywhere. */
+/* Returns how far CLOCK_MONOTONIC of this process is ahead of the host's, ns, because of a time namespace; 0 also if
+ * this is unknown. CLOCK_REALTIME does not depend on the namespace. */
 int64_t time_namespace_offset(void);
 
 #endif

@@ -39,8 +39,8 @@ uint16_t cupti_record_bytes(uint32_t kind, uint32_t version)
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* A folder's own link comes first: it is the version that belongs there. The others are for installations without
- * development files, which have sonames alone. 11.8 is the oldest that works. */
+/* A folder's own link comes first, because it leads to the version that belongs there. Installations without
+ * development files have only sonames. 11.8 is the oldest that works. */
 static const char *const names[] = {"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
 
@@ -49,7 +49,8 @@ struct search {
     void *context;
 };
 
-/* FOLDER is LENGTH bytes long; SUFFIX goes on below it. */
+/* Tries the files in the folder SUFFIX below FOLDER, which is LENGTH bytes long. Returns the last result of TRY, or
+ * 0. */
 static int search_folder(const struct search *search, const char *folder, size_t length, const char *suffix)
 {
     char path[PATH_MAX];
@@ -90,7 +91,8 @@ static int search_wheels(const struct search *search, const char *pattern)
     return result;
 }
 
-/* Of a library in a folder of Python packages: searches the wheels beside it, which this program uses. */
+/* Searches the wheels beside a loaded library if it lies in a folder of Python packages, which this program then uses.
+ * A callback of dl_iterate_phdr(). */
 static int search_beside(struct dl_phdr_info *info, size_t size, void *search)
 {
     (void)size;
@@ -128,7 +130,7 @@ static int search_own_environment(const struct search *search)
     return result;
 }
 
-/* Searches the environment that is active, of venv or of Conda, which has CUDA's libraries beside its own, too. */
+/* Searches the active environments of venv and of Conda, which also has CUDA's libraries among its own. */
 static int search_active_environments(const struct search *search)
 {
     const char *venv = getenv("VIRTUAL_ENV"), *conda = getenv("CONDA_PREFIX");

@@ -3,8 +3,8 @@
  * are.
  *
  * The agent enables kinds by this table (agent/cupti/activity_kinds.c). It asks the CUPTI at hand for the sizes of
- * records and writes them into the spool's header; both processes take the table's size of a kind that has none there.
- * What the tool makes of the records is in trace/spool/event_record.h.
+ * records and writes them into the spool's header. For a kind without a size there, both processes use the table's
+ * size. trace/spool/event_record.h shows what the tool decodes.
  */
 #ifndef GPUTRACE_COMMON_CUPTI_H
 #define GPUTRACE_COMMON_CUPTI_H
@@ -26,13 +26,13 @@ enum {
     CUPTI_12_6 = 24,
     CUPTI_12_8 = 26,
     CUPTI_13_0 = 130000,
-    CUPTI_13_1 = 130100, /* its kernels are longer, 13.2's devices and contexts: not in the table */
+    CUPTI_13_1 = 130100, /* not in the table: longer kernels; from 13.2 on also devices and contexts */
 };
 
 enum cupti_kind_on {
-    CUPTI_KIND_NEVER,     /* not asked for; CUPTI may write it all the same */
-    CUPTI_KIND_AT_START,  /* from the start to the end: its records come once */
-    CUPTI_KIND_RECORDING, /* while recording is on */
+    CUPTI_KIND_NEVER,     /* never enabled, but CUPTI may write such records */
+    CUPTI_KIND_AT_START,  /* enabled from start to end, because its records come once */
+    CUPTI_KIND_RECORDING, /* enabled while recording is on */
 };
 
 /*
@@ -78,30 +78,30 @@ struct cupti_kind {
     struct {
         uint32_t since;
         uint16_t bytes;
-    } sizes[4]; /* those that are not used are 0 */
+    } sizes[4]; /* unused entries are 0 */
 };
 
 #define CUPTI_KIND_COUNT 17
 extern const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT];
 
-/* Bytes of a record of KIND; 0: the table does not know the kind or the version. */
+/* Returns the bytes of a record of KIND, or 0 if the table does not have the kind or the version. */
 uint16_t cupti_record_bytes(uint32_t kind, uint32_t version);
 
 /* --- where a libcupti is searched --- */
 
-/* The one order in which a libcupti is searched, for the library, which loads it, and for `gputrace doctor`. */
+/* The agent, which loads a libcupti, and `gputrace doctor` search it in one order. */
 
-#define CUPTI_OLDEST 18 /* what cuptiGetVersion() says of CUDA 11.8's: an older one crashes programs */
+#define CUPTI_OLDEST 18 /* cuptiGetVersion() of CUDA 11.8: older versions crash programs */
 
 /*
- * Calls TRY with one name for dlopen() after the other, until it gives non-zero; gives that, else 0:
+ * Calls TRY with one name for dlopen() after another, until TRY returns non-zero. Returns its last result. The order:
  *   1. PREFERRED (the setting GPUTRACE_CUPTI; NULL or "": none), whether it exists or not
- *   2. those that exist in the folders of LD_LIBRARY_PATH, for it says which CUDA this program shall use
- *   3. those of NVIDIA's wheels (nvidia-cuda-cupti) beside other Python packages that this process has loaded
- *   4. those that exist in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda
- *   5. those of the wheels in $VIRTUAL_ENV, in $CONDA_PREFIX, and in the environment that gputrace is installed in
+ *   2. existing files in the folders of LD_LIBRARY_PATH, which selects the CUDA of this program
+ *   3. files of NVIDIA's wheels (nvidia-cuda-cupti) beside other Python packages that this process has loaded
+ *   4. existing files in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda
+ *   5. files of the wheels in $VIRTUAL_ENV, in $CONDA_PREFIX, and in the environment that gputrace is installed in
  *   6. bare sonames, newest first, for the rest of the loader's own search
- * PATH is valid during the call alone. Nothing is loaded or printed here.
+ * PATH is valid only during the call. Nothing is loaded or printed.
  */
 int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context);
 
@@ -109,21 +109,21 @@ int cupti_path_each(const char *preferred, int (*try)(void *context, const char 
 
 /*
  * The class of each function of CUDA's API, which decides whether its calls are recorded by default. The table is
- * api_classes.list. The agent asks CUPTI for the recorded calls only; the tool drops the calls that an old CUPTI, which
- * cannot be asked, recorded nevertheless.
+ * api_classes.list. The agent enables only the calls that are recorded. An old CUPTI cannot enable single functions;
+ * the tool drops the superfluous calls.
  */
 
 enum api_class {
-    API_ACTION, /* also a function that is not in the table */
+    API_ACTION, /* also functions that are not in the table */
     API_QUERY,
     API_STATUS,
 };
 
-/* CBID is CUPTI's callback id of the function. */
+/* Return the class of the function with CUPTI's callback id CBID. */
 enum api_class api_runtime_class(uint32_t cbid);
 enum api_class api_driver_class(uint32_t cbid);
 
-/* Whether calls of functions of CLASS are recorded with TRACE_BITS (common/settings.h). */
+/* Returns whether calls of functions of CLASS are recorded with TRACE_BITS (common/settings.h). */
 bool api_class_recorded(enum api_class class, uint64_t trace_bits);
 
 #endif

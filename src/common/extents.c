@@ -1,11 +1,10 @@
 /*
  * The points are sorted by line and time and linked to the next of their track, with longer links (as in a skip list)
- * that hold the sum of the points between. One walk from the last point to the first then finds each interval's
- * tracks.
+ * that hold the sum of the points between. One walk from the last point to the first then finds each interval's tracks.
  */
 #include "common/extents.h"
 
-#define REST_ITEMS ((size_t)1 << 16) /* are walked over before pages are given back */
+#define REST_ITEMS ((size_t)1 << 16) /* items that are walked over before pages are given back */
 #define CROWDED ((size_t)1 << 20)
 
 void extents_init(struct extents *extents, const char *directory)
@@ -51,7 +50,7 @@ static int join_points(struct extents *extents)
     return kept < UINT32_MAX ? 0 : -1;
 }
 
-/* Joining so seldom costs each point the same, however many there are. */
+/* Points are joined so seldom that the cost for each point does not grow with their number. */
 int extents_add(struct extents *extents, const struct extents_point *point)
 {
     if (extents->points.count >= extents->crowded) {
@@ -78,8 +77,8 @@ int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t 
 
 /* --- the walk --- */
 
-/* Links a point to the next of its track. If two jumps of one length follow one another, its jump leads over both; else
- * it leads to the next point. So the steps of a search grow with the logarithm of the number of points. */
+/* Links a point to the next point of its track. If the next two jumps have equal lengths, the point's jump leads over
+ * both, otherwise to the next point. So a search takes logarithmically many steps. */
 static void link_point(struct extents *extents, size_t index, uint32_t next)
 {
     struct extents_link *links = extents->links.items, *link = &links[index];
@@ -111,7 +110,7 @@ static int come_to(struct extents *extents, size_t index)
     struct extents_track *track = &extents->tracks.items[point->track];
     link_point(extents, index, track->point);
     struct extents_track *tracks = extents->tracks.items;
-    if (track->point && track->before) /* it is taken out of the list, and becomes its first */
+    if (track->point && track->before) /* move the track to the front of the list */
         tracks[track->before - 1].after = track->after;
     else if (track->point)
         extents->nearest = track->after;
@@ -126,7 +125,7 @@ static int come_to(struct extents *extents, size_t index)
     return 0;
 }
 
-/* Adds up the points from INDEX up to LAST. */
+/* Returns the sum of the points of a track from INDEX on up to the time LAST. */
 static struct extent join_until(const struct extents *extents, size_t index, int64_t last)
 {
     const struct extents_point *points = extents->points.items;

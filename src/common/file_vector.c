@@ -13,7 +13,7 @@
 #include "common/sorter.h"
 
 /* How many bytes of ordinary memory, and how many files, all file vectors of this process have. */
-static size_t plain_bytes, files; /* atomically */
+static size_t plain_bytes, files; /* changed atomically */
 
 static size_t whole_pages(size_t bytes)
 {
@@ -21,7 +21,7 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-/* NULL: no file can be made, or its disk is full. */
+/* Moves the items to a new file of WANTED bytes. Returns NULL if no file can be made or its disk is full. */
 static void *move_to_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
     int fd = memory->directory ? temporary_file_open(memory->directory) : -1;
@@ -65,7 +65,8 @@ void *file_memory_grow(void *items, size_t bytes, size_t wanted, struct file_mem
         return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
     }
     bool many = __atomic_load_n(&plain_bytes, __ATOMIC_RELAXED) - bytes + wanted > FILE_VECTORS_PLAIN;
-    /* Half of the descriptors, or a quarter, stay free for others: large vectors need files more than small ones do. */
+    /* A quarter of the descriptors stays free for other uses. Small vectors leave half of them free, because large
+     * vectors need files more. */
     struct rlimit limit = {0};
     if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused &&
         getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
@@ -99,8 +100,8 @@ void file_memory_evict(void *items, size_t bytes, const struct file_memory *memo
         madvise(items, whole_pages(bytes), MADV_DONTNEED);
 }
 
-#define FAR_BYTES ((size_t)64 << 10) /* the kernel maps so much around a page */
-#define JUMPS 128u                   /* before pages are given back */
+#define FAR_BYTES ((size_t)64 << 10) /* bytes that the kernel maps around a page */
+#define JUMPS 128u                   /* far searches before pages are given back */
 
 void file_memory_found(void *items, size_t bytes, size_t at, struct file_memory *memory)
 {
@@ -112,7 +113,7 @@ void file_memory_found(void *items, size_t bytes, size_t at, struct file_memory 
         file_memory_evict(items, bytes, memory);
 }
 
-#define SORTED_BYTES ((size_t)8 << 20) /* at a time, and what is read or written before pages are given back */
+#define SORTED_BYTES ((size_t)8 << 20) /* bytes sorted at a time, and read or written before pages are given back */
 
 /* One walk over the items, which gives pages back on its way. */
 struct pass {
@@ -168,7 +169,7 @@ int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(cons
     return status;
 }
 
-/* --- blocks that stay where they are --- */
+/* --- blocks that never move --- */
 
 #define PLAIN_EXTENT ((size_t)4 << 20)
 #define FILE_EXTENT ((size_t)32 << 20)

@@ -1,6 +1,6 @@
 /*
- * Writes JSON into a buffer. A stack of levels knows whether the next value needs a comma. Text is escaped in steps as
- * long as nothing in it needs escaping.
+ * Writes JSON into a buffer. A stack of levels knows whether the next value needs a comma. Stretches of text that need
+ * no escaping are copied as a whole.
  */
 #include "common/json_out.h"
 

@@ -1,8 +1,8 @@
 /*
  * JSON output that owns commas, nesting and escaping, so that what it writes is always well-formed.
  *
- * Text goes out as UTF-8 as it is; only what JSON demands is escaped, and bytes that are not UTF-8 become
- * U+FFFD. Numbers are always finite: NaN and infinities become 0, for readers that stop at them.
+ * Text goes out as UTF-8 as it is; only what JSON demands is escaped, and bytes that are not UTF-8 become U+FFFD.
+ * Numbers are always finite: NaN and infinities become 0, for readers that stop at them.
  */
 #ifndef GPUTRACE_COMMON_JSON_OUT_H
 #define GPUTRACE_COMMON_JSON_OUT_H
@@ -37,11 +37,11 @@ void json_begin_array_flat(struct json_out *json);
 /* Ends the innermost object or array. */
 void json_end(struct json_out *json);
 
-/* A key is a literal of ours: it is not escaped. */
+/* Writes a key that needs no escaping, such as a literal. */
 void json_key(struct json_out *json, const char *key);
-/* A key from outside: escaped. */
+/* Writes a key and escapes it. */
 void json_key_text(struct json_out *json, const char *key, size_t length);
-/* A key from JSON: the inside of a string, as it is. */
+/* Writes a key that comes from a JSON string and is escaped already. */
 void json_key_raw(struct json_out *json, const char *key, size_t length);
 
 void json_string(struct json_out *json, const char *text); /* NULL is written as null */
@@ -50,12 +50,12 @@ void json_u64(struct json_out *json, uint64_t value);
 void json_i64(struct json_out *json, int64_t value);
 void json_bool(struct json_out *json, bool value);
 void json_double(struct json_out *json, double value, int decimals); /* decimals < 0: the shortest exact form */
-/* Nanoseconds as microseconds with three decimals, exactly. */
+/* Writes nanoseconds as microseconds with three decimals, exactly. */
 void json_us(struct json_out *json, int64_t ns);
-/* SIZE bytes that are one JSON value already. */
+/* Writes SIZE bytes that are a JSON value already. */
 void json_raw(struct json_out *json, const char *text, size_t size);
 
-/* A key and the beginning of its value. */
+/* Write a key and begin its value. */
 static inline void json_key_object(struct json_out *json, const char *key)
 {
     json_key(json, key);
@@ -67,7 +67,7 @@ static inline void json_key_array(struct json_out *json, const char *key)
     json_begin_array(json);
 }
 
-/* A key and its value; of the last a text "0x1f". */
+/* Write a key and its value; json_put_hex() writes a string "0x1f". */
 static inline void json_put_u64(struct json_out *json, const char *key, uint64_t value)
 {
     json_key(json, key);
@@ -90,7 +90,7 @@ static inline void json_put_text_n(struct json_out *json, const char *key, const
 }
 void json_put_hex(struct json_out *json, const char *key, uint64_t value);
 
-/* TEXT escaped as the inside of a JSON string, without quotes, straight to a buffer. */
+/* Writes TEXT to BUFFER, escaped as the inside of a JSON string, without quotes. */
 void json_escape(struct buffer *buffer, const char *text, size_t length);
 
 #endif

@@ -19,7 +19,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 
-#define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
+#define NSIG_BYTES (_NSIG / 8) /* bytes of a set of signals for the kernel */
 
 static enum log_level current_level = LOG_NORMAL;
 
@@ -57,8 +57,8 @@ void log_only_to(const char *name)
 
 /*
  * Our line must not end the program: a write to a pipe without readers raises SIGPIPE, one to a file at its limit
- * SIGXFSZ. A signal that was not pending before is removed again. System calls by number: the C library's functions
- * are cancellation points.
+ * SIGXFSZ. A signal that was not pending before is removed again. System calls are made by number, because the C
+ * library's functions are cancellation points.
  */
 bool log_write(const char *lines, size_t length)
 {
@@ -88,13 +88,14 @@ bool log_write(const char *lines, size_t length)
 
 #define LINE_BYTES 2048
 
-/* Names of files may hold anything: what a terminal would obey is written as \x1b. Returns the length of LINE. */
+/* Appends TEXT to LINE with control characters written as \x1b, because a terminal would obey them. Returns the new
+ * length of LINE. */
 static size_t put_visible(char line[LINE_BYTES], size_t length, const char *text)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
         char shown[UTF8_VISIBLE_BYTES];
         size_t width = utf8_visible(shown, text, left, &size);
-        if (length + width >= LINE_BYTES) /* a byte stays for the end of the line */
+        if (length + width >= LINE_BYTES) /* a byte is left for the newline */
             break;
         memcpy(line + length, shown, width);
         length += width;

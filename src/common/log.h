@@ -15,32 +15,32 @@
 enum log_level {
     LOG_QUIET = -1,  /* errors only */
     LOG_NORMAL = 0,  /* errors and warnings */
-    LOG_VERBOSE = 1, /* and what happens, step by step */
+    LOG_VERBOSE = 1, /* also what happens, step by step */
 };
 
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* Writes a name of the file that is standard error now into TEXT; "" when there is none. */
+/* Sets TEXT to a name of the file that is standard error now, or to "" if there is none. */
 #define LOG_FILE_NAME_BYTES 48
 void log_name_file(char text[LOG_FILE_NAME_BYTES]);
 
-/* From now on messages are written only if standard error is the file of this NAME: in the user's process another file
- * may get its descriptor. NULL: always. */
+/* From now on, messages are only written while standard error is the file NAME (of log_name_file()): in the user's
+ * process another file may get its descriptor. NULL: messages are always written. */
 void log_only_to(const char *name);
 
-/* Gets the lines of messages instead of standard error, with the least level that prints them. Returns false for a line
- * that is to be printed. NULL: there is none. */
+/* Receives each line of a message first, with the least level that prints it. Returns false if the line is to be
+ * printed. */
 typedef bool log_receiver(enum log_level level, const char *line, size_t length);
 void log_set_receiver(log_receiver *receiver);
 
-/* Writes lines as messages are written. Returns whether they were written. */
+/* Writes LINES to standard error, as messages are written. Returns whether they were written. */
 bool log_write(const char *lines, size_t length);
 
 /* Prints "gputrace: MESSAGE" and returns -1, so that `return error("cannot open '%s'", path)` ends a function. */
 int error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* error() for a failed allocation of memory for WHAT. */
+/* Calls error() about a failed allocation of memory for WHAT, and returns -1. */
 int error_no_memory(const char *what);
 
 /* Prints "gputrace: MESSAGE" unless quiet. */
@@ -51,7 +51,7 @@ bool warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "gputrace: MESSAGE" when verbose. */
 void verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* When verbose, prints what STEP took since *SINCE (CLOCK_MONOTONIC, ns), which becomes the time now. */
+/* If verbose, prints how long STEP took since *SINCE (CLOCK_MONOTONIC, ns), and sets *SINCE to the time now. */
 void verbose_step(uint64_t *since, const char *step);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The slots of the hash table and the rows that they lead to. Lookups of the usual key lengths are inlined in the
- * header; here is what grows, adds and removes. The map of 64-bit keys is a dense_map whose rows hold key and value.
- * The texts of the interner lie in blocks that never move.
+ * header; this file grows maps and adds and removes rows. The map of 64-bit keys is a dense_map whose rows hold key and
+ * value. The texts of the interner lie in blocks that never move.
  */
 #include "common/map.h"
 
@@ -10,7 +10,7 @@
 
 #include "common/memory.h"
 
-#define BITS_FIRST 4 /* of the number of a slot */
+#define BITS_FIRST 4 /* bits of a slot's number at first */
 
 void dense_map_release(struct dense_map *map)
 {
@@ -25,7 +25,7 @@ static size_t home_of(const struct dense_map *map, uint32_t number, struct dense
     return (layout.handles ? dense_map_hash_handle(*key) : dense_map_hash(key, layout.key)) >> map->shift;
 }
 
-/* The first slot from HOME on that holds VALUE, which some slot does: a number + 1, or 0. */
+/* Returns the first slot from HOME on that holds VALUE, a row's number + 1 or 0. There must be such a slot. */
 static size_t slot_of(const struct dense_map *map, size_t home, uint32_t value)
 {
     while (map->slots[home] != value)
@@ -33,7 +33,7 @@ static size_t slot_of(const struct dense_map *map, size_t home, uint32_t value)
     return home;
 }
 
-/* Doubles the number of slots. */
+/* Doubles the number of slots. Returns false without memory. */
 static bool grow(struct dense_map *map, struct dense_layout layout)
 {
     unsigned shift = map->slots ? map->shift - 1 : 64 - BITS_FIRST;
@@ -75,7 +75,7 @@ uint32_t dense_map_put(struct dense_map *map, const uint64_t *key, struct dense_
 void dense_map_remove(struct dense_map *map, uint32_t number, struct dense_layout layout)
 {
     uint32_t moved = map->count - 1;
-    /* Empties a slot. Those behind it move up where a search from their home would stop at the gap. */
+    /* Empty the slot. An entry behind it moves up if a search from its home would stop at the gap. */
     size_t gap = slot_of(map, home_of(map, number, layout), number + 1);
     size_t last = (size_t)2 * map->most - 1;
     for (size_t at = (gap + 1) & last; map->slots[at]; at = (at + 1) & last) {
@@ -99,14 +99,14 @@ void dense_map_remove(struct dense_map *map, uint32_t number, struct dense_layou
 #define FOLD_FIRST UINT64_C(0xd1b54a32d192ed03)
 #define FOLD_LAST UINT64_C(0x9e3779b97f4a7c15)
 
-/* The product of two words, its halves put together. */
+/* Returns the two halves of the product of two words, combined by exclusive or. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Two words at a time. The last two begin and end where the rest does, and may overlap. */
+/* Hashes two words at a time. The last two words are the beginning and the end of the rest, and may overlap. */
 uint64_t hash_bytes(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -182,7 +182,7 @@ void interner_release(struct interner *interner)
     *interner = (struct interner){0};
 }
 
-/* Returns the place of the next string; NULL: no memory, or no number is left. */
+/* Returns the place of the next string, or NULL if no memory or no number is left. */
 static struct interned *next_string(struct interner *interner)
 {
     if (interner->count >= UINT32_MAX - INTERNER_FIRST)

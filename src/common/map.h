@@ -12,17 +12,17 @@
 
 #include "common/array.h"
 
-/* All zero is empty. */
+/* Initialise with zeros. */
 struct dense_map {
-    uint64_t *rows;  /* they move when one is added */
-    uint32_t *slots; /* numbers + 1 of the rows, from their hash's slot on; 0: free */
-    unsigned shift;  /* from a hash to its slot */
-    uint32_t count;  /* of the rows */
-    uint32_t most;   /* rows before it grows: half of the slots */
-    size_t words;    /* of a row */
+    uint64_t *rows;  /* rows move when a row is added */
+    uint32_t *slots; /* number + 1 of a row, in the slot of its hash or a later one; 0: free */
+    unsigned shift;  /* the slot of a hash is hash >> shift */
+    uint32_t count;  /* number of rows */
+    uint32_t most;   /* rows at which the map grows: half of the slots */
+    size_t words;    /* words of a row */
 };
 
-/* What a row is. Every call for one map passes the same. */
+/* The layout of a row. All calls for a map must pass the same layout. */
 struct dense_layout {
     uint16_t key, row; /* words of the key, and of the row */
     bool handles;      /* keys are hashed with dense_map_hash_handle(), else with dense_map_hash() */
@@ -32,17 +32,17 @@ struct dense_layout {
 
 void dense_map_release(struct dense_map *map);
 
-/* The number of KEY, whose row is added if it is new. DENSE_MAP_NONE: no memory. */
+/* Returns the number of KEY, whose row is added if KEY is new. Returns DENSE_MAP_NONE without memory. */
 uint32_t dense_map_put(struct dense_map *map, const uint64_t *key, struct dense_layout layout, uint64_t hash);
 
-/* Adds a row for KEY, which is not in the map. The words after the key are 0. Returns its number, or DENSE_MAP_NONE:
- * no memory. */
+/* Adds a row for KEY, which must not be in the map. The words after the key are 0. Returns its number, or
+ * DENSE_MAP_NONE: no memory. */
 uint32_t dense_map_add(struct dense_map *map, const uint64_t *key, struct dense_layout layout, uint64_t hash);
 
 /* Removes row NUMBER. The last row takes its place and number. */
 void dense_map_remove(struct dense_map *map, uint32_t number, struct dense_layout layout);
 
-/* The upper bits, which all words decide, choose the slot. */
+/* Returns the hash of a key. Its upper bits, which depend on all words, choose the slot. */
 static inline uint64_t dense_map_hash(const uint64_t *key, size_t words)
 {
     uint64_t hash = 0;
@@ -51,8 +51,8 @@ static inline uint64_t dense_map_hash(const uint64_t *key, size_t words)
     return hash;
 }
 
-/* The hash of a key of one word that may be an address or a handle: after one multiplication, keys at some equal
- * distances (1,240 bytes is one) come to lie in few places. */
+/* Returns the hash of a key of one word that may be an address or a handle. With only one multiplication, keys at some
+ * equal distances, such as 1,240 bytes, would share few slots. */
 static inline uint64_t dense_map_hash_handle(uint64_t key)
 {
     uint64_t hash = dense_map_hash(&key, 1);
@@ -69,7 +69,7 @@ static inline bool dense_map_is_key(const struct dense_map *map, uint32_t number
     return true;
 }
 
-/* The number of KEY, or DENSE_MAP_NONE. */
+/* Returns the number of KEY, or DENSE_MAP_NONE. */
 static inline uint32_t dense_map_find(const struct dense_map *map, const uint64_t *key, struct dense_layout layout,
                                       uint64_t hash)
 {
@@ -89,8 +89,8 @@ static inline uint32_t dense_map_lookup(const struct dense_map *map, const void 
     return dense_map_find(map, key, layout, dense_map_hash(key, layout.key));
 }
 
-/* The number of KEY, whose row is added if it is new. The row is the key alone. DENSE_MAP_NONE: no memory. The usual
- * case is inline: the key is known, and in the slot where its search begins. */
+/* Returns the number of KEY, whose row, the key alone, is added if KEY is new. Returns DENSE_MAP_NONE without memory.
+ * The usual case is inline: the key is in the slot where its search begins. */
 static inline uint32_t dense_map_number(struct dense_map *map, const void *key, size_t size)
 {
     struct dense_layout layout = {(uint16_t)(size / sizeof(uint64_t)), (uint16_t)(size / sizeof(uint64_t)), false};
@@ -101,7 +101,7 @@ static inline uint32_t dense_map_number(struct dense_map *map, const void *key, 
     return dense_map_put(map, key, layout, hash);
 }
 
-/* The item of ARRAY for KEY, made (zeroed) when the key is new. NULL: no memory. */
+/* Returns the item of ARRAY for KEY, which is added, zeroed, if KEY is new. Returns NULL without memory. */
 #define dense_map_item(map, key, array)                                                                   \
     ((__typeof__((array)->items))dense_map_item_bytes(map, key, sizeof(*(key)), (void **)&(array)->items, \
                                                       &(array)->count, &(array)->capacity, sizeof(*(array)->items)))
@@ -114,7 +114,7 @@ static inline void *dense_map_item_bytes(struct dense_map *map, const void *key,
     return number == DENSE_MAP_NONE ? NULL : array_push_bytes(items, count, capacity, item_size);
 }
 
-/* Row NUMBER, valid until a row is added or removed. */
+/* Returns row NUMBER, which is valid until a row is added or removed. */
 static inline const void *dense_map_row(const struct dense_map *map, size_t number)
 {
     return map->rows + number * map->words;
@@ -136,16 +136,18 @@ static inline size_t map_count(const struct map *map)
     return map->pairs.count;
 }
 
-/* All zero is an empty map: `struct map m = {0}`. */
+/* Frees the map and makes it empty. A new map is all zero: `struct map m = {0}`. */
 void map_release(struct map *map);
 
-/* The value of KEY, for reading and writing; NULL when there is none. Valid until the next map_put or map_remove. */
+/* Returns the value of KEY, for reading and writing, or NULL if KEY is not in the map. The pointer is valid until the
+ * next map_put or map_remove. */
 uint64_t *map_get(const struct map *map, uint64_t key);
 
-/* The value of KEY, made 0 when it is new (then *is_new, which may be NULL, is true). NULL: no memory. */
+/* Returns the value of KEY, which is added with 0 if it is new. Sets *IS_NEW unless IS_NEW is NULL. Returns NULL
+ * without memory. */
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);
 
-/* Sets the value of KEY. False: no memory. */
+/* Sets the value of KEY. Returns false without memory. */
 static inline bool map_set(struct map *map, uint64_t key, uint64_t value)
 {
     uint64_t *place = map_put(map, key, NULL);
@@ -154,39 +156,39 @@ static inline bool map_set(struct map *map, uint64_t key, uint64_t value)
     return place != NULL;
 }
 
-/* Removes KEY; false when it was not there. */
+/* Removes KEY. Returns false if KEY was not in the map. */
 bool map_remove(struct map *map, uint64_t key);
 
-/* Calls EACH for every pair, in the order they were put while none is removed, until it returns non-zero; returns that,
- * else 0. EACH may not change the map.
- */
+/* Calls EACH for every pair until EACH returns non-zero, and returns its last result. Pairs come in the order in which
+ * they were added unless a key was removed. EACH must not change the map. */
 int map_each(const struct map *map, int (*each)(void *context, uint64_t key, uint64_t *value), void *context);
 
-/* A well-mixed hash of LENGTH bytes. */
+/* Returns a well-mixed hash of LENGTH bytes. */
 uint64_t hash_bytes(const void *bytes, size_t length);
 
 #define INTERNER_BITS 6
 #define INTERNER_FIRST (UINT32_C(1) << INTERNER_BITS)
 
-/* Strings kept once each, numbered from 0 in order of their first use. They and their entries stay where
- * they are until release: while one thread adds others, another may look at those whose numbers it was given. */
+/* Strings that are stored once each, numbered from 0 in the order of their first use. Strings and entries never move:
+ * while one thread adds strings, another may read those whose numbers it knows. */
 struct interner {
-    struct map by_hash; /* hash -> index + 1 of the first string with it */
+    struct map by_hash; /* hash -> number + 1 of the newest string with this hash */
     struct interned {
         char *text; /* NUL-terminated, owned here */
         size_t length;
-        uint32_t next_same_hash;   /* index + 1, 0 for none */
-    } *blocks[32 - INTERNER_BITS]; /* the first of INTERNER_FIRST, each twice as long as the one before */
+        uint32_t next_same_hash;   /* number + 1 of the next older one; 0: none */
+    } *blocks[32 - INTERNER_BITS]; /* the first has INTERNER_FIRST entries, each further one twice as many as the one
+                                      before */
     size_t count;
 };
 
 void interner_release(struct interner *interner);
 
 #define INTERN_NO_MEMORY UINT32_MAX
-/* The number of TEXT, which is copied when it is new. */
+/* Returns the number of TEXT, which is copied if it is new. Returns INTERN_NO_MEMORY without memory. */
 uint32_t intern(struct interner *interner, const char *text, size_t length);
 
-/* The entry of string NUMBER; that of INTERN_NO_MEMORY is empty. */
+/* Returns the entry of string NUMBER; for INTERN_NO_MEMORY an empty one. */
 static inline struct interned *interner_at(const struct interner *interner, uint32_t number)
 {
     static struct interned nothing = {.text = (char *)""}; /* never written */
@@ -202,14 +204,14 @@ static inline const char *interned(const struct interner *interner, uint32_t num
     return interner_at(interner, number)->text;
 }
 
-/* MAP leads from a key to index + 1 in ARRAY. Returns the item of KEY; NULL: there is none. */
+/* Returns the item of KEY, or NULL if there is none. MAP leads from a key to index + 1 in ARRAY. */
 #define FIND_ITEM(array, map, key)                                            \
     ({                                                                        \
         const uint64_t *index_ = map_get((map), (key));                       \
         index_ != NULL && *index_ != 0 ? &(array)->items[*index_ - 1] : NULL; \
     })
 
-/* Returns the item of KEY, which is added, all zero, if it is new. NULL: no memory. */
+/* Returns the item of KEY, which is added, all zero, if KEY is new. Returns NULL without memory. */
 #define PUT_ITEM(array, map, key)                                             \
     ({                                                                        \
         uint64_t *index_ = map_put((map), (key), NULL);                       \

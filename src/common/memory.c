@@ -1,6 +1,6 @@
 /*
- * Whole reads and writes of files, unlinked temporary files, memory on huge pages, and a look at who can replace a
- * file: the path is followed from the file up to the root, with symbolic links resolved.
+ * Whole reads and writes of files, unlinked temporary files, memory on huge pages, and a check who can replace a file:
+ * the path is followed from the file up to the root, with symbolic links resolved.
  */
 #include "common/memory.h"
 
@@ -99,7 +99,7 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
 {
     (void)size;
     *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
-    return 1; /* every library would return the same */
+    return 1; /* the numbers are equal for all libraries */
 }
 
 uint64_t library_changes(void)
@@ -133,7 +133,7 @@ bool library_is_loaded(const char *name, char path[PATH_MAX])
 
 /* --- who can replace a library --- */
 
-/* CHILD is what lies in the directory on the way to the file. */
+/* Returns whether other users can replace CHILD, the entry of DIRECTORY on the way to the file. */
 static bool can_replace(const struct stat *directory, const struct stat *child)
 {
     if (!(directory->st_mode & S_IWOTH))
@@ -158,7 +158,7 @@ static bool stands_open(char where[PATH_MAX])
 
 bool world_writable(const char *path, char where[PATH_MAX])
 {
-    /* The path is checked as it is written, because a link in it may be replaced, and then where it leads. */
+    /* Check the path as it is written, because a link in it may be replaced; then check the file to which it leads. */
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + (slash == path) : 1;
     if (length >= PATH_MAX)

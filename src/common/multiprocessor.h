@@ -1,5 +1,5 @@
 /*
- * How many blocks of a kernel a multiprocessor runs at once.
+ * Computes how many blocks of a kernel a multiprocessor runs at once.
  *
  * Allocation rules from the CUDA C++ Programming Guide, "Compute Capabilities": registers are given to warps in units
  * of 256, from the quarter of the register file that a warp's scheduler owns; shared memory is given in units of 128
@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 struct multiprocessor {
-    uint32_t major;                                  /* of the compute capability */
-    uint32_t warp_size;                              /* threads */
-    uint32_t warps, blocks, registers, shared_bytes; /* that it holds at most */
+    uint32_t major;                                  /* major number of the compute capability */
+    uint32_t warp_size;                              /* threads of a warp */
+    uint32_t warps, blocks, registers, shared_bytes; /* largest numbers that the multiprocessor holds */
 };
 
 static inline uint32_t multiprocessor_round_up(uint32_t value, uint32_t unit)
@@ -36,8 +36,8 @@ static inline uint32_t multiprocessor_blocks_by_shared(const struct multiprocess
     return taken ? one->shared_bytes / taken : one->blocks;
 }
 
-/* Blocks that a multiprocessor runs at most, however small they are, by compute capability: traces do not say it.
- * MAJOR 0: not known, which is taken for 9.0. */
+/* Returns the largest number of blocks that a multiprocessor runs, however small they are, by compute capability:
+ * traces do not have this number. MAJOR 0 means unknown, which is taken for 9.0. */
 static inline uint32_t multiprocessor_most_blocks(int64_t major, int64_t minor)
 {
     if (major == 7)
@@ -48,8 +48,8 @@ static inline uint32_t multiprocessor_most_blocks(int64_t major, int64_t minor)
     return few ? 24 : 32;
 }
 
-/* Blocks of so many threads, registers of each thread and bytes of shared memory. 0: it holds none, or the numbers are
- * from a damaged record. */
+/* Returns how many blocks run at once with THREADS threads, REGISTERS registers of each thread and SHARED_BYTES bytes
+ * of shared memory. Returns 0 if not even one fits, or if the numbers are from a damaged record. */
 static inline uint32_t multiprocessor_blocks(const struct multiprocessor *one, uint32_t threads, uint32_t registers,
                                              uint32_t shared_bytes)
 {

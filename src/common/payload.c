@@ -45,17 +45,18 @@ uint64_t payload_text_length(const uint8_t *bytes, uint64_t size, uint64_t width
     return length;
 }
 
-/* An entry, as far as it is known without bytes. */
+/* What is known of an entry without the bytes of a payload. */
 struct payload_shape {
     const struct payload_schema *nested;
     enum payload_value value;
-    uint64_t unit; /* of one element or character; 0: not known */
+    uint64_t unit; /* bytes of an element or character; 0: unknown */
     uint32_t align;
     uint32_t array; /* PAYLOAD_FLAG_ARRAY_…, 0: none */
-    bool pointer;   /* 8 bytes stand for it: a pointer or an offset */
+    bool pointer;   /* the payload has 8 bytes for it: a pointer or an offset */
 };
 
-/* Whether the schema says where entry INDEX lies, so that it does not follow from what is before it. */
+/* Returns whether the schema tells where entry INDEX lies, so that its place does not follow from the entries before
+ * it. */
 static bool payload_is_explicit(const struct payload_schema *schema, uint32_t index)
 {
     bool overlaid = schema->kind == PAYLOAD_UNION || schema->kind == PAYLOAD_UNION_SELECTED;
@@ -72,7 +73,7 @@ static uint64_t payload_product(uint64_t a, uint64_t b)
     return b && a > UINT64_MAX / 2 / b ? UINT64_MAX / 2 : a * b;
 }
 
-/* False: the type is not known, and so nothing of what follows. */
+/* Sets SHAPE. Returns false if the type is unknown; the places of the following entries are unknown then, too. */
 static bool payload_shape_of(struct payload_shape *shape, const struct payload_entry *entry,
                              const struct payload_reader *reader)
 {
@@ -103,7 +104,7 @@ static uint32_t payload_alignment(const struct payload_shape *shape, const struc
     return (uint32_t)(schema->pack && schema->pack < align ? schema->pack : align);
 }
 
-/* Bytes of an entry whose length does not depend on a payload; 0: it does. */
+/* Returns the bytes of an entry, or 0 if its length depends on the payload. */
 static uint64_t fixed_bytes(const struct payload_shape *shape, const struct payload_entry *entry)
 {
     if (shape->pointer)
@@ -121,7 +122,7 @@ void payload_measure(struct payload_schema *schema, const struct payload_reader 
     for (uint32_t i = 0; i < schema->count && schema->kind != PAYLOAD_ENUM; i++) {
         struct payload_shape shape;
         if (!payload_shape_of(&shape, &schema->entries[i], reader)) {
-            schema->walks = true; /* it may come to be known later */
+            schema->walks = true; /* the type may become known later */
             known = false;
             continue;
         }
@@ -166,7 +167,7 @@ bool payload_enter(struct payload_cursor *inner, const struct payload_cursor *ou
     return true;
 }
 
-/* The lengths that COUNT numbers of UNIT bytes tell: one is a length, more are dimensions. */
+/* Sets the length of FIELD from COUNT numbers of UNIT bytes: one number is a length, several are dimensions. */
 static void set_lengths(struct payload_field *field, const uint8_t *bytes, uint64_t unit, uint64_t count,
                         enum payload_value value)
 {
@@ -190,7 +191,8 @@ static void length_by_entry(const struct payload_cursor *cursor, struct payload_
                 payload_value_of(cursor->schema->entries[index].type));
 }
 
-/* The length stands in another payload of the event, which is a number, or a schema whose first entry is one. */
+/* Sets the length of FIELD from another payload of the event, which is a number, or has a schema that begins with a
+ * number. */
 static void length_by_payload(const struct payload_reader *reader, struct payload_field *field)
 {
     field->count = 0;
@@ -218,11 +220,11 @@ uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64
 {
     bool terminated = field->count == PAYLOAD_TERMINATED;
     if (field->unit == 0)
-        return field->count ? size : 0; /* of a dynamic schema: it tells itself */
+        return field->count ? size : 0; /* a dynamic schema has its length in itself */
     uint64_t fits = size / field->unit, elements = 0;
     if (terminated && field->form == PAYLOAD_TEXT)
         elements = payload_text_length(bytes, size, field->unit);
-    else if (terminated) /* up to the first that is all zero */
+    else if (terminated) /* up to the first element that is all zero */
         while (elements < fits && has_bits(bytes + elements * field->unit, field->unit))
             elements++;
     if (terminated)
@@ -235,7 +237,7 @@ uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64
     return taken;
 }
 
-/* Form and count, before it is known what is there. */
+/* Sets form and count by the schema, without regard to the size of the payload. */
 static void set_form(const struct payload_cursor *cursor, struct payload_field *field,
                      const struct payload_shape *shape)
 {
@@ -257,7 +259,7 @@ static void set_form(const struct payload_cursor *cursor, struct payload_field *
     }
 }
 
-/* Which member of a union an entry of the schema around it names. */
+/* Returns the member of a union that an entry of the enclosing schema selects. */
 static uint32_t member_by_entry(const struct payload_cursor *cursor, const struct payload_field *field)
 {
     uint64_t index = field->entry->detail;
@@ -268,8 +270,8 @@ static uint32_t member_by_entry(const struct payload_cursor *cursor, const struc
     return member < field->nested->count ? (uint32_t)member : PAYLOAD_NO_MEMBER;
 }
 
-/* Which member the union's own selector names. NVTX does not tell the selector's size: it ends where another entry
- * begins, and is of 4 bytes at most, which hold the low bits of any. */
+/* Returns the member that the union's own selector selects. NVTX does not tell the selector's size: it ends where
+ * another entry begins. At most 4 bytes are read, which hold the low bits of any size. */
 uint32_t payload_selected(const struct payload_cursor *cursor, const struct payload_schema *schema, uint64_t start)
 {
     const struct payload_entry *selector = NULL;
@@ -287,7 +289,7 @@ uint32_t payload_selected(const struct payload_cursor *cursor, const struct payl
     return member < schema->count && &schema->entries[member] != selector ? (uint32_t)member : PAYLOAD_NO_MEMBER;
 }
 
-/* Bytes of what a dynamic schema describes at START. */
+/* Returns the bytes of FIELD, whose nested schema is dynamic. */
 static uint64_t extent(const struct payload_cursor *outer, const struct payload_field *field)
 {
     struct payload_cursor inner;
@@ -311,7 +313,8 @@ static void remember(struct payload_cursor *cursor, const struct payload_field *
     cursor->seen[field->index].count = number && field->count < UINT32_MAX ? (uint32_t)field->count : 0;
 }
 
-/* What 8 bytes at AT stand for. False: an offset, and so a place in the payload after all, that is beyond it. */
+/* Resolves the 8 bytes of FIELD: a pointer, or an offset to a place in the payload. Returns false if an offset leads
+ * beyond the payload. */
 static bool resolve(const struct payload_cursor *cursor, struct payload_field *field)
 {
     uint64_t word = payload_load(cursor->bytes + field->at, sizeof(word));
@@ -328,7 +331,7 @@ static bool resolve(const struct payload_cursor *cursor, struct payload_field *f
     return true;
 }
 
-/* Puts FIELD on the entry at hand. False: it is not known, or lies beyond the payload. */
+/* Sets FIELD by its entry. Returns false if its type is unknown, or if it lies beyond the payload. */
 static bool place(struct payload_cursor *cursor, struct payload_field *field)
 {
     struct payload_shape shape;
@@ -383,7 +386,7 @@ bool payload_next(struct payload_cursor *cursor, struct payload_field *field)
             return true;
         }
         if (index + 1 < schema->count && payload_is_explicit(schema, index + 1))
-            continue; /* the schema says where the next one is */
+            continue; /* the schema tells where the next entry is */
         cursor->next = schema->count;
     }
     return false;

@@ -1,6 +1,6 @@
 /*
- * Payloads of NVTX's payload extension: what their schemas say about bytes, for the process that copies them and the
- * one that shows them. The numbers are NVTX's own (nvToolsExtPayload.h).
+ * Reads payloads of NVTX's payload extension by their schemas, for the process that copies payloads and the one that
+ * shows them. Numbers of types and flags are NVTX's own (nvToolsExtPayload.h).
  *
  * A walk over one payload returns its fields one after another, with the place of each:
  *
@@ -81,12 +81,12 @@ enum payload_type {
     PAYLOAD_TYPES(TYPE)
 #undef TYPE
         PAYLOAD_TYPE_UNION_SELECTOR = 100,
-    PAYLOAD_TYPE_REFERENCED = 1022, /* of a payload: others point into it */
-    PAYLOAD_TYPE_RAW = 1023,        /* of a payload: bytes */
+    PAYLOAD_TYPE_REFERENCED = 1022, /* of a payload into which other payloads point */
+    PAYLOAD_TYPE_RAW = 1023,        /* of a payload of plain bytes */
 };
 
 enum payload_value {
-    PAYLOAD_NONE = 0, /* no type of NVTX's */
+    PAYLOAD_NONE = 0, /* not a type of NVTX */
     PAYLOAD_CHARACTER,
     PAYLOAD_SIGNED,
     PAYLOAD_UNSIGNED,
@@ -105,7 +105,7 @@ enum payload_entry_flags {
     PAYLOAD_FLAG_POINTER = 1 << 1,
     PAYLOAD_FLAG_OFFSET_FROM_BASE = 1 << 2,
     PAYLOAD_FLAG_OFFSET_FROM_HERE = 1 << 3,
-    PAYLOAD_FLAG_ARRAY = 7 << 4, /* of these bits one of: */
+    PAYLOAD_FLAG_ARRAY = 7 << 4, /* one of the following values */
     PAYLOAD_FLAG_ARRAY_FIXED = 1 << 4,
     PAYLOAD_FLAG_ARRAY_TERMINATED = 2 << 4,
     PAYLOAD_FLAG_ARRAY_LENGTH = 3 << 4,
@@ -114,7 +114,7 @@ enum payload_entry_flags {
     PAYLOAD_FLAG_HIDE = 1 << 9,
     PAYLOAD_FLAG_EVENT_MESSAGE = 1 << 10,
     PAYLOAD_FLAG_TIMESTAMP = 1 << 11,
-    PAYLOAD_FLAG_ROLE = 7 << 12, /* of these bits one of: */
+    PAYLOAD_FLAG_ROLE = 7 << 12, /* one of the following values */
     PAYLOAD_FLAG_RANGE_BEGIN = 1 << 12,
     PAYLOAD_FLAG_RANGE_END = 2 << 12,
     PAYLOAD_FLAG_MARK = 3 << 12,
@@ -124,23 +124,23 @@ enum payload_entry_flags {
 enum payload_schema_kind {
     PAYLOAD_STATIC = 1,
     PAYLOAD_DYNAMIC = 2,
-    PAYLOAD_UNION = 3,          /* an entry of the schema around it selects */
-    PAYLOAD_UNION_SELECTED = 4, /* an entry of its own selects */
-    PAYLOAD_ENUM = 100,         /* ours: what nvtxPayloadEnumRegister registered */
+    PAYLOAD_UNION = 3,          /* an entry of the enclosing schema selects the member */
+    PAYLOAD_UNION_SELECTED = 4, /* an entry of the union selects the member */
+    PAYLOAD_ENUM = 100,         /* our own number, for nvtxPayloadEnumRegister() */
 };
 
 enum payload_schema_flags {
     PAYLOAD_SCHEMA_DEEP_COPY = 1 << 1,
     PAYLOAD_SCHEMA_REFERENCED = 1 << 2,
-    PAYLOAD_SCHEMA_ROLE = 15 << 3, /* of these bits one of: */
+    PAYLOAD_SCHEMA_ROLE = 15 << 3, /* one of the following values */
     PAYLOAD_SCHEMA_COUNTER_GROUP = 1 << 3,
     PAYLOAD_SCHEMA_PUSHPOP = 2 << 3,
     PAYLOAD_SCHEMA_STARTEND = 3 << 3,
     PAYLOAD_SCHEMA_MARK = 4 << 3,
 };
 
-#define PAYLOAD_FIRST_SCHEMA (UINT64_C(1) << 24)  /* ids below are types of NVTX's */
-#define PAYLOAD_FIRST_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are the library's */
+#define PAYLOAD_FIRST_SCHEMA (UINT64_C(1) << 24)  /* lower ids are types of NVTX */
+#define PAYLOAD_FIRST_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are chosen by libgputrace */
 
 /* The members of nvtxPayloadSchemaEntry_t. In an enumeration `detail` is the value, and `flags` is 1 for a bit. */
 struct payload_entry {
@@ -150,11 +150,11 @@ struct payload_entry {
 struct payload_schema {
     uint64_t id;
     uint64_t flags; /* enum payload_schema_flags */
-    uint64_t size;  /* bytes; 0: not known */
-    uint64_t pack;  /* most that anything in it is aligned to; 0: natural alignment */
+    uint64_t size;  /* bytes; 0: unknown */
+    uint64_t pack;  /* largest alignment of anything in it; 0: natural alignment */
     enum payload_schema_kind kind;
-    uint32_t align; /* of the whole */
-    bool walks;     /* it holds, or what it nests holds, pointers, strings, or what an event is about */
+    uint32_t align; /* alignment of the whole */
+    bool walks;     /* it or a nested schema has pointers, strings, or fields that describe the event */
     uint32_t count;
     const struct payload_entry *entries;
 };
@@ -167,58 +167,59 @@ struct payload_blob {
 };
 
 struct payload_reader {
-    const struct payload_schema *(*find)(const void *context, uint64_t id); /* NULL: there is none of this id */
+    const struct payload_schema *(*find)(const void *context, uint64_t id); /* returns NULL if there is no schema with
+                                                                               this id */
     const void *context;
-    const struct payload_blob *blobs; /* of the same event, where lengths may stand */
+    const struct payload_blob *blobs; /* all payloads of the event, which may hold lengths */
     size_t blob_count;
-    unsigned budget; /* fields that may still be given; PAYLOAD_BUDGET at first */
+    unsigned budget; /* fields that may still be returned; PAYLOAD_BUDGET at first */
 };
 
-/* What an NVTX type is, and its bytes and alignment; of strings those of one character. */
+/* Return the kind of an NVTX type, and its bytes, which are its alignment, too; for strings those of one character. */
 enum payload_value payload_value_of(uint64_t type);
 uint32_t payload_bytes_of(uint64_t type);
 
-/* Fills align and walks, and size where it is not known, from what is known of the schemas that it nests. Once, when
- * all its entries are there. */
+/* Sets `align` and `walks`, and `size` if it is unknown, from the nested schemas that are known. Call it once, when all
+ * entries are there. */
 void payload_measure(struct payload_schema *schema, const struct payload_reader *reader);
 
 enum payload_form {
-    PAYLOAD_ONE,      /* a value, or what a schema says */
-    PAYLOAD_ARRAY_OF, /* `count` of them */
+    PAYLOAD_ONE,      /* a value, or a nested schema */
+    PAYLOAD_ARRAY_OF, /* `count` values or nested schemas */
     PAYLOAD_TEXT,     /* a string of `count` characters */
     PAYLOAD_TEXTS_OF, /* `count` strings of `characters` each */
 };
 
-#define PAYLOAD_TERMINATED UINT64_MAX /* as a count: up to the first that is all zero */
+#define PAYLOAD_TERMINATED UINT64_MAX /* as a count: up to the first element that is all zero */
 #define PAYLOAD_NO_MEMBER UINT32_MAX
 #define PAYLOAD_DIMENSIONS 8
 
 struct payload_field {
     const struct payload_entry *entry;
     uint32_t index;
-    const struct payload_schema *nested; /* or an enumeration; NULL: a type of NVTX's */
+    const struct payload_schema *nested; /* a schema or an enumeration; NULL: a type of NVTX */
     enum payload_form form;
-    bool pointer;     /* what it is lies at `address` of the program, not in these bytes */
+    bool pointer;     /* the value lies at `address` of the program, not in the payload */
     uint64_t address; /* 0: NULL */
-    uint64_t at;      /* where it lies in the payload, unless it is a pointer */
-    uint64_t unit;    /* bytes of one; 0: not known beforehand */
-    uint64_t count;   /* never PAYLOAD_TERMINATED unless it is a pointer */
+    uint64_t at;      /* place in the payload, unless it is a pointer */
+    uint64_t unit;    /* bytes of an element; 0: unknown beforehand */
+    uint64_t count;   /* number of elements; PAYLOAD_TERMINATED only for a pointer */
     uint64_t characters;
-    uint32_t member; /* of a nested union: the one that was selected, PAYLOAD_NO_MEMBER: not known */
+    uint32_t member; /* selected member of a nested union; PAYLOAD_NO_MEMBER: unknown */
     uint32_t dimensions;
-    uint64_t dimension[PAYLOAD_DIMENSIONS]; /* of an array that tells more than its length; their product is `count` */
+    uint64_t dimension[PAYLOAD_DIMENSIONS]; /* of an array with several dimensions; their product is `count` */
 };
 
-#define PAYLOAD_LENGTHS 64 /* entries of a schema that can tell the length of others */
+#define PAYLOAD_LENGTHS 64 /* entries of a schema that can hold the length of others */
 
 struct payload_cursor {
     struct payload_reader *reader;
     const struct payload_schema *schema;
-    const uint8_t *bytes; /* of the whole payload */
-    uint64_t size, start; /* where this schema begins in it */
-    uint64_t end;         /* of the last field */
+    const uint8_t *bytes; /* the whole payload */
+    uint64_t size, start; /* size of the payload; where this schema begins in it */
+    uint64_t end;         /* end of the last field */
     uint32_t next;
-    uint32_t member; /* the only one to give, PAYLOAD_NO_MEMBER: all */
+    uint32_t member; /* the only entry to return; PAYLOAD_NO_MEMBER: all */
     unsigned depth;
     struct {
         uint64_t at;
@@ -226,26 +227,27 @@ struct payload_cursor {
     } seen[PAYLOAD_LENGTHS];
 };
 
-/* Puts the cursor on a payload, or on what is nested at START of it. */
+/* Puts the cursor on the beginning of a payload, or of a nested schema at START. */
 void payload_begin(struct payload_cursor *cursor, struct payload_reader *reader, const struct payload_schema *schema,
                    const uint8_t *bytes, uint64_t size, uint64_t start);
-/* Puts the cursor on element N of what FIELD nests; of a union the selected member alone. False: too deep, or cut off.
- */
+/* Puts INNER on element N of the nested schema of FIELD; in a union only the selected member is returned. Returns false
+ * if it is nested too deep, or cut off. */
 bool payload_enter(struct payload_cursor *inner, const struct payload_cursor *outer, const struct payload_field *field,
                    uint64_t n);
 bool payload_next(struct payload_cursor *cursor, struct payload_field *field);
 
-/* The member that a union at START of the cursor's payload names itself; PAYLOAD_NO_MEMBER: none that there is. */
+/* Returns the member that a union at START of the cursor's payload selects itself, or PAYLOAD_NO_MEMBER if there is no
+ * such member. */
 uint32_t payload_selected(const struct payload_cursor *cursor, const struct payload_schema *schema, uint64_t start);
 
-/* What a pointer led to: SIZE bytes at BYTES are there. Brings `count` within them, and ends what is terminated. Gives
- * the bytes that it takes. */
+/* Limits `count` of FIELD to the SIZE bytes at BYTES that are there, such as those to which a pointer leads. Counts the
+ * elements if a zero ends them. Returns the bytes that FIELD takes. */
 uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64_t size);
 
-/* Characters of WIDTH bytes before the first that is zero, at most as many as SIZE bytes hold. */
+/* Returns the number of characters of WIDTH bytes before the first one that is zero, within SIZE bytes. */
 uint64_t payload_text_length(const uint8_t *bytes, uint64_t size, uint64_t width);
 
-/* The bits of an unsigned number of 1 to 8 bytes. */
+/* Returns an unsigned number of SIZE bytes, 1 to 8. */
 uint64_t payload_load(const uint8_t *bytes, uint64_t size);
 
 #endif

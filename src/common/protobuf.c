@@ -9,7 +9,7 @@ void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value)
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_FIXED64);
-    memcpy(at, &value, sizeof(value)); /* little-endian, as everything this runs on */
+    memcpy(at, &value, sizeof(value)); /* little-endian, as all supported machines are */
     buffer_advance(buffer, (size_t)(at - from) + sizeof(value));
 }
 

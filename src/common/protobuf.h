@@ -1,9 +1,8 @@
 /*
  * The wire format of Protocol Buffers, written into buffers in memory and read from bytes.
  *
- * No library: what is written is a handful of messages, the numbers of whose fields are all that is needed of their
- * schemas, and protobuf-c would bring generated code, an allocation for every nested message and a dependency, at
- * several times the cost of the bytes themselves.
+ * No library is used: we write a handful of messages and need only the numbers of their fields. protobuf-c would bring
+ * generated code, an allocation for every nested message and a dependency, at several times the cost of the bytes.
  */
 #ifndef GPUTRACE_COMMON_PROTOBUF_H
 #define GPUTRACE_COMMON_PROTOBUF_H
@@ -19,7 +18,7 @@ enum protobuf_type { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES =
 
 #define PROTOBUF_VARINT_SPACE 10
 
-/* --- writing: each returns the place after what it wrote at AT --- */
+/* --- writing: each function writes at AT and returns the place after its last byte --- */
 
 static inline char *protobuf_varint(char *at, uint64_t value)
 {
@@ -71,8 +70,8 @@ static inline void protobuf_put_text(struct buffer *buffer, uint32_t field, cons
 void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value);
 void protobuf_put_double(struct buffer *buffer, uint32_t field, double value);
 
-/* A message within another: what is put into the buffer between begin and end is its body. The buffer must be one in
- * memory. Returns what end() has to know. */
+/* Begin and end a nested message: its body is what is written in between. BUFFER must be in memory. protobuf_end()
+ * needs the result of protobuf_begin(). */
 size_t protobuf_begin(struct buffer *buffer, uint32_t field);
 void protobuf_end(struct buffer *buffer, size_t begun);
 
@@ -80,13 +79,13 @@ void protobuf_end(struct buffer *buffer, size_t begun);
 
 struct protobuf_reader {
     const uint8_t *at, *end;
-    bool broken; /* what was read is not of the format; nothing more comes: `at` is the end */
+    bool broken; /* the bytes are malformed: `at` is set to `end`, so nothing more is read */
 };
 
 struct protobuf_field {
     uint32_t number;
     enum protobuf_type type;
-    uint64_t value; /* of all but bytes */
+    uint64_t value; /* value of all types but bytes */
     const uint8_t *bytes;
     size_t size;
 };
@@ -102,7 +101,7 @@ static inline struct protobuf_reader protobuf_inside(const struct protobuf_field
     return protobuf_reader(message ? (const void *)field->bytes : "", message ? field->size : 0);
 }
 
-/* What is not a number of one byte. */
+/* Slow paths of reading: a number of several bytes, a field of another type, and malformed bytes. */
 bool protobuf_read_long(struct protobuf_reader *reader, uint64_t *value);
 bool protobuf_read_other(struct protobuf_reader *reader, struct protobuf_field *field);
 bool protobuf_break(struct protobuf_reader *reader);
@@ -115,7 +114,7 @@ static inline bool protobuf_read_varint(struct protobuf_reader *reader, uint64_t
     return true;
 }
 
-/* The next field; false at the end, or where the bytes are broken. */
+/* Reads the next field. Returns false at the end, or if the bytes are malformed. */
 static inline bool protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field)
 {
     uint64_t tag;

@@ -9,7 +9,7 @@
 
 #include "common/text.h"
 
-/* What 3.8 to 3.10 have in common, and what from 3.11 on all have. */
+/* Offsets that 3.8 to 3.10 share, and offsets that all versions from 3.11 on share. */
 #define OLD_CODE .first_line = 40, .file = 104, .name = 112, .line_table = 120, .bytecode = 48, .size = 176
 #define NEW_CODE .file = 112, .name = 128, .line_table = 136
 #define OLD_TEXT .text = {.ascii = 48, .compact = 72}
@@ -58,7 +58,7 @@ static const struct python_layout layouts[] = {
      .frame = {.previous = 8, .code = 0, .instruction = 56, .owner = 70},
      .code = {NEW_CODE, .first_line = 68, .version = 92, .bytecode = 192, .size = 192},
      NEW_TEXT},
-    /* The rest of these two is in _PyRuntime. */
+    /* The other offsets of these two versions are in _PyRuntime. */
     {.version = PYTHON_VERSION(3, 13),
      .frames = PYTHON_SHIM_FRAMES,
      .lines = PYTHON_LOCATIONS,
@@ -71,7 +71,7 @@ static const struct python_layout layouts[] = {
      NEW_TEXT},
 };
 
-/* Where struct _Py_DebugOffsets has what, in words: first the same in all versions. */
+/* Places in struct _Py_DebugOffsets, in words. Those of this enum are equal in all versions. */
 enum { INTERPRETERS = 5, NEXT_INTERPRETER = 8, THREADS = 9 };
 struct places {
     unsigned version; /* PYTHON_VERSION() */
@@ -114,7 +114,7 @@ static const struct places places[] = {
      .ascii = 80},
 };
 
-#define STATE_BYTES 256 /* a thread's state has more */
+#define STATE_BYTES 256 /* a thread state is larger */
 
 static bool read_runtime(struct python_layout *layout, const struct places *at, const uint64_t *runtime)
 {
@@ -154,11 +154,10 @@ bool python_layout(struct python_layout *layout, unsigned version, const uint64_
     return true;
 }
 
-/* --- strings and lines of code objects --- */
-
 /* --- strings --- */
 
-/* From bits 2 to 6 of the state, or 16 to 20 where the first 16 say whether the string is interned. */
+/* The form is in bits 2 to 6 of the state, or in bits 16 to 20 if the low 16 bits tell whether the string is
+ * interned. */
 struct python_text python_text_of(uint32_t state)
 {
     unsigned bits = (state & 0xfffc) == 0 ? state >> 16 : state >> 2;
@@ -196,7 +195,7 @@ static uint32_t line_of(int64_t line)
     return line > 0 && line <= INT32_MAX ? (uint32_t)line : NO_LINE;
 }
 
-/* Pairs of bytes: so many bytes of code on, so many lines on (signed). */
+/* The table has pairs of bytes: a number of bytes of code, and a number of lines (signed), by which to go on. */
 static uint32_t from_lnotab(const struct line_table *table, int64_t offset)
 {
     int64_t line = table->first, at = 0;
@@ -209,7 +208,8 @@ static uint32_t from_lnotab(const struct line_table *table, int64_t offset)
     return line_of(line);
 }
 
-/* Pairs of bytes: so many bytes of code are so many lines on (signed), or have no line. */
+/* The table has pairs of bytes: a number of bytes of code, and by how many lines (signed) they lie further on, or that
+ * they have no line. */
 static uint32_t from_linetable(const struct line_table *table, int64_t offset)
 {
     int64_t line = table->first, end = 0;
@@ -224,7 +224,8 @@ static uint32_t from_linetable(const struct line_table *table, int64_t offset)
     return NO_LINE;
 }
 
-/* Six bits a byte, the lowest first, the seventh says that more follow; the sign is the lowest bit. */
+/* Reads a signed number: six bits in each byte, the lowest first; the seventh bit tells that more follow. The lowest
+ * bit of all is the sign. */
 static int64_t read_signed(const struct line_table *table, size_t at)
 {
     uint64_t value = 0;
@@ -236,10 +237,11 @@ static int64_t read_signed(const struct line_table *table, size_t at)
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* How an entry's first byte says its lines, in bits 3 to 6; the lowest three are its code units, less 1. */
+/* Bits 3 to 6 of an entry's first byte tell how its lines are stored. Its lowest three bits are the number of code
+ * units - 1. */
 enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG_FORM = 14, WITHOUT_LINE = 15, CODE_UNIT = 2 };
 
-/* Entries, the first byte of each with its highest bit set. */
+/* The table has entries, each of which begins with a byte whose highest bit is set. */
 static uint32_t from_locations(const struct line_table *table, int64_t offset)
 {
     int64_t line = table->first, end = 0;

@@ -1,7 +1,7 @@
 /*
- * Says where CPython keeps what a stack of Python functions is read from: offsets in bytes, by version. They are those
- * of the headers of CPython 3.8 to 3.14 on 64-bit machines; a minor version never changes them. From 3.13 on the
- * interpreter has most of them in a table at the beginning of _PyRuntime, and that is used.
+ * Returns the offsets in bytes of the fields from which a stack of Python functions is read, by version of CPython.
+ * They are taken from the headers of CPython 3.8 to 3.14 on 64-bit machines; bug-fix releases never change them. From
+ * 3.13 on, most of them are read from a table of the interpreter at the beginning of _PyRuntime.
  */
 #ifndef GPUTRACE_COMMON_PYTHON_LAYOUT_H
 #define GPUTRACE_COMMON_PYTHON_LAYOUT_H
@@ -14,32 +14,32 @@
 
 /* How a thread's innermost frame is found, and what a frame is. */
 enum python_frames_kind {
-    PYTHON_FRAME_OBJECTS, /* to 3.10: objects, and each is a C call of the evaluation loop */
+    PYTHON_FRAME_OBJECTS, /* up to 3.10: objects, each for a C call of the evaluation loop */
     PYTHON_C_FRAMES,      /* 3.11: frames of the interpreter's own; the first of each C call is marked */
-    PYTHON_SHIM_FRAMES,   /* from 3.12 on: each C call has one more, on the C stack, outside of its others */
+    PYTHON_SHIM_FRAMES,   /* from 3.12 on: each C call has one more frame, on the C stack, outside of its others */
 };
 
 enum python_lines_kind {
-    PYTHON_LNOTAB,    /* to 3.9 */
+    PYTHON_LNOTAB,    /* up to 3.9 */
     PYTHON_LINETABLE, /* 3.10 */
     PYTHON_LOCATIONS, /* from 3.11 on */
 };
 
-/* 0: the version has no such thing. */
+/* Offsets that a version does not have are 0. */
 struct python_layout {
     uint16_t version; /* PYTHON_VERSION() */
     enum python_frames_kind frames;
     enum python_lines_kind lines;
     struct {
-        uint64_t interpreters; /* in _PyRuntime: the first */
-    } runtime;                 /* from 3.11 on, as the next */
+        uint64_t interpreters; /* in _PyRuntime: the first interpreter */
+    } runtime;                 /* from 3.11 on, as `interpreter` */
     struct {
-        uint64_t next, threads; /* the first state of a thread */
+        uint64_t next, threads; /* the next interpreter; the first thread state */
     } interpreter;
     struct {
         uint64_t thread;  /* pthread_self(); from 3.11 on gettid() follows */
         uint64_t c_frame; /* from 3.10 to 3.12 */
-        uint64_t frame;   /* in the C frame, where there is one and it has it */
+        uint64_t frame;   /* in 3.11 and 3.12 in the C frame, otherwise in the thread state */
     } state;
     struct {
         uint64_t previous;
@@ -49,32 +49,32 @@ struct python_layout {
     } frame;
     struct {
         uint64_t first_line, file, name, line_table;
-        uint64_t version;  /* a number of no other code; 0 in it: they were used up */
-        uint64_t bytecode; /* to 3.10 the offset of an object that has it, later of its first byte */
-        uint64_t size;     /* of a code object without its bytecode */
+        uint64_t version;  /* a number of this code object alone; 0 there: numbers are used up */
+        uint64_t bytecode; /* up to 3.10 of an object with the bytecode, later of its first byte */
+        uint64_t size;     /* bytes of a code object without its bytecode */
     } code;
     struct {
-        uint64_t ascii, compact; /* bytes before the characters of a string, one of ASCII alone or not */
+        uint64_t ascii, compact; /* bytes before the characters of a string: if it is all ASCII, and if not */
     } text;
 };
 
-/* The same in all versions. */
+/* Offsets that are equal in all versions. */
 enum {
-    PYTHON_TYPE = 8,            /* of an object */
-    PYTHON_SIZE = 16,           /* of a variable object: items; of a string: characters */
-    PYTHON_TEXT_HASH = 24,      /* -1: not asked for yet */
-    PYTHON_TEXT_STATE = 32,     /* bits */
+    PYTHON_TYPE = 8,            /* type of an object */
+    PYTHON_SIZE = 16,           /* items of a variable object; characters of a string */
+    PYTHON_TEXT_HASH = 24,      /* hash of a string; -1: not computed yet */
+    PYTHON_TEXT_STATE = 32,     /* bits of a string */
     PYTHON_BYTES = 32,          /* the first byte of a bytes object */
-    PYTHON_TYPE_BASICSIZE = 32, /* of a type: bytes of its objects */
-    PYTHON_NEXT_STATE = 8,      /* in the state of a thread: that of the next one */
-    PYTHON_TRACEABLE = 16, /* before the bytecode, from 3.11 on: instructions that come before the function's own */
+    PYTHON_TYPE_BASICSIZE = 32, /* in a type: bytes of its objects */
+    PYTHON_NEXT_STATE = 8,      /* in a thread state: the next thread state */
+    PYTHON_TRACEABLE = 16, /* from 3.11 on, before the bytecode: number of instructions before the function's own */
 };
 
 /* Who owns a frame, from 3.11 on. */
-enum { PYTHON_OWNED_BY_GENERATOR = 1, PYTHON_OWNED_BY_C = 3 /* or more: a shim */ };
+enum { PYTHON_OWNED_BY_GENERATOR = 1, PYTHON_OWNED_BY_C = 3 /* 3 or more: a shim */ };
 
-/* The layout of VERSION, whose _PyRuntime is RUNTIME. Returns false when it is not known, or is of a build that is not
- * read: one without the GIL. */
+/* Sets LAYOUT for VERSION, whose _PyRuntime is RUNTIME. Returns false if the version is unknown, or the build is not
+ * supported: one without the GIL. */
 bool python_layout(struct python_layout *layout, unsigned version, const uint64_t *runtime);
 
 /* --- strings and lines of code objects --- */
@@ -85,24 +85,25 @@ bool python_layout(struct python_layout *layout, unsigned version, const uint64_
  */
 
 struct python_text {
-    unsigned width; /* bytes of a character: 1, 2, 4; 0: it is none of the usual strings */
+    unsigned width; /* bytes of a character: 1, 2 or 4; 0: not one of the usual strings */
     bool is_ascii;
 };
 
-/* Says where the characters lie of a string with this state (PYTHON_TEXT_STATE). */
+/* Returns the form of a string with this state (PYTHON_TEXT_STATE). */
 struct python_text python_text_of(uint32_t state);
 
-/* Writes COUNT characters as UTF-8, cut to SPACE bytes. Returns the bytes. */
+/* Writes COUNT characters of WIDTH bytes as UTF-8, cut to SPACE bytes. Returns the bytes written. */
 size_t python_text_utf8(char *out, size_t space, const void *characters, uint64_t count, unsigned width);
 
 struct line_table {
     enum python_lines_kind kind;
     const unsigned char *bytes;
     size_t length;
-    int first; /* line of the code */
+    int first; /* first line of the code object */
 };
 
-/* The line of the instruction at byte OFFSET of the bytecode; FIRST when OFFSET is before it; 0: it has none. */
+/* Returns the line of the instruction at byte OFFSET of the bytecode; `first` if OFFSET is below 0, or 0 if there is no
+ * line. */
 uint32_t line_at(const struct line_table *table, int64_t offset);
 
 #endif

@@ -75,9 +75,9 @@ int settings_export(const struct settings *settings)
 
 /* --- ranks --- */
 
-/* What starts jobs, and the variables that it sets: of the rank, the number of ranks, the number on its node, and the
- * node; NULL: there is none. One whose processes start further jobs comes after what starts these: Slurm has numbers
- * for each node that runs a torchrun or Open MPI's daemon, too. */
+/* The variables that job starters set: of the rank, the number of ranks, the rank on its node, and the node; NULL:
+ * none. A starter stands after those that its processes may be: Slurm also numbers the nodes that run torchrun or Open
+ * MPI's daemon. */
 #define RANK_VARIABLES 4
 static const char *const starters[][RANK_VARIABLES] = {
     /* torchrun */
@@ -110,7 +110,7 @@ void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, c
             if (*numbers[k] < 0)
                 *numbers[k] = number;
             if (k == 0 && (number < 0 || number != rank->rank))
-                break; /* it says nothing, or numbers something else */
+                break; /* this starter set no rank, or numbers something else */
         }
     }
 }
@@ -128,7 +128,7 @@ void rank_read(struct job_rank *rank)
 
 /* --- lists of ranks --- */
 
-/* Reads the digits at *AT and moves it behind them. -1: there are none, or more than a rank has. */
+/* Reads the digits at *AT and moves *AT behind them. Returns -1 if there are none, or more than a rank has. */
 static int64_t read_number(const char **at)
 {
     int64_t number = 0;
@@ -141,12 +141,12 @@ static int64_t read_number(const char **at)
     return number;
 }
 
-/* One item: the ranks from FIRST to LAST, each STEP-th of them. */
+/* An item of a list: every STEP-th of the ranks from FIRST to LAST. */
 struct item {
     int64_t first, last, step;
 };
 
-/* Reads the item at *AT and moves it behind the comma that follows, if one does. */
+/* Reads the item at *AT and moves *AT behind it and its comma. Returns false if it is not valid. */
 static bool read_item(const char **at, struct item *item)
 {
     static const char every[] = "every:";
@@ -190,7 +190,7 @@ bool rank_list_has(const char *list, int64_t rank)
 
 /* --- filters of system calls --- */
 
-/* The number after NAME in TEXT; OTHERWISE where it does not occur. */
+/* Returns the number after NAME in TEXT, or OTHERWISE if NAME does not occur. */
 static int64_t number_after(const char *text, const char *name, int64_t otherwise)
 {
     const char *at = strstr(text, name);
@@ -199,7 +199,7 @@ static int64_t number_after(const char *text, const char *name, int64_t otherwis
 
 int64_t seccomp_filters(void)
 {
-    char text[8192]; /* of the lines before, only the list of groups may be long */
+    char text[8192]; /* of the lines before ours, only the list of groups may be long */
     int saved = errno;
     int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);

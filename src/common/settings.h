@@ -34,7 +34,7 @@
       "GPUTRACE_CLOCK_OFFSET") /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */      \
     X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (seccomp_filters()) */      \
     X(stacks, "GPUTRACE_STACKS")                   /* bits of enum stacks_bits */                                \
-    X(stacks_every, "GPUTRACE_STACKS_EVERY")       /* of launches of one kernel and grid; 0: the default */      \
+    X(stacks_every, "GPUTRACE_STACKS_EVERY")       /* one of so many launches gets a stack; 0: the default */    \
     X(verbose, "GPUTRACE_VERBOSE")                 /* enum log_level */
 
 struct settings {
@@ -46,8 +46,9 @@ struct settings {
 #undef FIELD
 };
 
-/* The calls that get a call stack of the host, as `--stacks` names them. PYTHON: in a process that runs Python, calls
- * that the other bits leave out get a stack of the functions of Python alone. bit      name on the command line */
+/* The calls that get a call stack of the host. PYTHON: in a process that runs Python, calls without one of the other
+ * bits get a stack of Python functions only.
+ *     bit      name for --stacks */
 #define STACKS_BITS(X)  \
     X(LAUNCH, "launch") \
     X(ALLOC, "alloc")   \
@@ -68,7 +69,7 @@ enum stacks_bits {
     STACKS_DEFAULT = STACKS_PYTHON,
 };
 
-/* The first launch of a kernel and grid by a thread gets its stack, and then one launch of so many. */
+/* A thread's first launch of a kernel and grid gets a stack, and then one of this many launches. */
 #define STACKS_EVERY_DEFAULT 10
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
@@ -113,47 +114,47 @@ enum trace_bits {
 #undef BIT
 };
 
-/* The defaults. */
+/* Sets all settings to their defaults. */
 void settings_init(struct settings *settings);
 
 /* Reads all settings from the environment; texts point into it. Absent numbers take their defaults. */
 void settings_read(struct settings *settings);
 
-/* Writes all settings into the environment of this process (the launcher's child, before exec). */
+/* Writes all settings into the environment of this process (the launcher's child, before exec). Returns 0, or -1. */
 int settings_export(const struct settings *settings);
 
-/* The number of a process in a job of many, as what starts jobs sets it: torchrun, Open MPI, MPICH, Slurm and others.
- * Each is -1 when it is not known. */
+/* The place of a process in a job of many, as job starters set it: torchrun, Open MPI, MPICH, Slurm and others. Unknown
+ * numbers are -1. */
 struct job_rank {
     int64_t rank;
     int64_t world_size;
-    int64_t local; /* among the processes on this host */
+    int64_t local; /* rank among the processes on this host */
     int64_t node;  /* number of this host in the job */
 };
 
-/* The rank of this process. */
+/* Reads the rank of this process from its environment. */
 void rank_read(struct job_rank *rank);
 
-/* The rank that the variables say of which VALUE returns what they hold, NULL: they are not set. */
+/* Reads a rank from variables. VALUE returns the value of a variable, or NULL if it is not set. */
 void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, const char *variable), void *context);
 
 /* --- lists of ranks --- */
 
 /*
- * As --ranks has them: "0,7", "0-3", "every:8" (0, 8, 16 …), separated by commas.
+ * Lists for --ranks: "0,7", "0-3", "every:8" (0, 8, 16 …), separated by commas.
  */
 
-/* Whether LIST can be read as such a list. */
+/* Returns whether LIST is a valid list of ranks. */
 bool rank_list_is_valid(const char *list);
 
-/* Whether RANK is in LIST. False for -1, the rank that is not known, and for a LIST that is not valid. */
+/* Returns whether RANK is in LIST. Returns false for -1, an unknown rank, and for an invalid LIST. */
 bool rank_list_has(const char *list, int64_t rank);
 
 /* --- filters of system calls --- */
 
-/* How many filters the calling thread is under; -1: not known (Linux before 5.9 says only whether there are any, and
- * /proc may be missing). Filters are never removed, and children inherit them: of a process and its descendant with as
- * many, both are under the same. */
+/* Returns the number of filters of the calling thread, or -1 if it is unknown (Linux before 5.9 tells only whether
+ * there are any, and /proc may be missing). Filters are never removed, and children inherit them: if a process and its
+ * descendant have equally many, these are the same filters. */
 int64_t seccomp_filters(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Records fill a buffer, which is sorted and, where there are more, written to the file as a sorted run. A walk merges
- * the runs through a heap of cursors, or reads one after another where each begins after the end of the one before.
+ * Records fill a buffer. A full buffer is sorted and becomes a run, in memory or in the file. A walk merges the runs
+ * through a heap of cursors, or reads one run after another if each begins after the end of the previous run.
  */
 #include "common/sorter.h"
 
@@ -10,7 +10,7 @@
 
 #include "common/log.h"
 
-/* The buffers of a walk: bytes of all, and of each one at least and at most. */
+/* The buffers of a walk: bytes of all of them, and the least and most bytes of one. */
 #define BUFFERS_BYTES ((size_t)4 * 1024 * 1024)
 #define BUFFER_MIN ((size_t)4 * 1024)
 #define BUFFER_MAX ((size_t)512 * 1024)
@@ -37,7 +37,7 @@ void sorter_release(struct sorter *sorter)
 
 /* --- runs --- */
 
-/* Writes the run to the file. Returns false where there can be no file. */
+/* Writes the run to the file. Returns false if no file can be made or written. */
 static bool write_run(struct sorter *sorter, struct sorter_run *run)
 {
     size_t size = sorter->filled;
@@ -53,7 +53,7 @@ static bool write_run(struct sorter *sorter, struct sorter_run *run)
     return true;
 }
 
-/* Notes whether the run, which is sorted, begins after the end of the one before it. */
+/* Notes if the run, which is sorted, begins before the end of the previous run. Returns 0, or -1: no memory. */
 static int note_order(struct sorter *sorter)
 {
     size_t size = sorter->record_bytes;
@@ -65,7 +65,7 @@ static int note_order(struct sorter *sorter)
     return 0;
 }
 
-/* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
+/* Reserves up to SIZE bytes of the sorters' memory. Returns how many, or 0 if fewer than LEAST are left. */
 static size_t reserve(struct sorter_space *space, size_t size, size_t least)
 {
     size_t left = __atomic_load_n(&space->left, __ATOMIC_RELAXED), taken;
@@ -125,15 +125,15 @@ int sorter_ready(struct sorter *sorter)
 /* --- walks --- */
 
 struct sorter_cursor {
-    const char *at, *end; /* records at hand */
-    size_t run;           /* number; earlier ones were added earlier */
-    size_t left;          /* of its records, those in the file */
-    uint64_t offset;      /* of them */
+    const char *at, *end; /* records in memory */
+    size_t run;           /* number of the run, in the order of adding */
+    size_t left;          /* number of its records that are still in the file */
+    uint64_t offset;      /* place of these records in the file */
     char *buffer;         /* NULL: the run is in memory */
     size_t buffer_bytes;
 };
 
-/* Gets the cursor's next records. False: there are none, or they cannot be read. */
+/* Reads the cursor's next records from the file. Returns false if there are none, or they cannot be read. */
 static bool load(struct sorter_walk *walk, struct sorter_cursor *cursor)
 {
     size_t bytes = walk->sorter->record_bytes, count = cursor->buffer_bytes / bytes;
@@ -171,7 +171,8 @@ static void sift(struct sorter_walk *walk, size_t at)
     heap[at] = moving;
 }
 
-/* Begins the next run, one of AT_A_TIME that are merged. */
+/* Adds a cursor for the next run. AT_A_TIME runs are merged together. Returns false without memory, or if the run
+ * cannot be read. */
 static bool open_cursor(struct sorter_walk *walk, size_t at_a_time)
 {
     const struct sorter_run *run = &walk->sorter->runs.items[walk->next];
@@ -205,7 +206,8 @@ void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter)
         sift(walk, i);
 }
 
-/* The first of the heap has no record in memory, or no longer the least one. */
+/* Restores the heap after its first cursor has moved on: reads further records of its run, or drops it at the end of
+ * the run. */
 static void replace_first(struct sorter_walk *walk)
 {
     struct sorter_cursor *first = &walk->cursors[0];

@@ -6,7 +6,7 @@
  *     sorter_add() …, sorter_ready(), then as often as wanted:
  *     sorter_walk_begin(&walk, &sorter); while ((thing = sorter_next(&walk))) …; status = sorter_walk_end(&walk);
  *
- * Records that compare equal come in any order, the same each time.
+ * Records that compare equal come in any order, which is the same in each walk.
  */
 #ifndef GPUTRACE_COMMON_SORTER_H
 #define GPUTRACE_COMMON_SORTER_H
@@ -19,16 +19,16 @@
 #include "common/array.h"
 #include "common/memory.h"
 
-/* Bytes of records in memory of all sorters of a report, beyond the runs that are being added to. */
+/* Limit for all sorters of a report: bytes of records in memory, without the runs that are being filled. */
 #define SORTER_SPACE ((size_t)80 * 1024 * 1024)
 /* Bytes of records that are sorted at a time. */
 #define SORTER_RUN ((size_t)4 * 1024 * 1024)
 
 /* The memory that several sorters share, also those of several threads. */
 struct sorter_space {
-    size_t left;           /* bytes; atomically */
-    size_t run;            /* of each run; at least one record */
-    const char *directory; /* of temporary files; NULL: temporary_directory() */
+    size_t left;           /* bytes left; changed atomically */
+    size_t run;            /* bytes of a run; at least one record */
+    const char *directory; /* for temporary files; NULL: temporary_directory() */
 };
 
 static inline struct sorter_space sorter_space_usual(void)
@@ -42,30 +42,30 @@ struct sorter {
     size_t record_bytes;
     sorter_compare compare;
     struct sorter_space *space;
-    uint64_t count; /* of all records */
-    char *filling;  /* the run that is being added to; NULL: none */
-    size_t filled;  /* bytes in it … */
-    size_t most;    /* … of these */
+    uint64_t count; /* number of records */
+    char *filling;  /* the run that is being filled; NULL: none */
+    size_t filled;  /* bytes of records in `filling` */
+    size_t most;    /* bytes that fit into `filling` */
     ARRAY(struct sorter_run) runs;
     char *greatest;  /* the last record of the last run */
-    bool disordered; /* a run begins before the end of the one before it */
-    int fd;          /* of the temporary file; -1: none */
-    uint64_t end;    /* bytes in it */
-    bool no_file;    /* none can be made, or the disk is full */
+    bool disordered; /* a run begins before the end of the previous run */
+    int fd;          /* descriptor of the temporary file; -1: none */
+    uint64_t end;    /* bytes in the file */
+    bool no_file;    /* no file can be made, or the disk is full */
 };
 
 struct sorter_run {
     char *held;      /* the records; NULL: they are in the file */
-    size_t space;    /* bytes of the budget that it takes */
-    uint64_t offset; /* in the file */
+    size_t space;    /* bytes of sorter_space.left that it takes */
+    uint64_t offset; /* offset in the file */
     size_t count;
 };
 
-/* SPACE is the caller's and outlives the sorter. */
+/* SPACE is owned by the caller and must outlive the sorter. */
 void sorter_init(struct sorter *sorter, struct sorter_space *space, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);
 
-/* Begins a run when the last one is full. Returns 0, or -1: no memory. */
+/* Ends the full run and begins another. Returns 0, or -1: no memory. */
 int sorter_make_space(struct sorter *sorter);
 
 /* Adds the record that RECORD points to. Returns 0, or -1: no memory. */
@@ -80,29 +80,29 @@ static inline int sorter_add_bytes(struct sorter *sorter, const void *record, si
     return 0;
 }
 
-/* After the last record, before the first walk: 0, or -1: no memory. */
+/* Ends the last run. Call it after the last record and before the first walk. Returns 0, or -1: no memory. */
 int sorter_ready(struct sorter *sorter);
 
 /* A walk over the records. Several walks may go on at a time, in one thread or several. */
 struct sorter_walk {
     const struct sorter *sorter;
-    struct sorter_cursor *cursors; /* those of runs that are not at their end are a heap */
+    struct sorter_cursor *cursors; /* a heap of the cursors of runs that have records left */
     size_t count;
-    size_t next; /* the first run that is not begun: runs in order are read one after another */
+    size_t next; /* the first run that is not begun: ordered runs are read one after another */
     bool started;
     int status;
 };
 
 void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter);
 
-/* The next record, valid until the next call; NULL: there is none. */
+/* Returns the next record, valid until the next call, or NULL after the last one. */
 const void *sorter_next(struct sorter_walk *walk);
 
-/* Returns 0, or -1: no memory, or, after warning(), records could not be read back. */
+/* Ends the walk. Returns 0, or -1: no memory, or after warning() if records could not be read back. */
 int sorter_walk_end(struct sorter_walk *walk);
 
-/* Walks over SORTER: STATUS, an expression, is evaluated for each RECORD, a pointer of the caller's, until it is not 0.
- * Gives that, or what sorter_walk_end() returns. */
+/* Walks over SORTER: sets the caller's pointer RECORD to each record and evaluates the expression STATUS, until it is
+ * not 0. The result is the last STATUS, or that of sorter_walk_end() if STATUS is 0. */
 #define SORTER_EACH(sorter, record, status)                    \
     ({                                                         \
         struct sorter_walk walk_;                              \

@@ -24,15 +24,15 @@
  *                    record is complete) is valid at any time.
  *
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
- * over the end of its segment. The parts of the header and of the first segment that a
- * process with few records does not use are a hole in the file, which begins after a chunk's header.
+ * over the end of its segment. The parts of the header and of the first segment that a process with few records does
+ * not use are a hole in the file, which begins after a chunk's header.
  *
  * The writer holds a lock on the file while it lives (spool_lock_take()).
  *
  * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
- * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, so that the writer can reuse it. A segment of
- * only drained and unused chunks becomes one blank chunk again, whose `bytes` are stored first (release), and is reused
- * with other sequences. A chunk that the writer will not use again (SPOOL_NO_SEGMENT) becomes a hole in the file. So a
+ * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, so that the writer can reuse it. A segment of only
+ * drained and unused chunks becomes one blank chunk again, whose `bytes` are stored first (release), and is reused with
+ * other sequences. A chunk that the writer will not use again (SPOOL_NO_SEGMENT) becomes a hole in the file. So a
  * sequence can be in both files, with the same data, and counts once. When the process has ended, the launcher packs
  * what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
  *
@@ -57,17 +57,18 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 }
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
-#define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
-#define SPOOL_NESTED_FILE "nested"    /* another gputrace was started, and recorded what it ran */
-#define SPOOL_CPU_SUFFIX ".cpu"       /* what the launcher knows of a process by perf events; also PID-N */
-/* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
+#define SPOOL_PACKED_SUFFIX ".packed" /* chunks drained from the spool of this name */
+#define SPOOL_NESTED_FILE "nested"    /* exists if another gputrace was started and recorded its own program */
+#define SPOOL_CPU_SUFFIX ".cpu"       /* the launcher's records about a process, from perf events; PID-N as well */
+/* A symbolic link in place of a spool that could not be made, because a link needs no descriptor. Its target is the
+ * reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
-/* Reasons beyond errno. */
+/* Reasons besides errno. */
 #define SPOOL_FAILURE_MASK_KILLS 10001
 #define SPOOL_FAILURE_MASK_UNKNOWN 10002
 
-/* Why a process is not recorded, as the link says it: FAILURE is an errno or one of these. */
+/* Returns the text of the link, why a process is not recorded. FAILURE is an errno or one of the reasons above. */
 static inline const char *spool_failure_words(int failure)
 {
     if (failure == SPOOL_FAILURE_MASK_KILLS)
@@ -77,11 +78,11 @@ static inline const char *spool_failure_words(int failure)
     return strerror(failure);
 }
 
-/* CUPTI activity kinds whose record size the header holds; this version does not know larger ones. */
+/* The header has the record sizes of CUPTI's activity kinds below this; this version does not know higher ones. */
 #define SPOOL_CUPTI_KINDS 64
 #define SPOOL_IN_FLIGHT UINT32_C(0x80000000)
 
-/* What the writer knows is missing. Each is a counter in the header.
+/* Losses that the writer counts in the header.
  *      field             words for the user */
 #define SPOOL_LOSSES(X)                                                                           \
     X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
@@ -100,15 +101,15 @@ enum spool_state {
     SPOOL_FINISHED = 2, /* our exit handler ran */
 };
 
-/* CLOCK_REALTIME was stepped: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC; at `before` it was still as
- * far ahead as by the entry before, or by `started` and `started_monotonic`. */
+/* A step of CLOCK_REALTIME: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC. At `before` it still had the
+ * offset of the previous entry; before the first entry, that of `started` and `started_monotonic`. */
 struct spool_clock {
     uint64_t before, monotonic; /* CLOCK_MONOTONIC, ns */
     int64_t offset;
 };
 #define SPOOL_CLOCKS 32 /* later steps are dropped */
 
-#define SPOOL_OWN_THREADS 8 /* of the agent in a process, one after another in one image of it; two live at a time */
+#define SPOOL_OWN_THREADS 8 /* limit of the agent's threads in an image of a process; two live at a time */
 
 struct spool_header {
     char magic[8];
@@ -129,22 +130,22 @@ struct spool_header {
     uint16_t record_bytes[SPOOL_CUPTI_KINDS]; /* size of each CUPTI kind's records, 0: not seen */
     char program[256];                        /* /proc/self/comm or exe's name, NUL-terminated */
     char command[2048];       /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
-    uint64_t process_started; /* by /proc/PID/stat: the same in all images of a process, not in two of one pid; 0: not
-                                 known */
-    uint32_t rank;            /* among the processes of a job, + 1; 0: not known */
-    uint32_t local_rank;      /* among those on this host, + 1 */
-    uint64_t clock_looked;    /* CLOCK_MONOTONIC of the last look at both clocks; 0: not known */
-    uint32_t clock_count;     /* of `clocks` (release) */
+    uint64_t process_started; /* from /proc/PID/stat: equal in all images of a process, different in two processes with
+                                 one pid; 0: unknown */
+    uint32_t rank;            /* rank in the job + 1; 0: unknown */
+    uint32_t local_rank;      /* rank on this host + 1; 0: unknown */
+    uint64_t clock_looked;    /* CLOCK_MONOTONIC when both clocks were last compared; 0: unknown */
+    uint32_t clock_count;     /* entries of `clocks` (release) */
     uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or was detached from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
-    uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
-    /* Calls of children of _Fork() and clone(), for which the C library calls no handler; they share this page. A loss.
-     */
+    uint64_t drained; /* chunks packed so far; only the launcher writes it, before they are SPOOL_DRAINED */
+    /* A loss: calls in children of _Fork() and clone(), for which the C library calls no handler. The children share
+     * this page. */
     uint64_t unannounced;
     uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
-    int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
-    uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_records.c */
-    uint64_t cpu_lost;       /* CPU samples and switches that the kernel, or the launcher, had no space for */
+    int64_t monotonic_ahead; /* how far CLOCK_MONOTONIC is ahead of the host's, ns, by its time namespace */
+    uint64_t by_launcher;    /* 1: the launcher wrote this file about the process: perf/cpu_records.c */
+    uint64_t cpu_lost;       /* CPU samples and switches for which the kernel or the launcher had no space */
     uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of the agent's threads; 0: none */
     uint32_t world_size;                     /* processes of the job; 0: not known */
     uint32_t node_rank;                      /* number of this host in the job, + 1; 0: not known */
@@ -154,7 +155,7 @@ static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fit
 #define SPOOL_CHUNK_MAGIC UINT32_C(0x4b4e4843) /* "CHNK" */
 
 enum spool_chunk_type {
-    SPOOL_FREE = 0, /* ready, or left over: holds nothing */
+    SPOOL_FREE = 0, /* ready or left over: without data */
     SPOOL_CUPTI = 1,
     SPOOL_RECORDS = 2,
 };
@@ -163,40 +164,39 @@ enum spool_chunk_state {
     SPOOL_READY = 0,
     SPOOL_IN_USE = 1,
     SPOOL_DONE = 2,
-    SPOOL_DRAINED = 3, /* it was done, and is packed: the launcher's to store */
+    SPOOL_DRAINED = 3, /* done and packed; only the launcher stores this */
 };
 #define SPOOL_NO_SEGMENT UINT32_MAX
 
 struct spool_chunk {
     uint32_t magic;
-    uint16_t type;             /* enum spool_chunk_type */
-    uint16_t state;            /* enum spool_chunk_state */
-    uint64_t bytes;            /* this header, the data and the space after it: leads to the next chunk */
-    uint64_t used;             /* bytes of valid data after this header; see above */
-    uint64_t sequence;         /* order of handing out within the process, from 1 */
-    uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */
-    uint32_t thread;           /* gettid() of the one writer; of a CUPTI chunk, the thread that CUPTI asked on */
-    uint32_t segment;          /* the writer's own; SPOOL_NO_SEGMENT: it will not touch the chunk again */
-    uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns … */
-    uint64_t done_monotonic;   /* … and when it was done; 0: it was not */
+    uint16_t type;     /* enum spool_chunk_type */
+    uint16_t state;    /* enum spool_chunk_state */
+    uint64_t bytes;    /* this header, the data and the space after it: leads to the next chunk */
+    uint64_t used;     /* bytes of valid data after this header; see above */
+    uint64_t sequence; /* order of handing out within the process, from 1 */
+    uint64_t opened;   /* CLOCK_REALTIME when handed out, ns */
+    uint32_t thread;   /* gettid() of the writer; for a CUPTI chunk, of the thread on which CUPTI asked for it */
+    uint32_t segment;  /* for the writer; SPOOL_NO_SEGMENT: it will not touch the chunk again */
+    uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns */
+    uint64_t done_monotonic;   /* CLOCK_MONOTONIC when done, ns; 0: not done */
 };
 static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
 
 /* A chunk in the packed file: this header, then `packed` bytes, then zeros up to the next multiple of SPOOL_ALIGN,
- * where the next one is. A launcher that dies may leave an incomplete last one; its chunk is still in the spool.
- */
+ * where the next chunk begins. A launcher that dies may leave an incomplete last chunk, which is still in the spool. */
 #define SPOOL_PACKED_MAGIC UINT32_C(0x444b4350) /* "PCKD" */
 enum spool_packing {
-    SPOOL_PACKED_PLAIN = 0,   /* as they were */
-    SPOOL_PACKED_COLUMNS = 1, /* by records' fields (trace/spool/packing.h), then LZ4 in its block format */
+    SPOOL_PACKED_PLAIN = 0,   /* the chunk's bytes, unchanged */
+    SPOOL_PACKED_COLUMNS = 1, /* columns of records' fields (trace/spool/packing.h), then LZ4 in its block format */
 };
 struct spool_packed {
     uint32_t magic;
     uint16_t packing;  /* enum spool_packing */
-    uint16_t type;     /* the chunk's, enum spool_chunk_type */
+    uint16_t type;     /* type of the chunk: enum spool_chunk_type */
     uint32_t packed;   /* bytes after this header */
-    uint32_t columned; /* of SPOOL_PACKED_COLUMNS: bytes between LZ4 and columns */
-    uint64_t used;     /* the chunk's, as are these; at most SPOOL_SEGMENT_BYTES */
+    uint32_t columned; /* SPOOL_PACKED_COLUMNS: bytes of the columns without LZ4 */
+    uint64_t used;     /* this and the following are the chunk's; at most SPOOL_SEGMENT_BYTES */
     uint64_t sequence;
     uint64_t opened;
     uint64_t opened_monotonic;
@@ -206,24 +206,24 @@ struct spool_packed {
 };
 static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
 
-/* When a process has ended and its packed chunks are few, they go to the end of one file for all such processes: this
- * head, then `header` bytes of LZ4, which are struct spool_header, then zeros up to the next multiple of SPOOL_ALIGN,
- * then `chunks` bytes of chunks, as the packed file has them. Then its own files are removed. A launcher that dies may
- * leave an incomplete entry, or one whose files still exist: it counts once. */
+/* An entry of a file for all processes that have ended with few packed chunks: this head, then `header` bytes of LZ4,
+ * which are struct spool_header, then zeros up to the next multiple of SPOOL_ALIGN, then `chunks` bytes of chunks as in
+ * the packed file. When the entry is written, the process's own files are removed. A launcher that dies may leave an
+ * incomplete entry, or an entry whose files still exist, which counts once. */
 #define SPOOL_ENDED_FILE "ended" SPOOL_PACKED_SUFFIX
 #define SPOOL_ENDED_MAGIC UINT32_C(0x44444e45) /* "ENDD" */
 struct spool_ended {
     uint32_t magic;
     uint32_t header;
     uint64_t chunks;
-    char name[48]; /* of the spool, NUL-terminated */
+    char name[48]; /* name of the spool, NUL-terminated */
 };
 static_assert(sizeof(struct spool_ended) == SPOOL_ALIGN, "what follows is aligned");
 
-/* Agent records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
+/* The head of an agent record. The fields of its type follow, then its texts. Sizes are multiples of 8. */
 struct spool_record {
     uint16_t type;  /* enum spool_record_type */
-    uint16_t flags; /* of the type; 0 where it has none */
+    uint16_t flags; /* meaning depends on the type; 0 if it has no flags */
     uint32_t bytes; /* the whole record with padding */
     uint64_t time;  /* CLOCK_REALTIME, ns */
 };
@@ -233,21 +233,21 @@ struct spool_record {
 #define SPOOL_SESSION_FILE "session.json"
 
 /*
- * Whether the process that writes a spool still runs. It holds a lock on the file, which the kernel releases when the
- * process ends or becomes another program, however that happens. Other pid namespaces see it too, where
- * the pid in the file's name means nothing or another process.
+ * The lock shows whether the process that writes a spool still runs. It holds a lock on the file, which the kernel
+ * releases when the process ends or becomes another program, however that happens. Processes in other pid namespaces
+ * see the lock, too, although the pid in the file's name has no meaning there.
  */
 
-/* The lock belongs to the open file FD, and stays as long as any descriptor or mapping of it. A lock of the process
- * would end with the first descriptor that the program closes. Returns 0, or -1 with errno set: the file system has no
- * locks. */
+/* Takes the lock, which belongs to the open file FD and lasts as long as any descriptor or mapping of it. A lock of the
+ * process would end with the first descriptor that the program closes. Returns 0, or -1 with errno set: the file system
+ * has no locks. */
 static inline int spool_lock_take(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* FD is of another open(). */
+/* Returns whether the lock is held. FD must come from another open(). */
 static inline bool spool_lock_is_held(int fd)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -267,15 +267,15 @@ static inline bool spool_lock_is_held(int fd)
  */
 
 #define SPOOL_SERVER_NAME_MAX 64  /* bytes with the NUL */
-#define SPOOL_SERVER_TOKEN_MAX 40 /* the same */
+#define SPOOL_SERVER_TOKEN_MAX 40 /* bytes with the NUL */
 
 #define SPOOL_NO_IMAGE UINT32_MAX
 
 struct spool_request {
     char token[SPOOL_SERVER_TOKEN_MAX]; /* NUL-terminated, zeros after it */
     uint32_t pid;                       /* getpid() of the process: the file is named after it */
-    uint32_t image;  /* of a report: the file that it got before and could not use, or SPOOL_NO_IMAGE */
-    int32_t failure; /* 0: it asks for a file; else it reports why it is not recorded (spool_failure_words()) */
+    uint32_t image;  /* in a report: the file that it got before and could not use, or SPOOL_NO_IMAGE */
+    int32_t failure; /* 0: it asks for a file; otherwise why it is not recorded (spool_failure_words()) */
 };
 
 struct spool_reply {

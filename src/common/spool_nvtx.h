@@ -1,13 +1,13 @@
 /*
  * Records of NVTX's extensions: payloads and their schemas, counters, memory, clocks of the program's own.
  *
- * Ids of schemas, scopes, clocks and counters are the program's where it chose them, else the library's; each is of a
- * domain. Everything that was defined has a number of its own as well, so that what belongs to it finds it. Each record
- * ends with its text, which starts 4 bytes before the end of the struct.
+ * Ids of schemas, scopes, clocks and counters are chosen by the program, otherwise by libgputrace; each id belongs to a
+ * domain. Each definition also has a number of its own, by which other records refer to it. Each record ends with its
+ * text, which starts 4 bytes before the end of the struct.
  *
- * A payload is recorded as pieces of the program's memory, byte for byte, with the address that each had: first those
- * that the program handed over, then what pointers in them led to. A reader follows a pointer by looking for its
- * address among the pieces of the same number.
+ * A payload is recorded as pieces of the program's memory, byte for byte, with the address that each had: first the
+ * pieces that the program passed, then the pieces to which pointers in them lead. A reader follows a pointer by looking
+ * for its address among the pieces of the same number.
  */
 #ifndef GPUTRACE_COMMON_SPOOL_NVTX_H
 #define GPUTRACE_COMMON_SPOOL_NVTX_H
@@ -28,7 +28,7 @@
     X(NVTX_SAMPLE, spool_nvtx_sample, TEXT)           \
     X(NVTX_MEMORY, spool_nvtx_memory, TEXT)
 
-/* A text, and each of two that follow each other in one record, is cut after this many bytes, and the loss counted. */
+/* Limit of a text in bytes, also for each of two texts in one record. Longer texts are cut and counted as a loss. */
 #define SPOOL_NVTX_TEXT_MAX (UINT32_C(16) << 10)
 
 /* payload_type of an NVTX event whose payload is recorded in pieces; `payload` is their number. */
@@ -39,8 +39,8 @@ struct spool_nvtx_schema {
     struct spool_record head;
     uint64_t id;
     uint64_t flags; /* enum payload_schema_flags */
-    uint64_t size;  /* bytes of a payload of it, or of the enumeration; 0: not given */
-    uint64_t pack;  /* alignment is not more than this; 0: natural */
+    uint64_t size;  /* bytes of such a payload, or of the enumeration; 0: not specified */
+    uint64_t pack;  /* largest alignment; 0: natural */
     uint32_t number;
     uint32_t domain;
     uint32_t kind; /* enum payload_schema_kind */
@@ -69,7 +69,7 @@ enum spool_nvtx_meaning {
     SPOOL_NVTX_COUNTER_MEANT = 4, /* flags, scale, limits */
 };
 struct spool_nvtx_semantics {
-    struct spool_record head; /* flags: 0 of an entry, 1 of a counter */
+    struct spool_record head; /* flags: 0 for an entry, 1 for a counter */
     uint64_t scope, time_domain;
     uint64_t flags; /* NVTX_COUNTER_FLAG_… */
     uint64_t numerator, denominator;
@@ -77,7 +77,7 @@ struct spool_nvtx_semantics {
     uint32_t limit_type;  /* 0 none, 1 signed, 2 unsigned, 3 double */
     uint32_t meanings;    /* bits of enum spool_nvtx_meaning */
     uint32_t of;          /* number of the schema or counter */
-    uint32_t index;       /* of the entry */
+    uint32_t index;       /* index of the entry */
     uint32_t length;
     char text[4];
 };
@@ -107,7 +107,7 @@ struct spool_nvtx_time_domain {
 };
 
 /* Two clocks at one time: SOURCE showed SOURCE_TIME, TARGET showed TARGET_TIME. With SPOOL_NVTX_SYNC_SLOPE the target
- * goes on by SLOPE for each tick of the source. */
+ * advances by SLOPE for each tick of the source. */
 enum { SPOOL_NVTX_SYNC_POINT = 0, SPOOL_NVTX_SYNC_SLOPE = 1 };
 struct spool_nvtx_sync {
     struct spool_record head; /* flags: SPOOL_NVTX_SYNC_POINT … */
@@ -122,37 +122,37 @@ struct spool_nvtx_sync {
 
 /* Bytes of the program's memory. */
 enum spool_nvtx_piece_kind {
-    SPOOL_NVTX_PIECE_PAYLOAD = 0, /* handed over: INDEX of the event's payloads, of SCHEMA */
-    SPOOL_NVTX_PIECE_POINTED = 1, /* what a pointer led to */
-    SPOOL_NVTX_PIECE_STRING = 2,  /* the text of the registered string whose handle ADDRESS is */
-    SPOOL_NVTX_PIECE_LOST = 3,    /* SIZE pieces more were not kept */
+    SPOOL_NVTX_PIECE_PAYLOAD = 0, /* payload number INDEX of the event, with SCHEMA */
+    SPOOL_NVTX_PIECE_POINTED = 1, /* memory to which a pointer led */
+    SPOOL_NVTX_PIECE_STRING = 2,  /* text of the registered string with handle ADDRESS */
+    SPOOL_NVTX_PIECE_LOST = 3,    /* SIZE further pieces were not recorded */
 };
 struct spool_nvtx_piece {
     struct spool_record head; /* flags: enum spool_nvtx_piece_kind */
-    uint64_t number;          /* of the payload, from 1 */
-    uint64_t address;         /* in the program; 0: it handed over NULL */
+    uint64_t number;          /* number of the payload, from 1 */
+    uint64_t address;         /* address in the program; 0: it passed NULL */
     uint64_t schema;
-    uint64_t size; /* bytes that it has; fewer are here when it was cut */
+    uint64_t size; /* bytes in the program; the text has fewer if the piece was cut */
     uint32_t domain;
     uint32_t index;
     uint32_t length;
     char text[4];
 };
 
-/* Events with times of their own, handed over at once: an event of all pieces of NUMBER, or (stride not 0) one after
- * another in the first piece. */
+/* Events with times of their own that the program passed in one call: one event in all pieces of NUMBER, or, if stride
+ * is not 0, several events one after another in the first piece. */
 struct spool_nvtx_deferred {
     struct spool_record head;
-    uint64_t number; /* of the pieces */
+    uint64_t number; /* number of the pieces */
     uint64_t scope;
-    uint64_t stride; /* bytes of one event; 0: it is one */
+    uint64_t stride; /* bytes of one event; 0: there is only one event */
     uint32_t domain;
     uint32_t reserved;
     uint32_t length;
     char text[4];
 };
 
-/* A counter, or a group of them. Its text is its name, then its description. */
+/* A counter, or a group of counters. Its text is its name, then its description. */
 struct spool_nvtx_counter {
     struct spool_record head;
     uint64_t id, schema, scope;
@@ -168,10 +168,10 @@ struct spool_nvtx_counter {
 enum spool_nvtx_sample_kind {
     SPOOL_NVTX_SAMPLE_INTEGER = 1, /* bits: int64_t */
     SPOOL_NVTX_SAMPLE_REAL = 2,    /* bits: double */
-    SPOOL_NVTX_SAMPLE_BYTES = 3,   /* the text is as the counter's schema says */
-    SPOOL_NVTX_SAMPLE_NONE = 4,    /* bits: 0 it is zero, 1 unchanged, 2 could not be had */
+    SPOOL_NVTX_SAMPLE_BYTES = 3,   /* the text has the layout of the counter's schema */
+    SPOOL_NVTX_SAMPLE_NONE = 4,    /* no value, bits tell why: 0 zero, 1 unchanged, 2 unavailable */
     SPOOL_NVTX_SAMPLE_BATCH = 5,   /* the text is COUNT times, or none, then samples of STRIDE bytes */
-    SPOOL_NVTX_SAMPLE_EVERY = 6,   /* the same without times: the first at FIRST, then one each INTERVAL */
+    SPOOL_NVTX_SAMPLE_EVERY = 6, /* the text is samples of STRIDE bytes: the first at FIRST, then one every INTERVAL */
 };
 struct spool_nvtx_sample {
     struct spool_record head; /* flags: enum spool_nvtx_sample_kind */
@@ -180,7 +180,7 @@ struct spool_nvtx_sample {
     uint64_t stride;
     int64_t first, interval;
     uint32_t domain;
-    uint32_t count; /* of times */
+    uint32_t count; /* number of times */
     uint32_t length;
     char text[4];
 };
@@ -215,10 +215,10 @@ enum spool_nvtx_memory_operation {
 struct spool_nvtx_memory {
     struct spool_record head;      /* flags: enum spool_nvtx_memory_operation */
     uint64_t heap;                 /* handle; 0: the whole process */
-    uint64_t region;               /* handle: of virtual memory its address */
-    uint64_t address, size;        /* size in bytes; of arrays 0 */
-    uint64_t offset[3], extent[3]; /* of arrays */
-    uint64_t permissions;          /* handle; 0: those of the process */
+    uint64_t region;               /* handle; for virtual memory its address */
+    uint64_t address, size;        /* size in bytes; 0 for arrays */
+    uint64_t offset[3], extent[3]; /* for arrays */
+    uint64_t permissions;          /* handle; 0: permissions of the process */
     uint64_t stream;               /* CUstream of INITIALIZED */
     uint32_t type;                 /* NVTX_MEM_TYPE_… */
     uint32_t usage;                /* NVTX_MEM_HEAP_USAGE_TYPE_… */

@@ -12,8 +12,8 @@
 #include "common/spool.h"
 #include "common/spool_nvtx.h"
 
-/* A symbol, the name of a kernel, is cut after so many bytes: a readable name needs the whole of it. Other texts are
- * cut after TEXT_MAX (common/text.h). */
+/* Limit of a symbol, the mangled name of a kernel, in bytes: only a whole symbol can be made readable. Other texts are
+ * cut after TEXT_MAX bytes (common/text.h). */
 #define SPOOL_SYMBOL_MAX (UINT32_C(256) << 10)
 
 /* HOLDS is TEXT when its last fields are `length` and `text`, else FIXED.
@@ -103,11 +103,12 @@ struct spool_capture {
     char text[4];
 };
 
-/* What the process did while recording waited for something else: a record for each text, for ranges only some. */
+/* An action of the process while recording waited for another one: a record for each text, but not for all ranges. */
 enum {
-    SPOOL_SEEN_RANGE = 0,  /* it opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names another */
-    SPOOL_SEEN_DOMAIN = 1, /* it used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
-    SPOOL_SEEN_START = 2,  /* it started what capture_range names, outside of the time window */
+    SPOOL_SEEN_RANGE = 0,  /* the process opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names
+                              another */
+    SPOOL_SEEN_DOMAIN = 1, /* the process used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
+    SPOOL_SEEN_START = 2,  /* the process started what capture_range names, but outside of the time window */
 };
 struct spool_seen {
     struct spool_record head; /* flags: SPOOL_SEEN_RANGE … */
@@ -116,7 +117,7 @@ struct spool_seen {
 };
 
 /* A message to the user about this process: "CUPTI is taken by another profiler: …". It belongs in the trace. */
-enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* the last: it was printed */
+enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* WARNED: it was printed */
 struct spool_note {
     struct spool_record head;
     uint32_t length;
@@ -156,21 +157,21 @@ enum spool_memory_operation {
     X(POOL, "Pool")             \
     X(VIRTUAL, "Virtual")
 enum spool_memory_kind {
-    SPOOL_MEMORY_UNKNOWN = 0, /* of a release whose call does not show it: the allocation's kind counts */
+    SPOOL_MEMORY_UNKNOWN = 0, /* a release whose call does not show the kind: that of the allocation counts */
 #define KIND(name, text) SPOOL_MEMORY_##name,
     SPOOL_MEMORY_KINDS(KIND)
 #undef KIND
         SPOOL_MEMORY_KIND_COUNT
 };
 struct spool_memory {
-    struct spool_record head; /* time: when the call returned; of a release it may be when it was called */
-    uint64_t address;         /* pointer, CUarray or CUmemGenericAllocationHandle; 0 of a failed allocation */
-    uint64_t size;            /* bytes; 0 of a release: it is the allocation's */
-    uint64_t pool;            /* CUmemoryPool of stream-ordered memory, else 0 */
+    struct spool_record head; /* time: when the call returned; for a release it may be when it began */
+    uint64_t address;         /* pointer, CUarray or CUmemGenericAllocationHandle; 0 if the allocation failed */
+    uint64_t size;            /* bytes; 0 for a release, whose size is the allocation's */
+    uint64_t pool;            /* CUmemoryPool of stream-ordered memory, otherwise 0 */
     uint32_t device;          /* SPOOL_NO_DEVICE for host memory */
     uint32_t context;         /* CUPTI's context id */
     uint32_t stream;          /* CUPTI's stream id of stream-ordered memory, else SPOOL_NO_STREAM */
-    uint32_t correlation;     /* of the driver call, which is its runtime call's too */
+    uint32_t correlation;     /* of the driver call and of its runtime call */
     uint32_t thread;          /* gettid() */
     int32_t result;           /* CUresult: 0 done, else the operation failed and memory is as before */
     uint16_t operation;       /* enum spool_memory_operation */
@@ -226,15 +227,15 @@ enum spool_nvtx_what {
     SPOOL_NVTX_START,
     SPOOL_NVTX_END,
     SPOOL_NVTX_MARK,
-    SPOOL_NVTX_ACQUIRE, /* of a synchronisation object: the thread wants it … */
+    SPOOL_NVTX_ACQUIRE, /* the thread waits for a synchronisation object */
     SPOOL_NVTX_ACQUIRED,
     SPOOL_NVTX_ACQUIRE_FAILED,
     SPOOL_NVTX_RELEASE,
 };
 struct spool_nvtx_event {
     struct spool_record head; /* flags: enum spool_nvtx_what */
-    uint64_t range;           /* START, END: the id given to the program; ACQUIRE … RELEASE: the object's; else 0 */
-    uint64_t payload;         /* bits of the value, by payload_type */
+    uint64_t range;   /* START, END: the id that the program got; ACQUIRE … RELEASE: the object's; otherwise 0 */
+    uint64_t payload; /* bits of the value, by payload_type */
     uint32_t domain;
     uint32_t category;     /* 0: none */
     uint32_t color;        /* ARGB when color_type is 1 */
@@ -245,21 +246,21 @@ struct spool_nvtx_event {
     char text[8]; /* may be of length 0; the record then ends with these 8 bytes */
 };
 
-/* The same without range, category, colour and payload, as most are: half the bytes. */
+/* A spool_nvtx_event without range, category, colour and payload, as most events are: half the bytes. */
 struct spool_nvtx_plain {
     struct spool_record head; /* flags: enum spool_nvtx_what */
     uint32_t domain;
-    uint32_t string; /* as above */
+    uint32_t string; /* registered message; 0: the text below, if any */
     uint32_t length;
     char text[4];
 };
 
-/* A resource or synchronisation object that NVTX names; later (flags 1) its end, with only its number. Names of OpenCL
- * objects are resources too, which have no end. */
+/* A resource or synchronisation object that NVTX names (flags 0), or its end (flags 1), with only its number. Names of
+ * OpenCL objects are resources, too, which have no end. */
 struct spool_nvtx_resource {
     struct spool_record head; /* flags: SPOOL_CREATED or SPOOL_DESTROYED */
-    uint64_t resource;        /* its number, unique in the process */
-    uint64_t identifier;      /* handle or address, as `type` says; of a synchronisation object 0 */
+    uint64_t resource;        /* number, unique in the process */
+    uint64_t identifier;      /* handle or address, as `type` says; 0 for a synchronisation object */
     uint32_t type;            /* as NVTX_RESOURCE_MAKE_TYPE makes it; SPOOL_NVTX_SYNC_USER */
     uint32_t domain;
     uint32_t length;
@@ -271,11 +272,11 @@ struct spool_nvtx_resource {
 struct spool_nvtx_recorded {
     struct spool_record head;
     uint64_t event;       /* CUevent */
-    uint32_t correlation; /* of the call: CUPTI's records of it have the same */
+    uint32_t correlation; /* of the call, as in CUPTI's records */
     uint32_t reserved;
 };
 
-/* A phase of compilation began (flags 0) or ended (flags 1): a record each, with the same `phase`. The triggers and
+/* The beginning (flags 0) or the end (flags 1) of a phase of compilation; both records have its `phase`. Triggers and
  * endings have the numbers of enum gputrace_trigger and gputrace_ending in callbacks.h.
  *      trigger             name in the trace */
 enum { SPOOL_PHASE_STARTED = 0, SPOOL_PHASE_ENDED = 1 };
@@ -300,8 +301,8 @@ struct spool_phase {
     uint32_t trigger;         /* enum spool_trigger */
     uint32_t thread;          /* gettid() of the thread that began it */
     uint32_t correlation;     /* of the call that began it */
-    uint32_t ending;          /* of an end: 0 the call returned, else why it ended otherwise */
-    int32_t result;           /* of an end: CUresult */
+    uint32_t ending;          /* at the end: 0 if the call returned, otherwise why the phase ended */
+    int32_t result;           /* at the end: CUresult */
     uint32_t length;
     char text[8]; /* the function: "cuLibraryLoadData" */
 };
@@ -314,7 +315,7 @@ struct spool_plugin {
     char text[8]; /* its name */
 };
 
-/* Time spent in its callbacks so far: the last record of a plugin counts. */
+/* Time spent in the callbacks of a plugin so far. Only the last record of a plugin counts. */
 struct spool_plugin_time {
     struct spool_record head;
     uint64_t calls, ns;
@@ -322,13 +323,13 @@ struct spool_plugin_time {
     uint32_t reserved;
 };
 
-/* This thread was in callbacks of plugins from head.time to END: CUDA calls in between are theirs. */
+/* This thread was in callbacks of plugins from head.time to END: CUDA calls in between are the plugins' own. */
 struct spool_plugin_window {
     struct spool_record head;
     uint64_t end;
 };
 
-/* What a plugin adds to the trace. The text is the name, then the detail. */
+/* An event that a plugin adds to the trace. The text is the name, then the detail. */
 enum { SPOOL_PLUGIN_SLICE = 1, SPOOL_PLUGIN_INSTANT = 2, SPOOL_PLUGIN_COUNTER = 3 };
 struct spool_plugin_event {
     struct spool_record head; /* flags: SPOOL_PLUGIN_SLICE …; time: its start */
@@ -341,19 +342,20 @@ struct spool_plugin_event {
     char text[8];
 };
 
-/* A line for the user at the end. */
+/* A line of a plugin for the user, printed at the end. */
 struct spool_plugin_line {
     struct spool_record head;
     uint32_t plugin;
-    uint32_t stack; /* number of a spool_stack to write out below the line, 0: none */
+    uint32_t stack; /* number of a spool_stack to print below the line; 0: none */
     uint32_t reserved;
     uint32_t length;
     char text[8];
 };
 
-/* A call stack of the program, innermost frame first: addresses as they are in the process, of the call of the first
- * frame and return addresses of the others, as 8-byte words in the text. A word whose upper 16 bits are
- * SPOOL_STACK_PYTHON is a function of Python: the others are the number of a spool_python_frame, or 0: not known. */
+/* A call stack of the program, innermost frame first, an 8-byte word in the text for each frame. Words are addresses in
+ * the process: in the first frame that of the call, in the others return addresses. A word whose upper 16 bits are
+ * SPOOL_STACK_PYTHON is a Python function: its other bits are the number of a spool_python_frame, or 0 if it is
+ * unknown. */
 #define SPOOL_STACK_PYTHON UINT64_C(0x8001)
 struct spool_stack {
     struct spool_record head;
@@ -362,7 +364,7 @@ struct spool_stack {
     char text[8];
 };
 
-/* Code of the process that addresses of stacks lie in: a line of /proc/self/maps without its newline. */
+/* A mapping of code in which addresses of stacks lie: a line of /proc/self/maps without its newline. */
 struct spool_mapping {
     struct spool_record head;
     uint32_t reserved;
@@ -377,7 +379,7 @@ struct spool_device_range {
     uint64_t range;           /* number within the process, from 1 */
     uint32_t correlation;     /* of CUPTI's CUDA_EVENT record, which has stream and time; 0: there is none */
     uint32_t length;
-    char text[8]; /* of a start: its message */
+    char text[8]; /* message of the start */
 };
 
 /* A signal that was about to end the process, written by the thread that got it. */
@@ -403,13 +405,13 @@ struct spool_open_call {
     uint32_t thread; /* gettid() */
 };
 
-/* What a stream-ordered pool has reserved, and how much of it is in use, when it has changed since the last reading. A
- * pool that was destroyed has reserved nothing. */
+/* The bytes that a stream-ordered pool has reserved, and that are in use, written if they changed since the last
+ * reading. A pool that was destroyed has reserved nothing. */
 struct spool_pool_level {
     struct spool_record head; /* time: of the reading */
     uint64_t pool;            /* CUmemoryPool */
     uint64_t reserved, used;  /* bytes */
-    uint64_t reserved_high;   /* the most since the pool was made, or the program reset it */
+    uint64_t reserved_high;   /* highest since the pool was made, or the program reset it */
     uint64_t used_high;
     uint32_t device;
     uint32_t blank;
@@ -424,13 +426,13 @@ struct spool_launch_name {
     char text[8];
 };
 
-/* A thread has waited, or a stream will. If a process writes these, CUPTI's records of the same serve other purposes.
- * The numbers are CUPTI's kinds of synchronisation. */
+/* A thread has waited, or a stream will wait. If a process writes these records, CUPTI's records of waits serve other
+ * purposes. The numbers are CUPTI's kinds of synchronisation. */
 enum spool_sync_kind {
-    SPOOL_SYNC_EVENT = 1,         /* the thread, for an event */
-    SPOOL_SYNC_STREAM_WAIT_EVENT, /* the stream, for an event; without one: all streams of the context */
-    SPOOL_SYNC_STREAM,            /* the thread, for a stream */
-    SPOOL_SYNC_CONTEXT,           /* the thread, for all of the context */
+    SPOOL_SYNC_EVENT = 1,         /* the thread waits for an event */
+    SPOOL_SYNC_STREAM_WAIT_EVENT, /* the stream, or without one all streams of the context, waits for an event */
+    SPOOL_SYNC_STREAM,            /* the thread waits for a stream */
+    SPOOL_SYNC_CONTEXT,           /* the thread waits for the whole context */
 };
 struct spool_sync {
     struct spool_record head; /* flags: enum spool_sync_kind; time: when the call returned */
@@ -438,13 +440,13 @@ struct spool_sync {
     uint64_t event;       /* CUevent; 0: none */
     uint32_t context;     /* CUPTI's context id */
     uint32_t stream;      /* CUPTI's stream id; SPOOL_NO_STREAM: none, or not known */
-    uint32_t correlation; /* of the driver call, which is its runtime call's too */
-    int32_t result;       /* CUresult: 0, or the error that the thread got for waiting */
+    uint32_t correlation; /* of the driver call and of its runtime call */
+    int32_t result;       /* CUresult: 0, or the error of the wait */
 };
 
-/* A CUDA event was recorded: later waits for it wait for this. */
+/* A CUDA event was recorded; later waits for the event wait for this record. */
 struct spool_event_record {
-    struct spool_record head; /* time: when it was called, or has returned */
+    struct spool_record head; /* time: when the call began or returned */
     uint64_t event;           /* CUevent */
     uint32_t context;
     uint32_t stream; /* SPOOL_NO_STREAM: all of the context, or not known */
@@ -452,8 +454,8 @@ struct spool_event_record {
     uint32_t reserved;
 };
 
-/* The (mangled) name of a function, written when the program gets it. A function that is loaded later may have the same
- * handle. */
+/* The (mangled) name of a function, written when the program gets the function. A function that is loaded later may
+ * have the same handle. */
 struct spool_function_name {
     struct spool_record head;
     uint64_t function; /* CUfunction or CUkernel */
@@ -461,17 +463,17 @@ struct spool_function_name {
     char text[4];
 };
 
-/* What a node of a graph launches: records of a graph's kernels have the correlation id of the graph's launch, and the
- * number of a node. Written when the node is made, copied or changed, in the call `correlation`: kernels with a lower
- * one came before. The first record of a node that is not a copy is written when and where it was made: head.time, by
- * the thread of the chunk. */
+/* What a node of a graph launches. Records of a graph's kernels have the correlation id of the graph's launch and the
+ * number of a node. This record is written when the node is made, copied or changed, in the call `correlation`: kernels
+ * with a lower correlation id came before. The first record of a node that is not a copy is written by the thread that
+ * made the node; head.time is when it was made. */
 struct spool_graph_node {
     struct spool_record head;
     uint64_t node;     /* CUPTI's number, of no other node of the process */
-    uint64_t original; /* the number of that which it is a copy of from now on; 0: it launches the function */
-    uint64_t function; /* as spool_function_name has it; 0: it is not a kernel, or that is not known */
+    uint64_t original; /* number of the node that it copies from now on; 0: it launches `function` */
+    uint64_t function; /* as in spool_function_name; 0: not a kernel, or unknown */
     uint32_t correlation;
-    uint32_t capturer; /* another thread, which began the capture that made it; 0: this one did, or that is not known */
+    uint32_t capturer; /* the other thread that began the capture that made the node; 0: this thread, or unknown */
 };
 
 /* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of
@@ -485,14 +487,14 @@ struct spool_graph_launch {
 /* The program's call stack in a call that launched, or waited. */
 struct spool_call_stack {
     struct spool_record head; /* time: when the call began */
-    uint32_t correlation;     /* of the driver call, which is its runtime call's too */
+    uint32_t correlation;     /* of the driver call and of its runtime call */
     uint32_t stack;           /* number of a spool_stack */
 };
 
-/* The program's call stack when it captured, or added, a node of a graph. The first of a node counts. */
+/* The program's call stack when it captured, or added, a node of a graph. The first record of a node counts. */
 struct spool_graph_node_stack {
     struct spool_record head;
-    uint64_t node;  /* as spool_graph_node has it */
+    uint64_t node;  /* as in spool_graph_node */
     uint32_t stack; /* number of a spool_stack */
     uint32_t reserved;
 };
@@ -510,7 +512,8 @@ struct spool_crash_stack {
     char text[4];
 };
 
-/* A thread was at STACK. The launcher writes these and the next ones, into files of its own (perf/cpu_records.c). */
+/* A thread was at STACK. The launcher writes spool_cpu_sample and spool_thread_state into files of its own
+ * (perf/cpu_records.c). */
 struct spool_cpu_sample {
     struct spool_record head;
     uint32_t thread; /* gettid() */
@@ -534,7 +537,7 @@ struct spool_thread_state {
     struct spool_record head; /* flags: enum spool_thread_state_kind */
     uint64_t end;
     uint32_t thread;
-    uint32_t stack; /* where it left; 0: not known */
+    uint32_t stack; /* where the thread left the processor; 0: unknown */
     uint32_t waker; /* gettid() of the thread that woke it; 0: not known */
     uint32_t reserved;
 };
@@ -566,9 +569,9 @@ enum spool_operator_scope {
 struct spool_torch_start {
     struct spool_record head; /* flags: enum spool_operator_scope */
     uint32_t name;            /* of a spool_torch_text */
-    uint32_t self;            /* no two operators that are open at once have the same */
-    uint64_t sequence;        /* low bits: PyTorch's sequence number + 1, 0: none; above: `number` of the thread of the
-                                 forward pass, of operators of the backward pass; 0: none */
+    uint32_t self;            /* id of the operator, unique among those that are open */
+    uint64_t sequence;        /* low bits: PyTorch's sequence number + 1, or 0; high bits: for operators of the backward
+                                 pass `number` of the thread of the forward pass, or 0 */
 };
 
 /* The inputs of the operator `self`, the last that began on this thread. */
@@ -578,26 +581,26 @@ struct spool_torch_inputs {
     uint32_t inputs; /* of a spool_torch_text */
 };
 
-/* A place in a function of Python that stacks refer to: the qualified name of the function (to 3.10 the bare one), a
- * NUL and the file as Python has it. */
+/* A place in a Python function to which stacks refer. The text is the qualified name of the function (up to 3.10 the
+ * plain name), a NUL, and the file as Python names it. */
 struct spool_python_frame {
     struct spool_record head;
     uint64_t number; /* within the process, from 1 */
-    uint32_t line;   /* 0: it has none */
+    uint32_t line;   /* 0: no line */
     uint32_t length;
     char text[8];
 };
 
-/* An operator ended: mostly the last that is open on the thread that writes this; `self` may have begun on another. */
+/* An operator ended, mostly the last open one of the thread that writes this; it may have begun on another thread. */
 struct spool_torch_end {
     struct spool_record head;
     uint32_t self;
     uint32_t reserved;
 };
 
-/* NCCL made a communicator (its profiler plugin: agent/nccl). The text is the name that the program gave it. With flags
- * 1, and without a communicator: NCCL is to load another plugin, which the text names; 2: the text is NCCL's version.
- */
+/* NCCL made a communicator (reported to its profiler plugin: agent/nccl). The text is the name that the program chose.
+ * Flags 1: no communicator, but another plugin that NCCL is to load, named by the text. Flags 2: the text is NCCL's
+ * version. */
 enum { SPOOL_NCCL_COMMUNICATOR = 0, SPOOL_NCCL_OTHER_PLUGIN = 1, SPOOL_NCCL_VERSION = 2 };
 struct spool_nccl_communicator {
     struct spool_record head;
@@ -612,22 +615,22 @@ struct spool_nccl_communicator {
 #define SPOOL_NCCL_NO_SEQUENCE UINT64_MAX
 struct spool_nccl_operation {
     struct spool_record head;
-    uint64_t number; /* within the process: as they were launched, and not without gaps */
+    uint64_t number; /* within the process, in the order of launches, with gaps */
     uint64_t communicator;
     uint64_t sequence; /* of this function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: a send or receive */
     uint64_t count;    /* elements */
     uint64_t called;   /* when the program called NCCL, ns; 0: not known */
-    uint32_t thread;   /* that called */
-    int32_t peer;      /* or root */
+    uint32_t thread;   /* thread that called NCCL */
+    int32_t peer;      /* the other rank of a send or receive, or the root */
     uint32_t channels;
     uint32_t length;
     char text[8];
 };
 
-/* What NCCL's proxies have done for an operation since the last of these. */
+/* The work of NCCL's proxies for an operation since its last spool_nccl_steps. */
 struct spool_nccl_steps {
     struct spool_record head;
-    uint64_t number; /* of the operation */
+    uint64_t number; /* number of the operation */
     uint32_t proxies, steps;
 };
 
@@ -642,7 +645,8 @@ SPOOL_RECORD_TYPES(TYPE)
 #undef ENDS_WITH_TEXT
 #undef ENDS_WITH_FIXED
 
-/* Bytes of a record of SIZE bytes whose text field (SPACE bytes of it counted in SIZE) holds LENGTH bytes. */
+/* Returns the bytes of a record whose struct has SIZE bytes, SPACE of which are for the text, if the text has LENGTH
+ * bytes. */
 static inline uint32_t spool_record_bytes(uint32_t size, uint32_t space, uint32_t length)
 {
     uint32_t more = length > space ? length - space : 0;

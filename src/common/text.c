@@ -1,8 +1,7 @@
 /*
- * UTF-8 is checked and made of wide characters; names are cut to a length with a hash; the nearest known word is found
- * by edit distance; quantities are read with their units; words are quoted as a shell needs them: in single quotes, or
- * as
- * $'...' where they have control characters.
+ * Checks UTF-8 and makes it from wide characters, cuts names to a length with a hash, finds the nearest known word by
+ * edit distance, and reads quantities with their units. Words are quoted for a shell in single quotes, or as $'...' if
+ * they have control characters.
  */
 #include "common/text.h"
 
@@ -24,7 +23,8 @@ static size_t size_by_first_byte(unsigned char first)
     return 0;
 }
 
-/* The second byte's range depends on the first: it keeps out overlong forms, surrogates and beyond U+10FFFF. */
+/* The range of the second byte depends on the first byte. It excludes overlong forms, surrogates, and numbers above
+ * U+10FFFF. */
 static int second_fits(unsigned char first, unsigned char second)
 {
     switch (first) {
@@ -82,7 +82,7 @@ size_t utf8_from_wide(char *out, size_t space, const wchar_t *text)
     return used;
 }
 
-/* The character at UNITS[*AT], which moves on: two halves of UTF-16 are one. */
+/* Returns the character at UNITS[*AT] and moves *AT behind it. Two halves of UTF-16 are one character. */
 static uint32_t unit_character(const char *units, size_t count, size_t width, size_t *at)
 {
     uint32_t first = 0, second = 0;
@@ -160,7 +160,7 @@ void text_cut(char *out, const char *text, size_t most, uint64_t hash)
         mark[length++] = "0123456789abcdef"[hash >> shift & 15];
     mark[length++] = ']';
     size_t kept = most - length, whole = kept;
-    while (whole > 0 && ((unsigned char)text[whole] & 0xc0) == 0x80) /* a character is not cut */
+    while (whole > 0 && ((unsigned char)text[whole] & 0xc0) == 0x80) /* do not cut a character */
         whole--;
     if (out != text)
         memcpy(out, text, kept);
@@ -173,7 +173,8 @@ static bool same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Insertions, removals, replacements and swaps of neighbours that lead from A to B, by rows of the usual matrix. */
+/* Returns the number of insertions, removals, replacements and swaps of neighbours that lead from A to B. Needs only
+ * three rows of the usual matrix. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t rows[3][LONGEST + 1];
@@ -267,7 +268,7 @@ char quantity_read(const char *text, double *value)
 
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^"
 
-/* Writes TEXT into OUT, which has five bytes for each of TEXT's and some more. */
+/* Writes TEXT in quotes into OUT, which has five bytes for each byte of TEXT, and some more. */
 static void quote(char *out, const char *text)
 {
     bool control = false;

@@ -12,17 +12,18 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Whether TEXT ends with ENDING, and has more before it. */
+/* Returns whether TEXT ends with ENDING and has more before it. */
 static inline bool text_ends_with(const char *text, const char *ending)
 {
     size_t length = strlen(text), size = strlen(ending);
     return length > size && strcmp(text + length - size, ending) == 0;
 }
 
-/* U+FFFD, in place of bytes that are not a character. */
+/* U+FFFD, which replaces bytes that are not a character. */
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
-/* Bytes of the character at TEXT, 1 to 4; 0 when the bytes there are not valid UTF-8 (overlong, surrogate, cut). */
+/* Returns the bytes of the character at TEXT, 1 to 4, or 0 if the bytes there are not valid UTF-8 (overlong, surrogate,
+ * cut). */
 size_t utf8_size(const char *text, size_t length);
 
 /* Writes the first character of TEXT (LENGTH bytes, at least one) in a form that is safe on a terminal: \n, \t or \x1b
@@ -35,54 +36,58 @@ size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t lengt
  * Returns the bytes written. No allocation, no locale. */
 size_t utf8_from_wide(char *out, size_t space, const wchar_t *text);
 
-/* Makes UTF-8 of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
+/* Writes COUNT units of WIDTH bytes as UTF-8, as utf8_from_wide() does. Units are UTF-16 (WIDTH 2) or UTF-32 (WIDTH 4)
+ * in the machine's byte order; they need not be aligned. */
 size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width);
 
 /* Reads a quantity of the command line, "7", "1.5s", "200 us", "2GiB" or "40%", into *VALUE: times in ns, sizes in
- * bytes. Returns the kind of its unit: 't' of time, 'b' of bytes, '%', '1' if it has none; 0: it is not a quantity. */
+ * bytes. Returns the kind of its unit: 't' for time, 'b' for bytes, '%', or '1' if it has none. Returns 0 if TEXT is
+ * not a quantity. */
 char quantity_read(const char *text, double *value);
 
 /*
- * Texts that are recorded are cut at this many bytes. At the cut stands a hash of the whole text, so that two texts
- * that begin alike stay two.
+ * Recorded texts are cut at this many bytes. A hash of the whole text stands at the cut, so that two texts that begin
+ * alike stay different.
  */
 #define TEXT_MAX ((size_t)16 << 10)
 
-/* Writes the first bytes of TEXT, which has at least MOST, into the MOST bytes of OUT, where it may lie already, and
+/* Cuts TEXT, which has at least MOST bytes, to MOST bytes and writes them to OUT, which may be TEXT: its first bytes,
  * then "...[cut, hash HASH]". MOST is at least TEXT_CUT_LEAST. No allocation. */
 #define TEXT_CUT_LEAST 64u
 void text_cut(char *out, const char *text, size_t most, uint64_t hash);
 
-/* A count with separators and its noun: "1 event", "12,345 events". NOUN NULL: the number alone. */
+/* Returns a count with separators and its noun: "1 event", "12,345 events". If NOUN is NULL, returns only the
+ * number. */
 struct text_count {
     char text[64];
 };
 struct text_count text_count(uint64_t count, const char *noun);
 
-/* Appends WORD to LIST, "a, b", in SIZE bytes, where it may be cut. */
+/* Appends WORD to LIST, "a, b", which has SIZE bytes and is cut if it is too long. */
 void text_list_add(char *list, size_t size, const char *word);
 
-/* "Did you mean …?" */
+/* A search for the known word that is nearest to an unknown one, for "did you mean …?". */
 struct suggestion {
     const char *given;
     size_t length;
     const char *word; /* the nearest word so far; NULL while none is near enough */
-    size_t distance;  /* of it */
+    size_t distance;  /* distance of `word` */
 };
 
-/* Starts a search for GIVEN (LENGTH bytes, kept by pointer). */
+/* Starts a search for GIVEN, which has LENGTH bytes and must stay valid. */
 struct suggestion suggestion_for(const char *given, size_t length);
 
-/* Takes WORD, and returns true, when it is nearer than the words before, and near enough to be a typing error. Upper
- * and lower case are the same. */
+/* Keeps WORD and returns true if it is nearer than the words before and near enough to be a typing error. Case does not
+ * matter. */
 bool suggestion_consider(struct suggestion *suggestion, const char *word);
 
 /* --- words of a shell --- */
 
-/* Returns TEXT, quoted where a shell needs it. The text lasts until the fourth call from now on in this thread. */
+/* Returns TEXT, quoted if a shell needs it. The result lasts until the fourth following call in this thread. */
 const char *shell_word(const char *text);
 
-/* The same of the name of a file, which is not taken for an option: "-x.json" becomes "./-x.json". */
+/* Returns the name of a file as shell_word() does, but so that it is not taken for an option: "-x.json" becomes
+ * "./-x.json". */
 const char *shell_file(const char *name);
 
 /* --- numbers --- */
@@ -104,7 +109,7 @@ static inline char *number_pair(char *at, unsigned value)
     return at + 2;
 }
 
-/* How many decimal digits a number has. */
+/* Returns the number of decimal digits of VALUE. */
 static inline unsigned number_digits(uint64_t value)
 {
     static const uint64_t powers[] = {0,
@@ -155,7 +160,7 @@ static inline char *number_i64(char *at, int64_t value)
     return number_u64(at, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* Nanoseconds as microseconds with three decimals. */
+/* Writes nanoseconds as microseconds with three decimals. */
 static inline char *number_us(char *at, uint64_t ns)
 {
     at = number_u64(at, ns / 1000);
@@ -165,7 +170,7 @@ static inline char *number_us(char *at, uint64_t ns)
     return number_pair(at, rest % 100);
 }
 
-/* A value from 0 to 1e12 with six decimals, rounded; outside of that the nearest bound, for NaN 0. */
+/* Writes a value from 0 to 1e12, rounded to six decimals. Values outside become the nearest bound, NaN becomes 0. */
 static inline char *number_fixed6(char *at, double value)
 {
     if (!(value > 0))
@@ -181,7 +186,7 @@ static inline char *number_fixed6(char *at, double value)
     return number_pair(at, rest % 100);
 }
 
-/* "0x" and at least one hexadecimal digit. */
+/* Writes "0x" and at least one hexadecimal digit. */
 static inline char *number_hex(char *at, uint64_t value)
 {
     *at++ = '0';
@@ -194,14 +199,14 @@ static inline char *number_hex(char *at, uint64_t value)
     return at;
 }
 
-/* --- words of a table, and a set of some of them, which are found by their bytes --- */
+/* --- words of a table, and a hash set of words --- */
 
 struct word {
     const char *text;
     size_t length;
 };
 
-#define WORD_SET_SLOTS 256 /* far more than words, so that the first look finds them */
+#define WORD_SET_SLOTS 256 /* far more than words, so that most words are in their first slot */
 
 struct word_set {
     struct {
@@ -218,7 +223,7 @@ static inline size_t word_set_slot(const char *text, size_t length)
     return (hash ^ hash >> 5) % WORD_SET_SLOTS;
 }
 
-/* WORD, of less than 256 bytes, is number NUMBER, from 1 to 255; there are far fewer than slots. */
+/* Adds WORD, of less than 256 bytes, with NUMBER, from 1 to 255. There must be far fewer words than slots. */
 static inline void word_set_add(struct word_set *set, const struct word *word, size_t number)
 {
     size_t slot = word_set_slot(word->text, word->length);
@@ -229,7 +234,7 @@ static inline void word_set_add(struct word_set *set, const struct word *word, s
     set->slots[slot].number = (uint8_t)number;
 }
 
-/* The number of this word; 0: it is not in the set. */
+/* Returns the number of the word, or 0 if it is not in the set. */
 static inline unsigned word_set_find(const struct word_set *set, const char *text, size_t length)
 {
     for (size_t slot = word_set_slot(text, length); set->slots[slot].text; slot = (slot + 1) % WORD_SET_SLOTS)

@@ -87,18 +87,18 @@ enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_NOTHING, SLOT_FAILED };
 
 struct slot {
     enum slot_state state;
-    unsigned of_piece; /* the slot of the piece in flight whose number % slot_count is this */
-    unsigned free;     /* the first `free_count` of these are the slots that are not in use */
+    unsigned of_piece; /* slot of the piece in flight whose number % slot_count is this index */
+    unsigned free;     /* the first `free_count` of these are the unused slots */
 };
 
 struct ordered_run {
     struct ordered_loop loop;
-    pthread_mutex_t lock;       /* of all below */
+    pthread_mutex_t lock;       /* protects all fields below */
     pthread_cond_t made, space; /* the caller waits for a piece, a worker for a slot */
     unsigned slot_count, free_count;
     struct slot *slots;
-    size_t begun, taken; /* pieces */
-    size_t held;         /* bytes of those between */
+    size_t begun, taken; /* number of pieces that were begun, and taken */
+    size_t held;         /* bytes of the pieces that were begun and not taken */
     bool in_use;         /* the caller has piece `taken` */
     bool stopped;
     unsigned next_worker, started;
@@ -107,7 +107,7 @@ struct ordered_run {
 
 unsigned ordered_loop_workers(unsigned wanted, unsigned most)
 {
-    cpu_set_t allowed; /* of 1,024; where there are more the call fails */
+    cpu_set_t allowed; /* of 1,024 processors; if there are more, the call fails */
     long there =
         sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
     unsigned count = wanted ? wanted : there > 0 ? (unsigned)there : 1;
@@ -138,7 +138,8 @@ static bool is_over(const struct ordered_run *run)
     return run->stopped || run->begun == run->loop.count;
 }
 
-/* Wakes one worker if it can begin a piece. It wakes the next one: all of them at once would wait for the lock. */
+/* Wakes one worker if it can begin a piece. This worker wakes the next one, because all of them at once would wait for
+ * the lock. */
 static void wake(struct ordered_run *run)
 {
     if (is_over(run))
@@ -147,7 +148,7 @@ static void wake(struct ordered_run *run)
         pthread_cond_signal(&run->space);
 }
 
-/* False: there is no other. */
+/* Waits until a piece can begin, and begins it. Returns false if there is no further piece. */
 static bool begin_piece(struct ordered_run *run, size_t *piece)
 {
     while (!is_over(run) && !has_space(run))
@@ -183,7 +184,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* Waits for the threads to end. */
+/* Stops the threads, waits for their end, and frees RUN. */
 static void run_end(struct ordered_run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -199,7 +200,7 @@ static void run_end(struct ordered_run *run)
     free(run);
 }
 
-/* Starts the threads. Returns NULL if there are none, or no memory. */
+/* Starts the threads. Returns NULL if the loop needs none, if none can be started, or without memory. */
 static struct ordered_run *run_begin(const struct ordered_loop *loop)
 {
     if (loop->workers <= 1 || loop->count <= 1)
@@ -223,8 +224,8 @@ static struct ordered_run *run_begin(const struct ordered_loop *loop)
     return NULL;
 }
 
-/* Waits for the next piece, whose SLOT is the caller's until the next call. Returns 0, -1 if it failed, or 1 after the
- * last one. */
+/* Waits for the next piece and sets *SLOT, which the caller may use until the next call. Returns 0, -1 if the piece
+ * failed, or 1 after the last piece. */
 static int run_next(struct ordered_run *run, unsigned *slot)
 {
     int result = 1;
