@@ -248,10 +248,8 @@ enum activity_times activity_kinds_want_event_times(void)
 static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nodes)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-        return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has only the whole kind */
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-        return !cupti->cuptiActivityEnableDriverApi; /* an older CUPTI has only the whole kind */
+    case CUPTI_ACTIVITY_KIND_RUNTIME: return !cupti->cuptiActivityEnableRuntimeApi; /* older CUPTIs switch all calls */
+    case CUPTI_ACTIVITY_KIND_DRIVER: return !cupti->cuptiActivityEnableDriverApi;   /* older CUPTIs switch all calls */
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return !graph_nodes;
     case CUPTI_ACTIVITY_KIND_JIT: return false;                    /* it has two users: switch_jit() */
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* switch_unified_memory() configures it first */

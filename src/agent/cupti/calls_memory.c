@@ -62,8 +62,7 @@ static struct pool *free_place(void)
 
 static void mark_used(void)
 {
-    if (!__atomic_load_n(&pools.used,
-                         __ATOMIC_RELAXED)) /* stores only at a change, because many threads read this cache line */
+    if (!__atomic_load_n(&pools.used, __ATOMIC_RELAXED)) /* stores rarely: many threads read this cache line */
         __atomic_store_n(&pools.used, true, __ATOMIC_RELEASE);
 }
 

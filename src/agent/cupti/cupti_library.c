@@ -247,8 +247,7 @@ static struct {
 void own_streams_add(const struct CUstream_st *stream)
 {
     pthread_mutex_lock(&own.lock);
-    map_put(&own.streams, (uint64_t)(uintptr_t)stream,
-            NULL); /* without memory, only the call that destroys it reports its end */
+    map_put(&own.streams, (uint64_t)(uintptr_t)stream, NULL); /* without memory only its own call reports its end */
     pthread_mutex_unlock(&own.lock);
 }
 

@@ -351,10 +351,7 @@ static bool is_page_repaired(int number, siginfo_t *info)
 /* --- strict seccomp --- */
 
 #ifdef __x86_64__
-enum {
-    GENERAL_PROTECTION = 13,
-    FRAMES_BETWEEN = 64 /* maximum of stack words between a clock instruction and our call of it */
-};
+enum { GENERAL_PROTECTION = 13, FRAMES_BETWEEN = 64 /* stack words from a clock instruction to our call, at most */ };
 
 /* The start and end of this library's code, which the linker defines. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -413,8 +410,7 @@ static void die(int number, siginfo_t *info, void *context)
     int saved = errno;
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
     pid_t process = getpid();
-    bool ours =
-        process == __atomic_load_n(&crash.process, __ATOMIC_RELAXED) && !fork_unannounced(); /* not a forked child */
+    bool ours = process == __atomic_load_n(&crash.process, __ATOMIC_RELAXED) && !fork_unannounced(); /* not a child */
     if (ours && is_page_repaired(number, info)) {
         errno = saved;
         return;

@@ -278,8 +278,7 @@ static void NVTX_API event_batch_submit(nvtxDomainHandle_t handle, const nvtxEve
     const struct payload_schema *schema = batch ? nvtx_schema_find(domain->number, batch->eventSchemaId) : NULL;
     if (domain->off || !schema || schema->size == 0 || schema->size > SPOOL_NVTX_TEXT_MAX || !batch->events)
         return;
-    size_t stride = (size_t)schema->size,
-           most = SPOOL_NVTX_TEXT_MAX / stride * stride; /* bytes of events in one record */
+    size_t stride = (size_t)schema->size, most = SPOOL_NVTX_TEXT_MAX / stride * stride; /* bytes in one record */
     size_t there = program_readable((uintptr_t)batch->events, batch->size) / stride * stride;
     const nvtxPayloadData_t flexible = {
         .schemaId = NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED, .size = batch->flexDataSize, .payload = batch->flexData};

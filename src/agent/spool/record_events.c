@@ -145,8 +145,7 @@ int record_cuda_subscribe(uint64_t trace_bits)
         failed |= SUBSCRIBE(stream_creation) | SUBSCRIBE(stream_deletion);
     if (trace_bits & TRACE_COMPILE)
         failed |= SUBSCRIBE(compilation_phase_start) | SUBSCRIBE(compilation_phase_end);
-    if ((trace_bits & TRACE_SYNC) &&
-        !(trace_bits & TRACE_EVENT_TIMES)) /* with TRACE_EVENT_TIMES, CUPTI records waits: activity_kinds.c */
+    if ((trace_bits & TRACE_SYNC) && !(trace_bits & TRACE_EVENT_TIMES)) /* else CUPTI records waits: activity_kinds.c */
         failed |= SUBSCRIBE(event_synchronization) | SUBSCRIBE(event_wait) | SUBSCRIBE(stream_synchronization) |
                   SUBSCRIBE(device_synchronization) | SUBSCRIBE(event_record);
     if (trace_bits & TRACE_KERNEL)

@@ -111,8 +111,7 @@ static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
                 return errno;
         return madvise(base, bytes, MADV_POPULATE_WRITE) == 0 ? 0 : ENOSPC;
     }
-    for (uint64_t at = 0; at < bytes;
-         at += page_bytes()) /* Linux before 5.14, and sandboxes, do not have MADV_POPULATE_WRITE */
+    for (uint64_t at = 0; at < bytes; at += page_bytes()) /* before Linux 5.14, and in sandboxes */
         *(volatile char *)(base + at) = 0;
     return 0;
 }

@@ -96,8 +96,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *dat
 {
     struct unwound *unwound = data;
     uint64_t address = unwinder.address(context);
-    if (address == 0 ||
-        unwound->count == UNWIND_FRAMES_MAX) /* below main() and a thread's start function there may be nothing */
+    if (address == 0 || unwound->count == UNWIND_FRAMES_MAX) /* nothing may be below main() or a thread's start */
         return _URC_END_OF_STACK;
     unwound->at[unwound->count] = address;
     unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* x86-64: right below the CFA */

@@ -350,8 +350,7 @@ uint64_t ticks_renew(struct ticks *ticks)
     if (!counter.usable)
         return clock_now();
     uint64_t before = ticks_count(), time = clock_now(), took = ticks_count() - before;
-    uint64_t latest =
-        ticks->time + ticks_ns(ticks->valid, ticks->rate); /* the latest time that was returned, or later */
+    uint64_t latest = ticks->time + ticks_ns(ticks->valid, ticks->rate); /* not before the last returned time */
     if (time < latest && latest - time < NS_PER_US)
         time = latest;
     *ticks = (struct ticks){.time = time};
