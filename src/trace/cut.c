@@ -28,8 +28,7 @@ static void scan_process(struct sink *sink, const struct row_name *process)
         selection_add_label(&cut->selection, selection_id(process->row.pid), process->label);
 }
 
-/* Widens the trace's times by an event. Resets slice_selected, as only slices have flows; scan_slice() sets it
- * again. */
+/* Widens the trace's times by an event. Resets slice_selected, as only slices have flows. */
 static void scan_time(struct cut *cut, uint64_t start, uint64_t end, bool program)
 {
     cut->slice_selected = false;
@@ -57,8 +56,8 @@ static void scan_event(struct cut *cut, const struct slice *slice, bool here)
         selection_add_host(selection, event->process);
 }
 
-/* Whether the options select a slice, instant or range, regardless of its time. In the first reading it also records
- * what the event says of the trace, and selects all GPU work whose call may be selected. */
+/* Whether the options select a slice, instant or range, at any time. The first reading also records what the event
+ * tells, and selects all GPU work that may be selected. */
 static bool selects_event(struct cut *cut, char phase, const struct slice *slice)
 {
     bool kernel = slice->category == CATEGORY_KERNEL || slice->category == CATEGORY_GPU_IN_FLIGHT;
@@ -173,7 +172,7 @@ static int find_part(struct cut *cut)
     cut->selection.pending = false;
     cut->from = options->from.text ? times[0] : cut->times.first;
     cut->to = times[1] >= cut->program.last ? cut->times.last : times[1];
-    /* Windows exclude their end: one more ns includes events at the trace's end. */
+    /* Windows exclude their end: 1 ns more includes the trace's end. */
     if (windows_clip(&cut->windows, cut->only, base, cut->from, cut->to + (cut->to == cut->times.last)) < 0)
         return error_no_memory("ranges");
     return cut->windows.items.count == 0 ? 1 : find_flows(cut);
@@ -289,8 +288,8 @@ static void write_begin(struct sink *sink, uint64_t base)
     cut->whole->format->begin(cut->whole, base);
 }
 
-/* Whether the name of a row is in the part: an event of the row is of a selected process and GPU or, if the row has no
- * events, the options select the row itself. */
+/* Whether the part has a row's name: an event of the row is of a selected process and GPU or, without events, the row
+ * is selected. */
 static bool has_name(const struct cut *cut, uint32_t pid)
 {
     const uint64_t *kept = map_get(&cut->rows, pid);

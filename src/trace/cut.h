@@ -31,12 +31,12 @@
 struct buffer;
 struct cut;
 
-/* Appends the value of CUT_KEY: OPTIONS, and that they left the time from FROM to TO of a trace of LENGTH ns. FROM and
- * TO count from the start of the trace. */
+/* Appends the value of CUT_KEY: OPTIONS, and the times FROM to TO, from the trace's start, that are left of
+ * LENGTH ns. */
 void cut_describe(const struct filter_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out);
 
-/* OPTIONS, TIMES and PATH, the trace's name for messages, must outlive the cut. TIMES: occurrences of the range or step
- * in OPTIONS, ns after the trace's base; NULL: there is no such option. Returns NULL after error(). */
+/* OPTIONS, TIMES and PATH, the trace's name for messages, must outlive the cut. TIMES: occurrences of the range or
+ * step, ns after the trace's base; NULL: no such option. Returns NULL after error(). */
 struct cut *cut_new(const struct filter_options *options, const struct windows *times, const char *path);
 void cut_free(struct cut *cut);
 

@@ -104,7 +104,7 @@ static void put_own(const struct cut *cut, struct json_text own, struct only_ran
     json_end(json);
 }
 
-/* Writes a blank after the colon, because HTA finds the rank by a pattern with the blank. */
+/* HTA finds the rank only if a blank precedes it. */
 static void put_rank_member(struct buffer *out, const char *key, uint64_t value)
 {
     buffer_text(out, out->length > 1 ? ", \"" : "\"");

@@ -50,7 +50,7 @@
     X(DEVICE_RANGE, DEVICE_RANGE_WORD)
 
 enum category {
-    CATEGORY_OTHER, /* the event has no category, or one that is not in the table */
+    CATEGORY_OTHER, /* no category, or one that is not in the table */
 #define CATEGORY(name, text) CATEGORY_##name,
     CATEGORIES(CATEGORY)
 #undef CATEGORY
@@ -61,15 +61,15 @@ enum category {
 #define CATEGORIES_GPU_OPS                                                                                   \
     (CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET) | \
      CATEGORY_BIT(CATEGORY_GPU_GRAPH))
-/* Events that belong to a GPU. Some of them may be in the row of a thread. */
+/* Events of a GPU, also those in rows of threads. */
 #define CATEGORIES_ON_GPU                                                                                             \
     (CATEGORIES_GPU_OPS | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) |         \
      CATEGORY_BIT(CATEGORY_DEVICE_RANGE) | CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY) | CATEGORY_BIT(CATEGORY_CUDA_SYNC) | \
      CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 #define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
-/* The duration of a trace is counted from the first to the last event about the program. Slices of CATEGORIES_RECORDING
- * are about the recording instead, and so are all instants except those of CATEGORIES_INSTANT. */
+/* A trace lasts from the first to the last event about the program. Slices of CATEGORIES_RECORDING are about the
+ * recording, and so are all instants except those of CATEGORIES_INSTANT. */
 #define CATEGORIES_RECORDING (CATEGORY_BIT(CATEGORY_TRACE_SPAN) | CATEGORY_BIT(CATEGORY_PLUGIN))
 #define CATEGORIES_INSTANT                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
@@ -93,8 +93,8 @@ extern const struct word category_words[CATEGORY_COUNT];
  * CATEGORY_OTHER. */
 enum category category_find(const char *text, size_t length);
 
-/* Corrects the category of an event by its name, for traces of PyTorch before 1.13: these have the profiler's ranges in
- * the category of operators, and the allocator's instants without a category. */
+/* Corrects the category of an event of PyTorch before 1.13 by its name: there, the profiler's ranges are operators, and
+ * the allocator's instants have no category. */
 enum category category_by_name(enum category category, char phase, const char *name, size_t length);
 
 /*
@@ -410,7 +410,7 @@ struct async_slice {
     const struct args *args;
 };
 
-/* Returns RANGE as a slice on the row where it begins. The slice refers to RANGE's arguments. */
+/* Returns RANGE as a slice on the row where it begins, with RANGE's arguments. */
 static inline struct slice async_slice_begin(const struct async_slice *range)
 {
     return (struct slice){.category = range->category,
@@ -477,7 +477,7 @@ struct flow {
     uint64_t time;
 };
 
-/* The owner of a GPU's row if the trace does not say which process's operations the row shows. */
+/* The owner of a GPU's row if the trace does not name the process. */
 #define ROW_OWNER_UNKNOWN UINT32_MAX
 
 struct row_name {

@@ -46,7 +46,7 @@ static const struct kind {
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(*kinds))
 
-/* Returns the categories whose events have space for FIELD: a kind may have more categories than the argument. */
+/* Returns the categories that have space for FIELD: a kind may have more than the argument. */
 static unsigned categories_of(const struct arg_field *field)
 {
     for (size_t i = 0; i < KIND_COUNT; i++)

@@ -227,8 +227,7 @@ static inline const struct event_fields *event_after(const struct event_fields *
     return (const struct event_fields *)(const void *)((const char *)event + event_size(event));
 }
 
-/* Copies the bytes in use. Two copies are faster than one: the size of the first is a constant, and most events have
- * few or no fields of a kind. */
+/* Copies the bytes in use, in two parts for speed: the first has a constant size, and the second is mostly empty. */
 static inline void event_copy(struct event_fields *event, const struct event_fields *from)
 {
     size_t size = event_size(from), common = offsetof(struct event_fields, of);
@@ -243,7 +242,7 @@ static inline void event_begin(struct event_fields *event, enum category categor
     event_copy(event, &event_layouts[category].nothing);
 }
 
-/* Changes the category of EVENT. Its fields of a kind are reset. */
+/* Changes the category of EVENT, and resets its fields of a kind. */
 void event_set_category(struct event_fields *event, enum category category);
 
 /* Copies the fields that are absent in EVENT from FROM, except those that every event has: name, row and times. */
@@ -252,7 +251,7 @@ void event_complete(struct event_fields *event, const struct event_fields *from)
 /* Replaces the number N of each of the event's texts by NUMBERS[N]. */
 void event_translate(struct event_fields *event, const uint32_t *numbers);
 
-/* event_kernel() and its like return the fields of one kind; all are absent if EVENT is of another kind. */
+/* event_kernel() and its like return the fields of a kind, absent if EVENT is of another kind. */
 #define KIND(name, categories)                                                               \
     static inline const struct name##_fields *event_##name(const struct event_fields *event) \
     {                                                                                        \

@@ -139,7 +139,7 @@ struct fields_sink {
     struct event_batches own; /* the pool if the receiver has none */
 };
 
-/* Interns the texts of a batch and passes its metadata to the receiver. Returns 0, or -1 after an error. */
+/* Interns the texts of a batch and passes on its metadata. Returns 0, or -1 after an error. */
 static int receive_records(struct fields_sink *sink, const struct buffer *records)
 {
     struct record record;
@@ -187,7 +187,7 @@ static int receive_batch(struct fields_sink *sink, struct event_batch *batch)
     return status;
 }
 
-/* Passes on the batches. Sets errno to ECANCELED on failure, as the reason was already reported. */
+/* Passes on the batches. Its errors are reported, so errno is ECANCELED. */
 static int drain(void *context, const char *data, size_t size)
 {
     struct event_batch *batch;

@@ -102,8 +102,8 @@ struct fields_receiver {
     /* Receives each event, in the trace's order. EVENT is valid during the call and may be changed. Returns 0, or -1 to
      * stop. */
     int (*event)(void *context, struct event_fields *event);
-    /* Receives all events of BATCH, must call event_batch_translate(), and returns BATCH to `batches`. Returns 0, or -1
-     * to stop. NULL: event() is called for each event instead. */
+    /* Receives BATCH, translates its texts, and returns it to `batches`. Returns 0, or -1 to stop. NULL: event() is
+     * called for each event. */
     int (*batch)(void *context, struct event_batch *batch);
     struct event_batches *batches; /* the pool of the batches; NULL if batch() is NULL */
     /* Receives each other key of the trace's object, and its value, which is valid during the call. Returns 0, or -1 to
@@ -123,8 +123,8 @@ static inline struct event_fields *fields_receiver_place(const struct fields_rec
 struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver);
 void fields_sink_free(struct sink *sink);
 
-/* Returns the receiver of a sink of fields_sink_new() and sets *STRINGS to its texts, for sources that have fields
- * already. Returns NULL if SINK is of another format. */
+/* Returns the receiver of a sink of fields_sink_new(), and sets *STRINGS, for sources that have fields already; NULL
+ * for other sinks. */
 const struct fields_receiver *fields_sink_receiver(const struct sink *sink, struct interner **strings);
 
 #endif

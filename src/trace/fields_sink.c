@@ -290,7 +290,7 @@ static void take_args(struct fields_writer *writer, const struct arg *args, size
     }
 }
 
-/* Returns the pattern of LIST, which is read if it is not cached. Returns NULL without memory. */
+/* Returns the pattern of LIST, from the cache if possible, or NULL without memory. */
 static const struct pattern *pattern_of(struct fields_writer *writer, const struct arg_list *list,
                                         enum category category)
 {
@@ -416,7 +416,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
 
 /* --- rows and metadata --- */
 
-/* Metadata precedes the events of its batch, so a batch with events is closed first. */
+/* Metadata precedes the events of its batch: a batch with events is closed. */
 static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
     struct fields_writer *writer = sink->state;

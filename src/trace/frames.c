@@ -79,7 +79,7 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
             return FRAME_PYTHON_LIBRARY;
         return *frame->file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
     }
-    /* A runtime that is linked into the program is known by its functions, which have no debugging information. */
+    /* A runtime that is linked into the program has functions of these names without debugging information. */
     bool call = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z' && !frame->file;
     if (STARTS_WITH_ONE_OF(module, cuda) || call || starts_with(function, "libcudart_static_"))
         return FRAME_CUDA;

@@ -13,8 +13,8 @@
 
 #include "common/spool_records.h"
 
-/* Unknown members are NULL or 0. The namer owns the texts and frees them when it is freed, except texts of Python's
- * functions, which lie in the same allocation as the frames. */
+/* Unknown members are NULL or 0. The namer owns the texts, except those of Python's functions, which lie behind the
+ * frames. */
 struct stack_frame {
     uint64_t address;     /* in the process, as recorded; always set */
     const char *function; /* demangled */
@@ -55,9 +55,9 @@ struct stack_snapshot {
 /*
  * Functions that name frames and unwind stacks.
  *
- * name() fills COUNT frames of one stack, innermost first. The caller has set their addresses and zeroed everything
- * else; what name() cannot find stays 0. addresses[0] is that of a call itself; the others are return addresses, which
- * lie behind their calls. Returns 0, or -1 after error() without memory, which ends the conversion.
+ * name() fills COUNT frames, innermost first. Their addresses are set, the rest is 0 and stays 0 if unknown.
+ * addresses[0] is that of a call, the others are return addresses, behind their calls. Returns 0, or -1 after error()
+ * without memory, which ends the conversion.
  */
 struct frame_namer {
     int (*name)(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,

@@ -74,8 +74,7 @@ struct demangling {
     jmp_buf enough;
 };
 
-/* Appends a piece of the name. Leaves libiberty by longjmp() when the space is full, which leaks nothing, as libiberty
- * allocates nothing. */
+/* Appends a piece of the name. Leaves libiberty, which allocates nothing, by longjmp() when the space is full. */
 static void take(const char *text, size_t length, void *data)
 {
     struct demangling *demangling = data;
@@ -95,7 +94,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* Demangles on a thread whose stack is large enough for a symbol of LENGTH bytes. */
+/* Demangles on a thread with a stack for LENGTH bytes. */
 static void run_apart(struct demangling *demangling, size_t length)
 {
     pthread_attr_t attributes;

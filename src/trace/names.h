@@ -36,8 +36,8 @@ void names_release(struct names *names);
 /* Adds a name. Returns its number, or NAMES_NO_MEMORY after error(). */
 uint32_t names_put(struct names *names, const char *text, size_t length);
 
-/* Adds the name of a symbol, demangled if it is a mangled C++ name. A name longer than TEXT_MAX is cut and ends with a
- * hash. Returns the name's number, or NAMES_NO_MEMORY after error(). */
+/* Adds the name of a symbol, demangled if possible. A name longer than TEXT_MAX is cut and ends with a hash. Returns as
+ * names_put(). */
 uint32_t names_put_symbol(struct names *names, const char *symbol, size_t length);
 
 /* Returns a name that is valid until the next one is added. */
@@ -86,7 +86,7 @@ int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t
 const struct pointer_meaning *pointer_names_meaning(const struct pointer_names *pointers, uint64_t pointer,
                                                     uint64_t time);
 
-/* Returns the name of that meaning, or NAMES_NO_MEMORY if the pointer has none. */
+/* Returns the name of that meaning, or NAMES_NO_MEMORY. */
 uint32_t pointer_names_find(const struct pointer_names *pointers, uint64_t pointer, uint64_t time);
 
 #endif

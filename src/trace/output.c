@@ -103,7 +103,7 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-/* SQLite opens the file by its name, so this checks that the name still leads to our file. */
+/* SQLite opens the file by its name, which must still be our file. */
 static int set_up_database(struct output *output, const char *path)
 {
     if (!output->temporary)

@@ -107,8 +107,8 @@ int output_try(const char *path);
 /* Returns 0, or -1 after error(); then there is nothing to close. */
 int output_open(struct output *output, const char *path);
 
-/* Opens an output without a file: all bytes go to DRAIN in order, as with a buffer. DRAIN sets errno to ECANCELED if it
- * has reported its failure. */
+/* Opens an output without a file: all bytes go to DRAIN in order. DRAIN sets errno to ECANCELED if it reported its
+ * failure. */
 void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
                         void *context);
 

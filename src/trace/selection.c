@@ -103,7 +103,7 @@ bool selection_has_process(const struct selection *selection, event_id process)
     return own && (int64_t)*own == rank->number;
 }
 
-/* Whether --process and --rank select a GPU's row, for counters and for events whose call is unknown. */
+/* Whether --process and --rank select a GPU's row or its event without a known call. */
 static bool is_of_process(const struct selection *selection, event_id process)
 {
     if (selection_has_process(selection, process))
@@ -206,7 +206,7 @@ static uint64_t call_key(uint64_t caller, int64_t correlation)
 static bool is_launched(const struct selection *selection, const struct event_fields *event)
 {
     bool correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX;
-    /* The row tells the process that launched the event; if it does not, the call of any process counts. */
+    /* If the row does not tell the process that launched the event, the call of any process counts. */
     const struct trace_gpu_row *row = gpu_row(selection, event->process);
     const uint64_t *caller = map_get(&selection->callers, row ? row->process : event->process);
     uint64_t call = call_key(caller ? *caller : 0, event->correlation);

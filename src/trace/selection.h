@@ -70,8 +70,8 @@ void selection_add_host(struct selection *selection, event_id process);
 
 /* Whether --process and --rank select PROCESS. */
 bool selection_has_process(const struct selection *selection, event_id process);
-/* Whether counters of the row of a process or GPU are selected. selection_judge_counter() also notes in `found` that
- * the trace has the row's process or GPU. */
+/* Whether counters of a process's or GPU's row are selected. selection_judge_counter() also notes the row in
+ * `found`. */
 bool selection_has_row(const struct selection *selection, event_id row);
 bool selection_judge_counter(struct selection *selection, event_id row);
 /* Whether --kernel matches a kernel's name or another form of it (filter_options.name_form). */
@@ -89,14 +89,13 @@ enum selection_verdict {
  * processes and so on the trace has. */
 enum selection_verdict selection_judge(struct selection *selection, const struct event_fields *event, bool matches);
 
-/* Returns the id for a pid or tid in a sink's events. The JSON reader numbers pids that are texts from
- * JSON_WORD_ROWS. */
+/* Returns the id for a pid or tid of a sink's events, whose numbers from JSON_WORD_ROWS are texts. */
 static inline event_id selection_id(uint32_t number)
 {
     return number < JSON_WORD_ROWS ? event_id_number(number) : event_id_text(number - JSON_WORD_ROWS);
 }
 
-/* Sets EVENT to the fields of SLICE that a selection needs. EVENT's content before the call does not matter. */
+/* Sets EVENT to the fields of SLICE that a selection needs. */
 void selection_read(struct event_fields *event, char phase, const struct slice *slice);
 
 #endif

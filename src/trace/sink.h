@@ -112,7 +112,7 @@ static inline void sink_name_row(struct sink *sink, bool process, const struct r
     (process ? sink->format->process : sink->format->thread)(sink, name);
 }
 
-/* Makes PIECE a sink that writes a piece of WHOLE's output into BUFFER. WHOLE has written its begin() and rows. */
+/* Makes PIECE write a piece of WHOLE's output into BUFFER, after WHOLE's begin() and rows. */
 static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
 {
     *piece = (struct sink){.format = whole->format,

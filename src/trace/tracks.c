@@ -159,7 +159,7 @@ static void update_leaf(struct open_lanes *open, enum lanes_rule rule, size_t la
         join_ends(open->tree, node);
 }
 
-/* Removes the slices that have ended when SPAN starts. Returns whether the lane is then empty. */
+/* Drops the slices that end before SPAN. Returns whether the lane is then empty. */
 static bool is_empty(struct open_lane *lane, const struct lanes_span *span)
 {
     while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= span->start)
@@ -187,8 +187,8 @@ static size_t find_ends(const struct open_lanes *open, uint64_t start, uint64_t 
     return node - open->leaves;
 }
 
-/* Returns the first lane with space for SPAN, or the number of lanes. For LANES_OWN, a slice within a slice of its
- * owner goes to the same lane. */
+/* Returns the first lane with space for SPAN, or the number of lanes. LANES_OWN keeps SPAN with an enclosing slice of
+ * its owner. */
 static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const struct lanes_span *span)
 {
     for (size_t i = 0; rule == LANES_OWN && i < open->lanes.count; i++)
@@ -390,8 +390,7 @@ static int number_lane(struct rows *rows, const struct track *track, uint32_t la
     bool is_new = false;
     if (wanted != 0 && !map_put(&rows->taken_tids, (uint64_t)track->pid << 32 | wanted, &is_new))
         return error_no_memory("rows");
-    /* A process that calls exec() has several images, which follow one another in time and share the rows of its
-     * threads. */
+    /* Images of a process, before and after exec(), follow one another and share its threads' rows. */
     bool shared = wanted != 0 && track->kind == TRACK_THREAD;
     *tid = is_new || shared ? wanted : TRACKS_EXTRA_TID + rows->next_extra++;
     return 0;

@@ -55,10 +55,9 @@ struct lanes {
     enum lanes_rule rule;
     bool collecting;
     uint32_t count; /* number of lanes, after lanes_assign(); at least 1 */
-    /* For lanes_see(), which LANES_OWN does not use. A top-level slice is one that no later slice encloses so far.
-     * `recent` has the last top-level slices, in order; forgotten_end is the end of the last one before them, 0 if
-     * there is none; `first` is the first one of all once it is not in `recent`. others_start is the earliest start of
-     * all slices except the first top-level slice. */
+    /* For lanes_see(). A top-level slice is one that no later slice encloses so far. `recent` has the last of them, in
+     * order; forgotten_end is the end of the one before these, 0 if there is none; `first` is the first of all, once it
+     * left `recent`. others_start is the earliest start of all slices except that first one. */
     struct lanes_recent {
         uint64_t start, end;
     } recent[LANES_RECENT];
@@ -66,7 +65,7 @@ struct lanes {
     uint64_t forgotten_end;
     struct lanes_recent first;
     uint64_t others_start;
-    /* The collected slices; after lanes_assign() only those of lanes beyond the first, sorted by start and end. */
+    /* The collected slices; after lanes_assign() only those beyond the first lane, by start and end. */
     FILE_VECTOR(struct lanes_span) spans;
 };
 
@@ -131,7 +130,7 @@ struct track {
     /* For streams: the graph that ran in the stream first; 0: none. */
     uint32_t graph;
     uint32_t last_graph;     /* graph of the last operation */
-    bool has_others;         /* operations of other graphs or of none ran in the stream, too */
+    bool has_others;         /* other operations ran in the stream, too */
     struct track *stands_in; /* the track that shows the slices of a stream without a row; NULL: its own */
     struct lanes lanes;
 };
@@ -177,8 +176,7 @@ struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint
 struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
                           uint32_t context, uint32_t number);
 
-/* Reserves a pid. All pids of traced processes must be reserved before rows_gpu_pid() is called. Returns 0, or -1 after
- * error(). */
+/* Reserves a pid. Pids of traced processes must be reserved before rows_gpu_pid(). Returns 0, or -1 after error(). */
 int rows_take_pid(struct rows *rows, uint32_t pid);
 
 /* Sets *PID to the pid for a GPU's rows; PROCESS is the index of the process. *PID may be 0. Returns 0, or -1 after
@@ -195,7 +193,7 @@ static inline struct row track_row(struct track *track, uint64_t start, uint64_t
     return (struct row){track->pid, track->tids[lane]};
 }
 
-/* Returns the row of a slice that was passed to lanes_collect_own(), after tracks_number(). */
+/* Returns the row of a slice of lanes_collect_own(), after tracks_number(). */
 static inline struct row track_row_own(struct track *track, uint64_t start, uint64_t end, uint32_t owner)
 {
     uint32_t lane = track->lanes.count == 1 ? 0 : lanes_take_own(&track->lanes, start, end, owner);

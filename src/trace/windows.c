@@ -21,7 +21,7 @@ static int by_number(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-#define LISTED 4 /* the most numbers, or stretches of consecutive numbers, in a list */
+#define LISTED 4 /* the most numbers, or stretches of numbers, in a list */
 
 void number_list_write(char *list, size_t size, int64_t *numbers, size_t count)
 {

@@ -40,7 +40,7 @@ struct buffer;
  * such form. */
 typedef bool kernel_name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
-/* The options that select events of a trace. All zero: no option is given, and all events are selected. */
+/* The options that select events of a trace. All zero selects all events. */
 struct filter_options {
     struct time_bound from, to;
     const char *range; /* "NAME" or "NAME/N"; NULL: not given */
@@ -83,17 +83,17 @@ struct filter_missed {
     char texts[FILTER_MISSED_SHOWN][512]; /* messages about the first of them */
 };
 
-/* Checks that each option except --step selects something of the trace PATH. Returns 0, or what filter_missing()
- * returns after a message with the numbers that the trace has. */
+/* Checks that each option except --step selects something of the trace PATH. Returns 0, or as filter_missing(), whose
+ * message lists what the trace has. */
 int filter_found_check(const struct filter_found *found, const struct filter_options *options, const char *path,
                        struct filter_missed *missed);
 
-/* Reports that a trace has nothing that the options select. If MISSED is NULL (there is only one trace), prints an
- * error and returns -1. Otherwise adds the message to MISSED and returns 1. */
+/* Reports that a trace has nothing that the options select. Returns 1 after adding the message to MISSED, or, if that
+ * is NULL because there is only one trace, -1 after error(). */
 int filter_missing(struct filter_missed *missed, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Must be called after the last of COUNT traces: warns of the traces in MISSED, in one line if they are many. Returns
- * 0, or -1 after errors if all traces are in MISSED. */
+/* Warns of the traces in MISSED, of many in one line, after the last of COUNT traces. Returns 0, or -1 after errors if
+ * MISSED has all traces. */
 int filter_missed_print(const struct filter_missed *missed, size_t count);
 
 /* Writes COUNT NUMBERS as "0 to 3, 8, 16 and 12 more" to SIZE bytes of TEXT. Sorts NUMBERS. */
@@ -128,14 +128,13 @@ struct windows {
 
 void windows_release(struct windows *windows);
 
-/* Adds a window; the order does not matter. A window without length gets a length of 1 ns. Returns 0, or -1 without
- * memory. */
+/* Adds a window, in any order; an empty one gets 1 ns. Returns 0, or -1 without memory. */
 int windows_add(struct windows *windows, int64_t start, int64_t end);
-/* Sorts and joins the windows, after the last was added. Returns 0, or -1 without memory. */
+/* Sorts and joins the windows. Returns 0, or -1 without memory. */
 int windows_finish(struct windows *windows);
 
-/* Adds the parts of TIMES, shifted by SHIFT ns, that lie between FROM and TO, and finishes WINDOWS. NULL: adds the
- * whole time between FROM and TO. Returns 0, or -1 without memory. */
+/* Adds the parts of TIMES (NULL: all time), shifted by SHIFT ns, between FROM and TO, and finishes WINDOWS. Returns 0,
+ * or -1 without memory. */
 int windows_clip(struct windows *windows, const struct windows *times, int64_t shift, int64_t from, int64_t to);
 
 /* Returns the window that TIME is in, or NULL. WINDOWS must be finished. */
@@ -143,9 +142,8 @@ const struct window *windows_around(const struct windows *windows, int64_t time)
 /* Returns the first window that ends after TIME, or NULL. WINDOWS must be finished. */
 const struct window *windows_next(const struct windows *windows, int64_t time);
 
-/* Splits the name of a range and its occurrence: "step/3" is the third "step". Sets *OCCURRENCE, counted from 1.
- * Returns the length of the name without the number, or 0 if TEXT has no number. A range may also be called
- * "step/3". */
+/* Splits "step/3", the third "step": sets *OCCURRENCE to 3 and returns the length of "step". Returns 0 if TEXT has no
+ * number. A range may also be called "step/3". */
 size_t range_name_split(const char *text, uint64_t *occurrence);
 
 #endif

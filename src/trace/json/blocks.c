@@ -322,8 +322,7 @@ void input_close(struct input *input)
     *input = (struct input){0};
 }
 
-/* Gets the next block. Reports the failure of the current block, as its text is used up. Returns false at the end of
- * the file, or after error() with *STATUS set to -1. */
+/* Gets the next block. Returns false at the end of the file, or after error() with *STATUS -1. */
 static bool take_block(struct input *input, int *status)
 {
     bool fails = input->block && input->block->failure.failed;
@@ -369,8 +368,8 @@ static int keep_rest(struct input *input)
     return 0;
 }
 
-/* Joins the rest of the window with the next blocks, to at least twice its size: the caller parses it again from its
- * start, and doubling bounds the total work. */
+/* Joins the rest of the window with further blocks, to at least twice its size, as the caller parses it again from its
+ * start. */
 static bool join(struct input *input, int *status)
 {
     size_t left = input_left(input);

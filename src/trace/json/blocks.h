@@ -93,8 +93,7 @@ static inline size_t input_left(const struct input *input)
     return input->length - input->start;
 }
 
-/* Returns the events that were read ahead from the start of the window; they are valid only if an event starts there.
- * Returns NULL if none were read ahead. */
+/* Returns the events read ahead from the start of the window, valid only if an event starts there, or NULL. */
 const struct batch *input_batch(const struct input *input);
 
 /* Moves the start of the window behind those events. */

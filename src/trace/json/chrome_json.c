@@ -414,7 +414,7 @@ static void put_counter_values(struct buffer *buffer, const struct counter *coun
     buffer_bytes(buffer, "}}", 2);
 }
 
-/* Writes the id of a counter, which ends the counter's name, as a number if possible. Returns NULL after a failure. */
+/* Writes the id at the end of a counter's name, as a number if possible. Returns NULL after a failure. */
 static char *put_counter_id(struct sink *sink, char *at, const struct counter *counter)
 {
     const char *id = counter->name.text + counter->name.length - counter->id_length;

@@ -65,12 +65,11 @@ bool json_triple(struct json_text value, int32_t triple[3]);
 /* The flows of a call with several GPU operations. */
 struct flow_fan {
     uint32_t further; /* number of GPU operations beyond the first */
-    uint32_t first;   /* id of the flow to the first of `further`; the others follow; 0: no ids are left */
+    uint32_t first;   /* id of the flow to the first of these; 0: no ids left */
     uint32_t met;     /* GPU operations that flow_ids_head() has numbered */
 };
 
-/* The ids of flows. In the file all flows of a call have the call's bind_id; here each has its own id. All zero is
- * empty. */
+/* The ids of flows, which share their call's bind_id in the file. All zero is empty. */
 struct flow_ids {
     struct map seen;    /* bind_id / 64 -> a bit for each bind_id with a GPU operation */
     struct map several; /* bind_id with several GPU operations -> index of its fan + 1 */

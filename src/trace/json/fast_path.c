@@ -29,7 +29,7 @@ struct cursor {
     struct event_fields *event;
     struct json_text name, category;
     int64_t duration;
-    unsigned seen;       /* 1 << enum member for each member that was read */
+    unsigned seen;       /* 1 << member for each enum member that was read */
     unsigned surrogates; /* halves of surrogate pairs in skipped values */
     bool is_device_range, from_seen;
     struct buffer *plain; /* stores texts without their escapes; NULL: give up texts with escapes */
@@ -459,8 +459,7 @@ static inline bool put_texts(struct cursor *c)
     return !c->name.at || put_text(c, &c->name, &event->name);
 }
 
-/* Completes the event. Returns false if the members do not make a valid event, or one whose category depends on the
- * name. */
+/* Completes the event. Returns false if it is not valid, or if its category depends on its name. */
 static bool complete(struct cursor *c)
 {
     struct event_fields *event = c->event;
@@ -567,7 +566,7 @@ static bool is_row(struct json_text value)
     return value.length == 0 || strchr(row_starts, *value.at);
 }
 
-/* Reads phase, category and name, and checks the members that an event needs, except its times. */
+/* Reads phase, category and name, and checks all members but the times. */
 static enum parse_result read_kind(struct cursor *c, const struct json_text *members, struct event_fault *fault)
 {
     static const char row[] = "a number or a text";

@@ -49,8 +49,8 @@ void pairs_release(struct pairs *pairs);
  * once. Returns 0, or -1 after error(). */
 int pairs_add(struct pairs *pairs, struct pairs_event event, const char *bytes, size_t size, bool at_once);
 
-/* Passes on all slices that are held, after the last event, and warns of events in the trace PATH that have no begin or
- * no end. Returns 0, or -1 after error(). */
+/* Passes on all slices that are held, after the last event, and warns of unmatched events in the trace PATH. Returns 0,
+ * or -1 after error(). */
 int pairs_finish(struct pairs *pairs, const char *path);
 
 #endif

@@ -76,7 +76,7 @@ enum parse_result {
 void parser_init(struct parser *parser, struct interner *strings);
 void parser_release(struct parser *parser);
 
-/* Counts the problems of the value that PARSER parsed last, with RESULT; AT and LINE are its place. */
+/* Counts the problems of the value that PARSER parsed last; AT and LINE are its place. */
 void parser_note_problems(const struct parser *parser, enum parse_result result, struct json_problems *problems,
                           uint64_t at, uint64_t line);
 
@@ -101,7 +101,7 @@ enum parse_result parser_event(struct parser *parser, const char *text, size_t *
 enum parse_result fast_path_event(const char *text, const char *end, struct interner *strings,
                                   struct event_fields *event, size_t *length);
 
-/* Why an object is not a valid event: the key whose value is wrong, and what was expected. */
+/* A key of an event with a wrong or missing value, and what was expected. */
 struct event_fault {
     enum json_problem problem;
     const char *key, *expected;

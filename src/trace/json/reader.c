@@ -87,8 +87,8 @@ static int stray_error(struct reader *reader)
                                   stray->at, stray->message);
 }
 
-/* Handles text that cannot be read further; WHAT was expected. Returns -1; status stays 0 if the file merely ended too
- * early and its events can be used, else an error was printed. */
+/* Handles text that cannot be read; WHAT was expected. Returns -1, with status 0 if a file that ends too early has
+ * usable events, else after error(). */
 static int reader_expected(struct reader *reader, const char *what)
 {
     struct input *input = &reader->input;
@@ -107,7 +107,7 @@ static int reader_expected(struct reader *reader, const char *what)
     return stray_error(reader);
 }
 
-/* Extends the window until the next value is complete. Returns the value's bytes, or 0 if the value does not end. */
+/* Extends the window to the whole next value. Returns the value's bytes, or 0 if it does not end. */
 static size_t reader_whole_value(struct reader *reader)
 {
     struct input *input = &reader->input;
@@ -126,7 +126,7 @@ static int reader_cut_value(struct reader *reader, const char *what)
     return reader_expected(reader, what);
 }
 
-/* Counts a value that is skipped as stray text. Returns 0, or -1 after error() if the value cannot be skipped. */
+/* Counts a skipped value as stray text. Returns 0, or -1 after error() if it must not be skipped. */
 static int note_value(struct reader *reader, enum parse_result result, size_t length, const char *what)
 {
     struct input *input = &reader->input;
@@ -184,8 +184,8 @@ static void note_times(struct reader *reader, int64_t start, int64_t end)
     reader->end = end > reader->end ? end : reader->end;
 }
 
-/* Passes on the slice of the events BEGIN and END (NULL: the slice lasts until the end of the trace). Fields that are
- * absent in BEGIN are taken from END. */
+/* Passes on the slice of BEGIN and END (NULL: it lasts until the trace ends). Fields absent in BEGIN are taken from
+ * END. */
 static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
 {
     struct reader *reader = context;
@@ -304,8 +304,7 @@ static int take_events(struct reader *reader, const struct batch *batch)
     return 0;
 }
 
-/* Passes on the events of a batch that was read ahead, after the reader found that the window starts with an
- * element. */
+/* Passes on a batch that was read ahead; the window is known to start with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
     const struct json_texts *texts = reader->texts;
@@ -472,7 +471,7 @@ static int read_metadata(struct reader *reader)
     return reader->status;
 }
 
-/* Handles a missing WHAT: returns 1 after counting the text here as stray, or -1 at the end of the file. */
+/* WHAT is missing here. Returns 1 after counting stray text, or -1 at the end of the file. */
 static int not_found(struct reader *reader, const char *what)
 {
     if (reader->status < 0 || input_left(&reader->input) == 0)

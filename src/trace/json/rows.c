@@ -21,8 +21,8 @@ static bool is_gpu(const char *rest, const char *thread)
     return *rest == '\0' && (*thread == '\0' || strncmp(thread, "Stream", strlen("Stream")) == 0);
 }
 
-/* Returns the device in a process's name: "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, "GPU1" of rocprof. Returns
- * -1 if the process is not a GPU. */
+/* Returns the device in a process's name: "/device:GPU:1", "/gpu:1" before TensorFlow 1.4, "GPU1" of rocprof;
+ * else -1. */
 static int64_t device_of(const char *process, const char *thread)
 {
     const char *device = strstr(process, "GPU:"), *old = strstr(process, "/gpu:");
@@ -36,7 +36,7 @@ static int64_t device_of(const char *process, const char *thread)
     return found && number <= UINT16_MAX ? number : -1;
 }
 
-/* Whether the process's name is WORD, perhaps in quotes: old PyTorch writes the word as the pid. */
+/* Whether the process is called WORD, perhaps in quotes, as old PyTorch writes it as the pid. */
 static bool is_word(const char *process, const char *word)
 {
     process += *process == '"';

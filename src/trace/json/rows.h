@@ -38,11 +38,11 @@ struct json_rows {
 
 void json_rows_release(struct json_rows *rows);
 
-/* Return the number of a pid or tid, and the row of an event. Words are numbered from JSON_WORD_ROWS. */
+/* Return the number of a pid or tid (words: from JSON_WORD_ROWS), and the row of an event. */
 uint32_t json_row_number(struct json_rows *rows, struct json_text text);
 struct row json_row_of(struct json_rows *rows, const struct json_event *event);
 
-/* Returns what the names of ROW tell of a slice NAME. A row without a name is named by the words of its pid and tid. */
+/* Returns what the names of ROW tell of a slice NAME. A row may be named only by the words of its pid and tid. */
 struct gpu_row json_rows_gpu(const struct json_rows *rows, struct row row, const char *name);
 
 /* Records the name, label or order of a row from an event of phase 'M'. Returns 0, or -1 after error(). */

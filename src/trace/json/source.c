@@ -1,6 +1,6 @@
 /*
- * Reads a trace in JSON for a sink that writes a file. The file is read twice: names of rows, ids of flows and metadata
- * may be anywhere in it, and the sink needs them first.
+ * Reads a trace in JSON for a sink that writes a file. It is read twice: names of rows, ids of flows and metadata may
+ * be anywhere in it, and the sink needs them first.
  */
 #include "trace/sources.h"
 
@@ -50,7 +50,7 @@ static uint64_t time_of(const struct json_replay *replay, int64_t time)
     return replay->base + (uint64_t)(time > replay->start ? time - replay->start : 0);
 }
 
-/* Sets *CATEGORY. Returns NULL or, for CATEGORY_OTHER, the category's text, which is valid until the next call. */
+/* Sets *CATEGORY. Returns NULL, or the text of a CATEGORY_OTHER, valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
     *category = category_find(text.at, text.length);
@@ -251,8 +251,7 @@ static int pass_slice(void *context, const char *begin, size_t size, const char 
 
 /* --- counters --- */
 
-/* Returns the name of a counter with its id appended, as counters with one name and different ids are different
- * counters. */
+/* Returns a counter's name with its id, as counters with one name and different ids are different counters. */
 static struct name counter_name(struct json_replay *replay, const struct json_event *event, size_t *id_length)
 {
     struct name name = name_of(replay, event);

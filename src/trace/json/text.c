@@ -81,7 +81,7 @@ struct check {
     struct json_fault *fault;
 };
 
-#define LONGEST_TOKEN 16 /* the most bytes of a word or escape, which may be cut off by the end of the text */
+#define LONGEST_TOKEN 16 /* the most bytes of a word or escape, which may be cut */
 static const char too_deep[] = "fewer objects and arrays in each other";
 
 static bool fail(struct check *check, const char *expected)

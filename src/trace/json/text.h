@@ -63,8 +63,8 @@ struct json_text json_find(struct json_text object, const char *wanted);
 
 /* Reads a non-negative integer of at most 18 digits. Returns false if VALUE is anything else. */
 bool json_integer(struct json_text value, uint64_t *integer);
-/* Sets *VALUE to the member KEY among the members of an object in LENGTH bytes at TEXT. Returns false if it is absent
- * or not a non-negative integer. */
+/* Sets *VALUE to the member KEY of an object, of which TEXT is the inside. Returns false unless it is a
+ * non-negative integer. */
 bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
 
 static inline bool json_is(struct json_text text, const char *word)
@@ -129,8 +129,7 @@ static inline size_t scan_blank(const char *text, size_t length)
  * decimal, or 64 bits cannot hold the ns. */
 bool scan_ns(const char *text, const char **after, int64_t *ns);
 
-/* Reads the whole TEXT with scan_ns(). White space may follow the number. TEXT must be part of a larger text, as the
- * byte behind it is read. */
+/* Reads TEXT with scan_ns() and, behind it, white space. The byte behind TEXT must be readable. */
 static inline bool json_exact_ns(struct json_text text, int64_t *ns)
 {
     const char *after;

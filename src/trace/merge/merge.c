@@ -109,7 +109,7 @@ const struct merge_input *merge_trace(const struct merge *merge, size_t number, 
     return trace->input;
 }
 
-/* Returns how many threads read traces, and sets *INNER to how many threads each of them may use for its trace. */
+/* Returns how many threads read traces, and sets *INNER to how many each of them may use. */
 static unsigned workers_of(const struct merge *merge, unsigned *inner)
 {
     unsigned workers = ordered_loop_workers(merge->options->workers, WORKERS_MOST);

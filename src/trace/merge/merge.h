@@ -21,7 +21,7 @@
 
 #include "trace/merge/merge_trace.h"
 
-/* OPTIONS and everything that it points to must outlive the merge. Returns NULL after error(). */
+/* OPTIONS and all it points to must outlive the merge. Returns NULL after error(). */
 struct merge *merge_new(const struct merge_options *options);
 void merge_free(struct merge *merge);
 

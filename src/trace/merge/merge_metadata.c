@@ -46,7 +46,7 @@ struct merge_own {
 /* Members of "gputrace" that are not copied: the output has its own, or they belong to an earlier merge. */
 static const char *const left_out[] = {"version", "ranks", "merged", "clock", "frames", "stacks", "processes_left_out",
                                        NULL};
-/* Keys of metadata that are not copied: the output has its own, and distributedInfo is of a single rank. */
+/* Keys that are not copied: the output has its own, and distributedInfo is of one rank. */
 static const char *const special[] = {"gputrace",  "deviceProperties",    "stackFrames", "distributedInfo",
                                       "traceName", "baseTimeNanoseconds", CUT_KEY,       NULL};
 

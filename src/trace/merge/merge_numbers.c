@@ -44,8 +44,8 @@ static uint32_t host_put(struct merge *merge, const char *name, bool named)
     return (uint32_t)(merge->hosts.count - 1);
 }
 
-/* Sets the host of a process. *COMMON is the host of the trace's processes that name none; if the trace does not name
- * it either, it is a separate host. */
+/* Sets the host of a process. *COMMON is the host of those that name none; a separate one if the trace names none
+ * either. */
 static int set_host(struct merge *merge, struct merge_trace *trace, struct merge_process *process, uint32_t *common)
 {
     if (!process->told_host && *common == MERGE_NO_HOST)
@@ -107,8 +107,7 @@ static uint64_t hash_text(const char *text)
     return text ? hash_bytes(text, strlen(text)) : 0;
 }
 
-/* Numbers a trace's devices. Devices with the same host and UUID are one device. A device without a UUID is a different
- * one in each trace that uses it. */
+/* Numbers a trace's devices. Those with one host and UUID are one; one without a UUID is different in each trace. */
 static int number_devices(struct merge *merge, struct merge_trace *trace, struct map *known)
 {
     const char *host = trace->processes.count > 0 ? merge->hosts.items[trace->processes.items[0].host].name : "";
@@ -198,8 +197,8 @@ static int number_processes(struct merge *merge, struct map *taken)
     return 0;
 }
 
-/* Sets the pids of rows of GPUs as trace/tracks.h describes: the device's number, or from TRACKS_GPU_PID up with the
- * device in the low bits. */
+/* Sets the pids of rows of GPUs as in trace/tracks.h: the device, or from TRACKS_GPU_PID up with the device in the low
+ * bits. */
 static int number_gpu_rows(struct merge *merge, struct map *taken)
 {
     uint32_t rows = 0;

@@ -22,8 +22,8 @@ struct merge_remap {
 void merge_put_processes(const struct merge_remap *remap, struct json_text text);
 /* Appends any other value. */
 void merge_put_value(const struct merge_remap *remap, struct json_text value);
-/* Appends the properties of TRACE's devices that are not in PUT, and adds these to PUT. TEXT is the list in the trace's
- * metadata. Returns 0, or -1 without memory. */
+/* Appends the properties in TEXT of TRACE's devices that are not in PUT, and adds these to PUT. Returns 0, or -1
+ * without memory. */
 int merge_put_devices(const struct merge *merge, const struct merge_trace *trace, struct json_text text,
                       struct map *put, struct json_out *json);
 

@@ -135,8 +135,7 @@ static const struct merge_process *find_process(struct merge_rename *rename, uin
     return rename->recent;
 }
 
-/* Returns the new pid of PROCESS, or PID if it is NULL: the first reading found all pids unless the file has
- * changed. */
+/* PROCESS is NULL only if the file has changed since the first reading. */
 static uint32_t new_pid(const struct merge_process *process, uint32_t pid)
 {
     return process ? process->new_pid : pid;

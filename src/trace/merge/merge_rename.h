@@ -1,12 +1,11 @@
 /*
- * A sink for the second reading of a trace, which passes on events with the numbers and times of the output.
+ * The second reading of a trace: a sink that passes on events with the numbers and times of the output.
  */
 #ifndef GPUTRACE_TRACE_MERGE_MERGE_RENAME_H
 #define GPUTRACE_TRACE_MERGE_MERGE_RENAME_H
 
 #include "trace/merge/merge_processes.h"
 
-/* The sink, which passes the changed events to `to`. */
 struct merge_rename {
     struct sink sink;
     struct sink_format format;

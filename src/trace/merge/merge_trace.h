@@ -64,7 +64,7 @@ struct merge_summary {
 
 /* The range of a trace's numbers of one kind. They are shifted to begin at `first`. */
 struct merge_ids {
-    uint64_t least, most; /* smallest and largest number of the trace */
+    uint64_t least, most; /* of the trace */
     uint64_t first;       /* the new number of `least` */
     bool any;
 };
@@ -162,8 +162,7 @@ static inline bool merge_is_program(const struct merge_process *process)
     return !process->gpu && process->pid < JSON_WORD_ROWS;
 }
 
-/* The first and the last return NULL if there is none; merge_device_put() adds a new device, and returns NULL without
- * memory. */
+/* merge_device_put() adds a new device; NULL: no memory. The others return NULL if there is none. */
 struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_t pid);
 struct merge_device *merge_device_put(struct merge_trace *trace, int64_t id);
 const struct merge_device *merge_device_get(const struct merge_trace *trace, int64_t id);

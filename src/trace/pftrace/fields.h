@@ -61,7 +61,7 @@ enum { PB_EVENT_DEFAULTS_TRACK_UUID = 11 };
 enum { PB_SNAPSHOT_CLOCK = 1, PB_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2 };
 enum { PB_CLOCK_ID = 1, PB_CLOCK_TIMESTAMP = 2, PB_CLOCK_IS_INCREMENTAL = 3 };
 enum { PB_CLOCK_REALTIME_ID = 1, PB_CLOCK_BOOTTIME_ID = 6 };
-/* Clocks of a single sequence, which defines them; Perfetto reserves 64 to 127 for these. */
+/* Clocks that a sequence defines for itself: Perfetto reserves 64 to 127. */
 enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
 
 /* common/trace_attributes.proto: TraceAttributes, TraceAttributes.Attribute. They hold the trace's metadata: each key
@@ -231,7 +231,7 @@ enum { PFTRACE_FILE_BEGINS = 1, PFTRACE_FILE_ENDS = 2 };
 
 /* The lanes of a row, each a packet sequence. */
 enum pftrace_lane {
-    PFTRACE_LANE_CALLS,   /* calls and other slices of threads, and all events that are not slices */
+    PFTRACE_LANE_CALLS,   /* calls, other slices of threads, and all that are not slices */
     PFTRACE_LANE_RANGES,  /* NVTX ranges, on a separate track below the thread's */
     PFTRACE_LANE_GPU_OPS, /* GPU operations, on Perfetto's GPU tracks */
     PFTRACE_LANE_COUNT,

@@ -128,7 +128,7 @@ struct passed {
     size_t unpacked; /* estimated bytes after unpacking */
 };
 
-/* Adds complete packets to PASSED. Returns true if the run ends after them, false if more bytes are needed. */
+/* Adds complete packets to PASSED. Returns whether the run ends after them; else more bytes are needed. */
 static bool find_end(struct packets *packets, struct packets_run *run, struct passed *passed)
 {
     for (;;) {

@@ -61,16 +61,15 @@ void packets_close(struct packets *packets);
 int packets_next_run(struct packets *packets, struct packets_run *run);
 void packets_run_release(struct packets_run *run);
 
-/* Reports how RUN ended, once RUN and all runs before it were read: an error, or a warning if the file is cut off. A
- * file that announces its last packet is also cut off if that is missing; other programs' files announce none. Returns
- * 0, or -1 after error(). */
+/* Reports how RUN ended, once RUN and all runs before it were read. Returns 0, perhaps after a warning that the file is
+ * cut off, or -1 after error(). A file is also cut off if it lacks the last packet that it announces. */
 int packets_report_end(struct packets *packets, const struct packets_run *run);
 
 /* The most bytes of a packet, and of the packets in a compressed one. */
 #define PACKET_MOST ((size_t)32 << 20)
 
-/* Reads the frame of the packet at AT: sets *HEAD to the bytes of the frame, *SIZE to those of the body. Returns 1, 0
- * if the packet is incomplete in LEFT bytes, or -1 if there is no packet. */
+/* Reads the frame of the packet at AT: *HEAD bytes, then *SIZE bytes of body. Returns 1, 0 if LEFT bytes do not hold
+ * the packet, or -1 if there is no packet. */
 int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size);
 
 #define PACKETS_SECTION_SIZE 4

@@ -7,7 +7,7 @@
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader_interned.h"
 
-/* In the numbers of flows between TrackEvents: the flow ends at the slice. */
+/* Set in the number of a flow between TrackEvents that ends at the slice. */
 #define PFTRACE_FLOW_ENDS (UINT64_C(4) << 32)
 
 enum pftrace_what {
@@ -70,7 +70,7 @@ struct pftrace_packet {
 /* The track of one value of a counter. */
 struct pftrace_counter_track {
     uint32_t pid;
-    uint32_t counter, series; /* numbers of their names in the interner; series PFTRACE_UNKNOWN: the only value */
+    uint32_t counter, series; /* texts; series PFTRACE_UNKNOWN: the only value */
 };
 
 #define PFTRACE_RECENT 64 /* sequences that are cached by number; a power of two */
@@ -105,8 +105,8 @@ struct pftrace_reader {
     uint64_t open_track;
 };
 
-/* The functions below read the body of a packet. They return 1 if reader->event is complete, 0 if more packets must be
- * read, or -1 after error(). */
+/* These functions read a packet's body. They return 1 if reader->event is complete, 0 if not yet, or -1 after
+ * error(). */
 
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                         const struct pftrace_packet *packet, uint64_t time);

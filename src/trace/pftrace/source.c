@@ -79,7 +79,7 @@ static inline struct name name_of(const struct pftrace_event *event)
     return (struct name){.text = event->name, .length = event->name_length, .kept = true};
 }
 
-/* Returns the name of an event's category, escaped for JSON and valid until the next call. */
+/* Returns the event's category, escaped for JSON and valid until the next call. */
 static const char *other_category(struct maker *maker, const struct pftrace_event *event)
 {
     maker->category.length = 0;
@@ -292,8 +292,8 @@ static int stop(struct reading *reading)
     return -1;
 }
 
-/* Waits for the run's turn and reads it into SLOT. Returns 1, 0 if there are no more runs, or -1 after error() or if
- * reading was stopped. */
+/* Waits for the run's turn and reads it. Returns 1, 0 if there is no run, or -1 after error() or if reading was
+ * stopped. */
 static int read_run(struct reading *reading, size_t piece, struct slot *slot)
 {
     int more = -1;
@@ -326,7 +326,7 @@ static struct maker *take_maker(struct reading *reading, struct slot *slot, unsi
     return maker;
 }
 
-/* Passes the events of a slot's run to a piece of the sink, or to the whole. Returns 0, or -1 after error(). */
+/* Passes the events of a slot's run to the sink or a piece of it. Returns 0, or -1 after error(). */
 static int make_piece(struct reading *reading, struct maker *maker, struct slot *slot)
 {
     struct sink piece;

@@ -15,8 +15,8 @@
 #include "trace/pftrace/writer_events.h"
 #include "trace/pftrace/writer_gpus.h"
 
-/* Sets SINK's state to a new one with ROWS, those of the whole; NULL: the state's own rows. Returns the state, or NULL
- * without memory after setting the failure of the sink's buffer. */
+/* Returns SINK's new state, with the ROWS of the whole (NULL: its own). Returns NULL without memory, after setting the
+ * failure of the sink's buffer. */
 static struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows)
 {
     struct pftrace_state *state = calloc(1, sizeof(*state));

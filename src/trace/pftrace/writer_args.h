@@ -7,7 +7,7 @@
 
 #include "trace/pftrace/writer_rows.h"
 
-/* Writes ARGS, which may be NULL, to the buffers of PUT. */
+/* Writes ARGS, which may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 
 /* Writes the argument "correlation", which pftrace_put_args() held back. */

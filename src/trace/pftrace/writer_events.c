@@ -22,8 +22,7 @@
  * shorter sections make the file longer. */
 #define SECTION_BYTES ((uint64_t)512 << 10)
 
-/* Returns the sequence of a row's lane, whose first packet is written. Returns NULL after error() and sets the failure
- * of the sink's buffer. */
+/* Returns the sequence of a row's lane, begun, or NULL after setting the failure of the sink's buffer. */
 static struct pftrace_sequence *sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane)
 {
     struct pftrace_state *state = sink->state;
@@ -178,8 +177,7 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
     return iid;
 }
 
-/* Returns the iid of an interned kernel with the arguments that launches of one shape share, also copies and sets. It
- * has no name, as the stage has it. */
+/* Returns the iid of the arguments that launches of one shape share, also copies and sets. The stage has the name. */
 static uint64_t kernel_iid(struct pftrace_state *state, const struct pftrace_put *put)
 {
     struct pftrace_sequence *sequence = put->sequence;
@@ -261,8 +259,8 @@ void pftrace_flush(struct sink *sink)
     pending->delay = 0;
 }
 
-/* Writes the slice that is held, and begins a section if necessary. Must be called before each event. Returns the
- * state, or NULL after a failure. */
+/* Flushes the held slice, and begins a section if necessary, before each event. Returns the state, or NULL after a
+ * failure. */
 static struct pftrace_state *begin_event(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;

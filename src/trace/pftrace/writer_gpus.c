@@ -179,8 +179,8 @@ static void put_real(const struct figures *out, const char *name, double value)
     protobuf_end(out->kernel, begun);
 }
 
-/* Writes how many blocks of THREADS threads each resource of a multiprocessor allows at once, and the waves of a grid
- * of BLOCKS blocks. Writes nothing if a limit is unknown. */
+/* Writes how many blocks of THREADS threads each resource of a multiprocessor allows, and the waves of BLOCKS blocks,
+ * if all limits are known. */
 static void put_limits(const struct figures *out, const struct pftrace_gpu *gpu, const struct pftrace_launch *launch,
                        uint32_t threads, uint64_t blocks)
 {

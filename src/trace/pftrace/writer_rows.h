@@ -73,7 +73,7 @@ static inline void pftrace_add_own(struct pftrace_sequences *sequences, uint32_t
     sequences->own[sequences->own_count++].value = value;
 }
 
-/* Returns the sequence of a row's lane, which is added if it is new. Returns NULL after error(). */
+/* Returns the sequence of a row's lane, old or new, or NULL after error(). */
 struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequences, struct row row,
                                                enum pftrace_lane lane);
 
@@ -108,8 +108,8 @@ void pftrace_plain_packet(struct buffer *out, const struct buffer *body);
  * the packet a trace processor counts an error (clock_sync_unrelatable_clock_domains). PACKET is overwritten. */
 void pftrace_relate_clocks(struct buffer *packet, struct buffer *out, uint64_t base);
 
-/* Writes the packet that begins the sequence, at the first call: it clears the sequence's state, and sets its clocks
- * and default track. BASE is the trace's base. */
+/* Writes the packet that begins the sequence, once: it clears the state, and sets clocks and default track. BASE is the
+ * trace's base. */
 void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                             uint64_t base);
 
@@ -153,7 +153,7 @@ struct pftrace_gpu {
     struct multiprocessor multiprocessor;
 };
 
-/* GPUs, frames and rows of the whole trace. Pieces only read them, and they do not change while there are pieces. */
+/* GPUs, frames and rows of the whole trace, which do not change while there are pieces. */
 struct pftrace_rows {
     ARRAY(struct pftrace_gpu) gpus; /* indexed by number */
     struct map frame_of_number;     /* number of a frame -> index in frames + 1 */
@@ -199,13 +199,12 @@ void pftrace_describe_row(struct sink *sink, struct row row);
 /* Returns a row, or NULL if it has no name. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
-/* Reads the frames of the metadata "stackFrames", whose JSON is VALUE. */
+/* Reads the frames of the metadata "stackFrames". */
 void pftrace_read_frames(struct sink *sink, const char *value, size_t size);
-/* Returns the iid of the call stack NUMBER in SEQUENCE, which interns it if it is new. Returns 0 if the stack is
- * unknown. */
+/* Returns the iid of the call stack NUMBER in SEQUENCE, which interns new ones, or 0 if the stack is unknown. */
 uint64_t pftrace_callstack(const struct pftrace_rows *rows, struct pftrace_sequence *sequence, uint64_t number);
 
-/* Records in the sink's buffer that memory ran out. */
+/* Sets the failure of the sink's buffer to ENOMEM. */
 void pftrace_fail(struct sink *sink);
 
 /* Writes a text as FIELD, made valid UTF-8. */
