@@ -115,7 +115,7 @@ void file_memory_found(void *items, size_t bytes, size_t at, struct file_memory 
 
 #define SORTED_BYTES ((size_t)8 << 20) /* bytes sorted at a time, and read or written before pages are given back */
 
-/* One walk over the items, which gives pages back on its way. */
+/* A walk over the items, which gives pages back on its way. */
 struct pass {
     char *items;
     size_t count, size, touched;

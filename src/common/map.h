@@ -194,7 +194,7 @@ static inline struct interned *interner_at(const struct interner *interner, uint
     static struct interned nothing = {.text = (char *)""}; /* never written */
     if (number == INTERN_NO_MEMORY)
         return &nothing;
-    uint32_t place = number + INTERNER_FIRST; /* its highest bit is the block, the others the place in it */
+    uint32_t place = number + INTERNER_FIRST; /* the highest bit selects the block, the other bits the entry */
     unsigned highest = 31 - (unsigned)__builtin_clz(place);
     return &interner->blocks[highest - INTERNER_BITS][place - (UINT32_C(1) << highest)];
 }

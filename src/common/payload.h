@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PAYLOAD_ENTRIES_MAX 4096 /* of a schema; further ones are dropped */
+#define PAYLOAD_ENTRIES_MAX 4096 /* entries of a schema; further entries are dropped */
 #define PAYLOAD_BLOBS_MAX 64     /* payloads of one event */
 #define PAYLOAD_BUDGET 4096      /* fields of one payload */
 #define PAYLOAD_DEPTH 8          /* schemas within schemas */
@@ -81,8 +81,8 @@ enum payload_type {
     PAYLOAD_TYPES(TYPE)
 #undef TYPE
         PAYLOAD_TYPE_UNION_SELECTOR = 100,
-    PAYLOAD_TYPE_REFERENCED = 1022, /* of a payload into which other payloads point */
-    PAYLOAD_TYPE_RAW = 1023,        /* of a payload of plain bytes */
+    PAYLOAD_TYPE_REFERENCED = 1022, /* type of a payload into which other payloads point */
+    PAYLOAD_TYPE_RAW = 1023,        /* type of a payload of plain bytes */
 };
 
 enum payload_value {
@@ -97,7 +97,7 @@ enum payload_value {
     PAYLOAD_COLOR,
     PAYLOAD_SCOPE,
     PAYLOAD_STRING,
-    PAYLOAD_HANDLE, /* of a registered string */
+    PAYLOAD_HANDLE, /* handle of a registered string */
     PAYLOAD_SELECTOR,
 };
 
@@ -159,7 +159,7 @@ struct payload_schema {
     const struct payload_entry *entries;
 };
 
-/* One of the payloads of an event. */
+/* A payload of an event. */
 struct payload_blob {
     uint64_t schema;
     const uint8_t *bytes;
@@ -190,7 +190,7 @@ enum payload_form {
     PAYLOAD_TEXTS_OF, /* `count` strings of `characters` each */
 };
 
-#define PAYLOAD_TERMINATED UINT64_MAX /* as a count: up to the first element that is all zero */
+#define PAYLOAD_TERMINATED UINT64_MAX /* a count: elements up to the first that is all zero */
 #define PAYLOAD_NO_MEMBER UINT32_MAX
 #define PAYLOAD_DIMENSIONS 8
 
@@ -207,7 +207,7 @@ struct payload_field {
     uint64_t characters;
     uint32_t member; /* selected member of a nested union; PAYLOAD_NO_MEMBER: unknown */
     uint32_t dimensions;
-    uint64_t dimension[PAYLOAD_DIMENSIONS]; /* of an array with several dimensions; their product is `count` */
+    uint64_t dimension[PAYLOAD_DIMENSIONS]; /* sizes of an array with several dimensions; their product is `count` */
 };
 
 #define PAYLOAD_LENGTHS 64 /* entries of a schema that can hold the length of others */

@@ -19,10 +19,10 @@
     X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                \
     X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */      \
     X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
-    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
+    X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \, is a comma in a NAME */                 \
     X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
     X(ranks, "GPUTRACE_RANKS")                 /* a list of ranks: other processes record nothing; absent: all */   \
-    X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
+    X(standard_error, "GPUTRACE_STDERR")       /* name of stderr (log_name_file()); messages go only there */
 #define SETTINGS_NUMBERS(X)                                                                                      \
     X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
     X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */      \
@@ -32,7 +32,7 @@
     X(only_process, "GPUTRACE_ONLY_PROCESS")  /* pid: no other is recorded; 0: all are */                        \
     X(clock_offset,                                                                                              \
       "GPUTRACE_CLOCK_OFFSET") /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */      \
-    X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (seccomp_filters()) */      \
+    X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* the launcher's number of filters; -1: unknown */           \
     X(stacks, "GPUTRACE_STACKS")                   /* bits of enum stacks_bits */                                \
     X(stacks_every, "GPUTRACE_STACKS_EVERY")       /* one of so many launches gets a stack; 0: the default */    \
     X(verbose, "GPUTRACE_VERBOSE")                 /* enum log_level */
@@ -72,7 +72,7 @@ enum stacks_bits {
 /* A thread's first launch of a kernel and grid gets a stack, and then one of this many launches. */
 #define STACKS_EVERY_DEFAULT 10
 
-/* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
+/* What can be recorded, by its name for `--trace`; `all` means everything that is on by default.
  *      bit      name on the command line, on by default, what it is */
 #define TRACE_BITS(X)                                                                      \
     X(KERNEL, "kernel", 1, "kernels")                                                      \

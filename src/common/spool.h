@@ -34,7 +34,7 @@
  * drained and unused chunks becomes one blank chunk again, whose `bytes` are stored first (release), and is reused with
  * other sequences. A chunk that the writer will not use again (SPOOL_NO_SEGMENT) becomes a hole in the file. So a
  * sequence can be in both files, with the same data, and counts once. When the process has ended, the launcher packs
- * what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
+ * the remaining chunks and removes both files, or cuts the spool behind its header: see struct spool_ended.
  *
  * A reader does not trust the file: sizes, types, alignments and counts are checked against the file's length.
  */
@@ -118,9 +118,9 @@ struct spool_header {
     uint32_t pid;
     uint32_t parent_pid;
     uint32_t state;             /* enum spool_state */
-    uint32_t cupti_version;     /* of cuptiGetVersion, 0: CUPTI was not used */
-    int32_t driver_version;     /* of cuDriverGetVersion, 0: not known */
-    int32_t runtime_version;    /* of cudaRuntimeGetVersion, 0: not known */
+    uint32_t cupti_version;     /* result of cuptiGetVersion; 0: CUPTI was not used */
+    int32_t driver_version;     /* result of cuDriverGetVersion; 0: unknown */
+    int32_t runtime_version;    /* result of cudaRuntimeGetVersion; 0: unknown */
     uint64_t started;           /* CLOCK_REALTIME, ns, when the file was made */
     uint64_t started_monotonic; /* CLOCK_MONOTONIC at the same time, ns */
     uint64_t finished;          /* CLOCK_REALTIME when our exit handler ran, 0: it did not */
@@ -177,7 +177,7 @@ struct spool_chunk {
     uint64_t sequence; /* order of handing out within the process, from 1 */
     uint64_t opened;   /* CLOCK_REALTIME when handed out, ns */
     uint32_t thread;   /* gettid() of the writer; for a CUPTI chunk, of the thread on which CUPTI asked for it */
-    uint32_t segment;  /* for the writer; SPOOL_NO_SEGMENT: it will not touch the chunk again */
+    uint32_t segment;  /* for the writer; SPOOL_NO_SEGMENT: the writer will not touch the chunk again */
     uint64_t opened_monotonic; /* CLOCK_MONOTONIC when handed out, ns */
     uint64_t done_monotonic;   /* CLOCK_MONOTONIC when done, ns; 0: not done */
 };
@@ -196,7 +196,7 @@ struct spool_packed {
     uint16_t type;     /* type of the chunk: enum spool_chunk_type */
     uint32_t packed;   /* bytes after this header */
     uint32_t columned; /* SPOOL_PACKED_COLUMNS: bytes of the columns without LZ4 */
-    uint64_t used;     /* this and the following are the chunk's; at most SPOOL_SEGMENT_BYTES */
+    uint64_t used;     /* bytes of data, as in the chunk; at most SPOOL_SEGMENT_BYTES */
     uint64_t sequence;
     uint64_t opened;
     uint64_t opened_monotonic;
@@ -274,8 +274,8 @@ static inline bool spool_lock_is_held(int fd)
 struct spool_request {
     char token[SPOOL_SERVER_TOKEN_MAX]; /* NUL-terminated, zeros after it */
     uint32_t pid;                       /* getpid() of the process: the file is named after it */
-    uint32_t image;  /* in a report: the file that it got before and could not use, or SPOOL_NO_IMAGE */
-    int32_t failure; /* 0: it asks for a file; otherwise why it is not recorded (spool_failure_words()) */
+    uint32_t image;  /* in a report: the file that the process got and could not use, or SPOOL_NO_IMAGE */
+    int32_t failure; /* 0: a request for a file; otherwise why the process is not recorded (spool_failure_words()) */
 };
 
 struct spool_reply {

@@ -53,7 +53,7 @@ struct spool_nvtx_schema {
  * its name, then its description. */
 struct spool_nvtx_entry {
     struct spool_record head;
-    uint64_t flags, type, detail, offset; /* as nvtxPayloadSchemaEntry_t has them */
+    uint64_t flags, type, detail, offset; /* as in nvtxPayloadSchemaEntry_t */
     uint32_t schema;                      /* number of the spool_nvtx_schema */
     uint32_t index;
     uint32_t name_length;
@@ -217,12 +217,12 @@ struct spool_nvtx_memory {
     uint64_t heap;                 /* handle; 0: the whole process */
     uint64_t region;               /* handle; for virtual memory its address */
     uint64_t address, size;        /* size in bytes; 0 for arrays */
-    uint64_t offset[3], extent[3]; /* for arrays */
+    uint64_t offset[3], extent[3]; /* place and size within arrays */
     uint64_t permissions;          /* handle; 0: permissions of the process */
     uint64_t stream;               /* CUstream of INITIALIZED */
     uint32_t type;                 /* NVTX_MEM_TYPE_… */
     uint32_t usage;                /* NVTX_MEM_HEAP_USAGE_TYPE_… */
-    uint32_t flags;                /* of permissions */
+    uint32_t flags;                /* flags of permissions */
     uint32_t bind_scope;
     uint32_t category;
     int32_t device; /* -1: none, or all */

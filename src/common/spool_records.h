@@ -171,7 +171,7 @@ struct spool_memory {
     uint32_t device;          /* SPOOL_NO_DEVICE for host memory */
     uint32_t context;         /* CUPTI's context id */
     uint32_t stream;          /* CUPTI's stream id of stream-ordered memory, else SPOOL_NO_STREAM */
-    uint32_t correlation;     /* of the driver call and of its runtime call */
+    uint32_t correlation;     /* correlation id of the driver call and of its runtime call */
     uint32_t thread;          /* gettid() */
     int32_t result;           /* CUresult: 0 done, else the operation failed and memory is as before */
     uint16_t operation;       /* enum spool_memory_operation */
@@ -216,7 +216,7 @@ struct spool_nvtx_name {
     struct spool_record head;
     uint64_t object;
     uint32_t what;   /* enum spool_nvtx_object */
-    uint32_t stream; /* for SPOOL_NVTX_STREAM: CUPTI's stream id where known, else SPOOL_NO_STREAM */
+    uint32_t stream; /* for SPOOL_NVTX_STREAM: CUPTI's stream id if known, otherwise SPOOL_NO_STREAM */
     uint32_t length;
     char text[4];
 };
@@ -261,7 +261,7 @@ struct spool_nvtx_resource {
     struct spool_record head; /* flags: SPOOL_CREATED or SPOOL_DESTROYED */
     uint64_t resource;        /* number, unique in the process */
     uint64_t identifier;      /* handle or address, as `type` says; 0 for a synchronisation object */
-    uint32_t type;            /* as NVTX_RESOURCE_MAKE_TYPE makes it; SPOOL_NVTX_SYNC_USER */
+    uint32_t type;            /* result of NVTX_RESOURCE_MAKE_TYPE, or SPOOL_NVTX_SYNC_USER */
     uint32_t domain;
     uint32_t length;
     char text[4];
@@ -272,7 +272,7 @@ struct spool_nvtx_resource {
 struct spool_nvtx_recorded {
     struct spool_record head;
     uint64_t event;       /* CUevent */
-    uint32_t correlation; /* of the call, as in CUPTI's records */
+    uint32_t correlation; /* correlation id of the call, as in CUPTI's records */
     uint32_t reserved;
 };
 
@@ -300,7 +300,7 @@ struct spool_phase {
     uint64_t phase;           /* number within the process, from 1 */
     uint32_t trigger;         /* enum spool_trigger */
     uint32_t thread;          /* gettid() of the thread that began it */
-    uint32_t correlation;     /* of the call that began it */
+    uint32_t correlation;     /* correlation id of the call that began the phase */
     uint32_t ending;          /* at the end: 0 if the call returned, otherwise why the phase ended */
     int32_t result;           /* at the end: CUresult */
     uint32_t length;
@@ -312,7 +312,7 @@ struct spool_plugin {
     struct spool_record head;
     uint32_t plugin;
     uint32_t length;
-    char text[8]; /* its name */
+    char text[8]; /* name of the client */
 };
 
 /* Time spent in the callbacks of a plugin so far. Only the last record of a plugin counts. */
@@ -333,12 +333,12 @@ struct spool_plugin_window {
 enum { SPOOL_PLUGIN_SLICE = 1, SPOOL_PLUGIN_INSTANT = 2, SPOOL_PLUGIN_COUNTER = 3 };
 struct spool_plugin_event {
     struct spool_record head; /* flags: SPOOL_PLUGIN_SLICE …; time: its start */
-    uint64_t end;             /* of a slice */
-    double value;             /* of a counter */
+    uint64_t end;             /* end of a slice, ns */
+    double value;             /* value of a counter */
     uint32_t plugin;
     uint32_t thread; /* gettid() */
     uint32_t name_length;
-    uint32_t length; /* of name and detail together */
+    uint32_t length; /* length of name and detail together */
     char text[8];
 };
 
@@ -377,7 +377,7 @@ enum { SPOOL_DEVICE_RANGE_START = 0, SPOOL_DEVICE_RANGE_END = 1 };
 struct spool_device_range {
     struct spool_record head; /* time: of the call */
     uint64_t range;           /* number within the process, from 1 */
-    uint32_t correlation;     /* of CUPTI's CUDA_EVENT record, which has stream and time; 0: there is none */
+    uint32_t correlation;     /* correlation id of CUPTI's CUDA_EVENT record, which has stream and time; 0: none */
     uint32_t length;
     char text[8]; /* message of the start */
 };
@@ -385,7 +385,7 @@ struct spool_device_range {
 /* A signal that was about to end the process, written by the thread that got it. */
 struct spool_crash {
     struct spool_record head;
-    uint64_t address; /* of a fault: si_addr */
+    uint64_t address; /* address of a fault (si_addr) */
     int32_t signal;
     int32_t code;    /* si_code */
     uint32_t thread; /* gettid() */
@@ -440,7 +440,7 @@ struct spool_sync {
     uint64_t event;       /* CUevent; 0: none */
     uint32_t context;     /* CUPTI's context id */
     uint32_t stream;      /* CUPTI's stream id; SPOOL_NO_STREAM: none, or not known */
-    uint32_t correlation; /* of the driver call and of its runtime call */
+    uint32_t correlation; /* correlation id of the driver call and of its runtime call */
     int32_t result;       /* CUresult: 0, or the error of the wait */
 };
 
@@ -487,7 +487,7 @@ struct spool_graph_launch {
 /* The program's call stack in a call that launched, or waited. */
 struct spool_call_stack {
     struct spool_record head; /* time: when the call began */
-    uint32_t correlation;     /* of the driver call and of its runtime call */
+    uint32_t correlation;     /* correlation id of the driver call and of its runtime call */
     uint32_t stack;           /* number of a spool_stack */
 };
 
@@ -504,7 +504,7 @@ struct spool_graph_node_stack {
 #define SPOOL_CRASH_REGISTERS 17
 struct spool_crash_stack {
     struct spool_record head;
-    uint64_t registers[SPOOL_CRASH_REGISTERS]; /* by their numbers in DWARF; of x86-64: rax … r15, rip */
+    uint64_t registers[SPOOL_CRASH_REGISTERS]; /* by DWARF number; on x86-64: rax … r15, rip */
     uint64_t stack;                            /* address of the text */
     uint32_t thread;                           /* gettid() */
     uint32_t reserved;
@@ -547,7 +547,7 @@ struct spool_thread_state {
 enum { SPOOL_OPERATOR_NAME = 0, SPOOL_OPERATOR_INPUTS = 1 };
 struct spool_torch_text {
     struct spool_record head;
-    uint32_t number; /* of the text within the process, from 1 */
+    uint32_t number; /* number of the text within the process, from 1 */
     uint32_t length;
     char text[8];
 };
@@ -562,13 +562,13 @@ struct spool_torch_thread {
 /* An operator began on the thread that writes this. */
 enum spool_operator_scope {
     SPOOL_OPERATOR_FUNCTION = 0,
-    SPOOL_OPERATOR_BACKWARD = 1, /* of the backward pass */
+    SPOOL_OPERATOR_BACKWARD = 1, /* operator of the backward pass */
     SPOOL_OPERATOR_USER = 2,     /* the program's own: record_function() */
 };
 #define SPOOL_OPERATOR_SEQUENCE_BITS 40
 struct spool_torch_start {
     struct spool_record head; /* flags: enum spool_operator_scope */
-    uint32_t name;            /* of a spool_torch_text */
+    uint32_t name;            /* number of a spool_torch_text */
     uint32_t self;            /* id of the operator, unique among those that are open */
     uint64_t sequence;        /* low bits: PyTorch's sequence number + 1, or 0; high bits: for operators of the backward
                                  pass `number` of the thread of the forward pass, or 0 */
@@ -578,14 +578,14 @@ struct spool_torch_start {
 struct spool_torch_inputs {
     struct spool_record head;
     uint32_t self;
-    uint32_t inputs; /* of a spool_torch_text */
+    uint32_t inputs; /* number of a spool_torch_text */
 };
 
 /* A place in a Python function to which stacks refer. The text is the qualified name of the function (up to 3.10 the
  * plain name), a NUL, and the file as Python names it. */
 struct spool_python_frame {
     struct spool_record head;
-    uint64_t number; /* within the process, from 1 */
+    uint64_t number; /* number within the process, from 1 */
     uint32_t line;   /* 0: no line */
     uint32_t length;
     char text[8];
@@ -615,9 +615,10 @@ struct spool_nccl_communicator {
 #define SPOOL_NCCL_NO_SEQUENCE UINT64_MAX
 struct spool_nccl_operation {
     struct spool_record head;
-    uint64_t number; /* within the process, in the order of launches, with gaps */
+    uint64_t number; /* number within the process, in the order of launches, with gaps */
     uint64_t communicator;
-    uint64_t sequence; /* of this function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: a send or receive */
+    uint64_t sequence; /* number of this call of the function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: a
+                          send or receive */
     uint64_t count;    /* elements */
     uint64_t called;   /* when the program called NCCL, ns; 0: not known */
     uint32_t thread;   /* thread that called NCCL */

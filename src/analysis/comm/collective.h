@@ -16,7 +16,7 @@ struct collective {
     /* These fields identify the operation. They are equal on all ranks of a job, except for numbers of texts. */
     uint32_t communicator, group_ranks; /* texts */
     int32_t source, target;             /* sender and receiver (ranks in the group); -1 for other operations */
-    int64_t sequence;                   /* from 0 */
+    int64_t sequence;                   /* sequence number, from 0 */
     /* Number of the operation among those with this sequence number, from 0. If only kernels are known: a hash of the
      * kind of the operation and of how many operations of each kind the rank has. */
     uint32_t part;
@@ -25,7 +25,7 @@ struct collective {
     event_id pid;       /* id of the process; of the GPU's row if no process is known */
     int64_t rank;       /* rank in the job */
     int64_t group_rank; /* rank in the group */
-    /* What it did. */
+    /* What the rank did. */
     uint8_t kind;       /* enum collective_kind */
     uint8_t on_host;    /* 1: an MPI call, which communicates without a kernel */
     uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
@@ -38,7 +38,7 @@ struct collective {
     /* If the kernel also does other operations (joint): the bytes of all of them, and the bytes that cross the bus.
      * FIELD_ABSENT: the kernel does only this operation, or some bytes are unknown. */
     int64_t kernel_bytes, kernel_bus_bytes;
-    /* When. */
+    /* The times of the operation. */
     int64_t called, returned; /* of the call; returned: FIELD_ABSENT also if it had not returned at the end */
     int64_t start, duration;  /* of the kernel; FIELD_ABSENT: no kernel finished */
     int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */

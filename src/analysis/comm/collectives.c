@@ -26,7 +26,7 @@ struct found {
     int64_t time, end; /* ns, of its slice; time is INT64_MAX if it was in flight */
     uint64_t order;    /* place in the trace */
     uint8_t side;
-    bool named; /* its arguments describe the operation; else only its kernel's name is known */
+    bool named; /* arguments describe the operation; otherwise only its kernel's name is known */
 };
 
 ORDER_BY(by_order, struct found, order)

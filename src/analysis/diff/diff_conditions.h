@@ -15,10 +15,8 @@ void diff_conditions_release(struct diff_conditions *conditions);
 struct diff_outcome {
     const struct diff_condition *condition;
     bool met;
-    bool grown; /* the growth exceeds the limit, but may be chance */
-    const struct diff_row
-        *row; /* of the rows that the condition names, the one that grew most; NULL: none, or the condition is about the
-                 whole run */
+    bool grown;                 /* the growth exceeds the limit, but may be chance */
+    const struct diff_row *row; /* the row that grew most; NULL: none, or the whole run is meant */
 };
 
 /* Sets OUTCOME. Returns 0; or -1 after error() if the traces have nothing that the condition could be about. */

@@ -24,7 +24,7 @@ struct diff_condition {
     const char *name; /* name of a row, or NULL for any row */
     bool of_percent;  /* the limit is in per cent, else in ns or bytes */
     double limit;     /* limit of the growth; 0 if the condition has none */
-    char unit;        /* of a limit that is not in per cent: 't' time, 'b' bytes */
+    char unit;        /* unit of a limit that is not in per cent: 't' time, 'b' bytes */
 };
 
 struct diff_conditions {

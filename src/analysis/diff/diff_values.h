@@ -112,7 +112,7 @@ static inline struct floor floor_of_counts(enum comparable_floor floor)
 struct diff_values {
     size_t count;
     double mean;
-    double variance;          /* of the values minus the shifts of their runs; 0 if there is only one value */
+    double variance;          /* variance of the values minus the shifts of their runs; 0 if there is one value */
     double within, within_df; /* mean over the traces of the value's variance due to the variation of occurrences */
 };
 
@@ -123,7 +123,7 @@ struct diff_shifts {
     double variance, df; /* variance of the shifts */
     double difference;   /* median over the rows of the difference from before to after */
     double correction;   /* factor for variances of rows, because the shifts are medians that include the row itself */
-    struct prior prior;  /* of the variances that the shifts leave for rows that occur often, in units of diff_unit() */
+    struct prior prior;  /* prior of the variances that the shifts leave for rows that occur often, in diff_unit() */
 };
 
 /* The prior if no other rows show how much runs vary: the floor alone. */

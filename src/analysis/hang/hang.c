@@ -323,7 +323,7 @@ static int finish_init(struct hangs *hangs)
 
 static int finish_groups(struct hangs *hangs)
 {
-    /* When each member called the first operation that it waits in. */
+    /* The time at which each member called the first operation in which it waits. */
     int64_t *first = malloc((hangs->fronts.members.count + 1) * sizeof(*first));
     for (size_t i = 0; first && i < hangs->fronts.members.count; i++)
         first[i] = INT64_MAX;

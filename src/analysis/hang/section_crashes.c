@@ -24,7 +24,7 @@ struct op_key {
 };
 struct last_op {
     bool finished;
-    uint32_t name; /* of the operation that finished last */
+    uint32_t name; /* name of the operation that finished last */
     int64_t start, duration;
     int64_t in_flight; /* number of operations in flight */
     uint32_t first;    /* the operation in flight that was launched first */
@@ -34,7 +34,7 @@ struct last_op {
 /* The process or GPU that memory belongs to, and the kind of the memory. */
 struct held_key {
     event_id row;
-    uint64_t name; /* of the memory counter */
+    uint64_t name; /* name of the memory counter */
 };
 struct held {
     int64_t bytes, time;
@@ -62,7 +62,7 @@ struct call_results {
  * the same error, so this one is the nearest to the fault. */
 struct first_error {
     event_id process, thread;
-    uint32_t name; /* of the call */
+    uint32_t name; /* name of the call */
     int64_t start, duration, code;
     bool of_runtime; /* an error of the runtime API; else of the driver API */
 };

@@ -189,7 +189,7 @@ static double miss(const struct end *ends, size_t count, struct line line, bool 
 /* --- the region --- */
 
 #define SLACK_NS 1.0 /* times are whole ns */
-#define STEPS 60     /* of a search for a drift, to a precision of 10^-15 */
+#define STEPS 60     /* steps of a search for a drift, to a precision of 10^-15 */
 
 /* Returns the width of the band of lines of DRIFT, and sets its borders *LOW and *HIGH. The width is below 0 if bounds
  * contradict each other. */

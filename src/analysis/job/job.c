@@ -105,7 +105,7 @@ static int add_row(struct adding *adding, const struct rank_report_row *row)
     struct job_whole *job = adding->job;
     const struct job_row_key key = {row->section, translated(adding->of_trace, row->name)};
     int64_t ranks = (int64_t)adding->report->ranks.items.count;
-    int64_t rank = ranks == 1 ? adding->report->ranks.items.items[0].rank : FIELD_ABSENT; /* of one rank */
+    int64_t rank = ranks == 1 ? adding->report->ranks.items.items[0].rank : FIELD_ABSENT; /* known for one rank only */
     struct job_row *sum = dense_map_item(&job->row_keys, &key, &job->rows);
     bool timed = section_list[row->section].section->comparable.total;
     double own = (timed ? row->total : row->count) / (double)ranks;

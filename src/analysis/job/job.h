@@ -48,7 +48,7 @@ struct job_moment {
 };
 
 struct job_whole {
-    /* Of the trace, only texts and options are used, by functions that need a trace. */
+    /* For functions that need a trace. Only its texts and options are used. */
     struct trace trace;
     struct ranks ranks;       /* has texts of its own, ranks.texts */
     struct dense_map numbers; /* rank numbers (int64_t), which must be unique */

@@ -194,7 +194,7 @@ struct solving {
 
 /* A way to HOST by PAIR, whose other host THROUGH is already joined. */
 struct join {
-    double distance; /* of HOST from host 0 */
+    double distance; /* distance of HOST from host 0 */
     uint32_t host, through, pair;
 };
 

@@ -19,7 +19,7 @@
 /* Texts are numbers of ranks.texts, times ns. */
 
 struct rank_report_info {
-    uint32_t path;       /* of the trace */
+    uint32_t path;       /* path of the trace */
     uint32_t with_span;  /* 1: `start` and `end` are known */
     uint32_t filter;     /* the filter options as text; "": none */
     uint32_t missing;    /* why the filter selects nothing of the trace; "": it selects something */
@@ -39,7 +39,7 @@ struct rank_report_row {
 };
 
 struct rank_report_finding {
-    uint32_t rule; /* in FINDING_RULES */
+    uint32_t rule; /* index in FINDING_RULES */
     uint32_t text, advice, where;
     uint32_t rank;      /* index in ranks.items; RANK_NONE: unknown */
     int64_t cost, gain; /* ns */
@@ -52,7 +52,8 @@ struct rank_report {
     ARRAY(struct rank_report_finding) findings;
     ARRAY(struct hang_member) members; /* what each rank did when the trace ended */
     int file;                          /* owned by the caller */
-    uint64_t collectives_offset;       /* in FILE: struct collective, whose `process` is an index in ranks.items */
+    uint64_t collectives_offset;       /* place in FILE of the struct collective; their `process` is an index in
+                                          ranks.items */
     uint64_t collectives_count;
 };
 

@@ -12,16 +12,16 @@
 #include "common/map.h"
 
 enum name_fact {
-    NAME_PAGEABLE = 1,     /* of a copy from or to pageable memory */
-    NAME_HTOD = 2,         /* of a copy to a GPU */
-    NAME_DTOH = 4,         /* of a copy from a GPU */
-    NAME_INSTANTIATES = 8, /* of a call or phase that instantiates a graph */
-    NAME_NO_CODE = 16,     /* of a phase that captures or instantiates a graph, or makes a context */
-    NAME_JIT = 32,         /* of a phase of the just-in-time compiler */
-    NAME_FAULT = 64,       /* of page faults */
-    NAME_MIGRATION = 128,  /* of a migration of managed memory */
-    NAME_OF_HOST = 256,    /* of a set of pinned or managed memory */
-    NAME_FLOAT32 = 512,    /* of a kernel that multiplies matrices in float32 outside of the tensor cores */
+    NAME_PAGEABLE = 1,     /* a copy from or to pageable memory */
+    NAME_HTOD = 2,         /* a copy to a GPU */
+    NAME_DTOH = 4,         /* a copy from a GPU */
+    NAME_INSTANTIATES = 8, /* a call or phase that instantiates a graph */
+    NAME_NO_CODE = 16,     /* a phase that captures or instantiates a graph, or creates a context */
+    NAME_JIT = 32,         /* a phase of the just-in-time compiler */
+    NAME_FAULT = 64,       /* page faults */
+    NAME_MIGRATION = 128,  /* a migration of managed memory */
+    NAME_OF_HOST = 256,    /* a memory set of pinned or managed memory */
+    NAME_FLOAT32 = 512,    /* a kernel that multiplies matrices in float32 outside of the tensor cores */
 };
 
 /* Initialise with zeros; array_release(&facts.items) frees it. */

@@ -20,8 +20,8 @@ struct shown_name {
     uint32_t name;  /* number in maker.strings */
     uint32_t shown; /* number of its pretty name in maker.shown */
     int level;
-    uint64_t reveal; /* at LEVEL_OMISSIONS */
-    unsigned number; /* at LEVEL_NUMBERED */
+    uint64_t reveal; /* the omissions to write at LEVEL_OMISSIONS */
+    unsigned number; /* the number to write at LEVEL_NUMBERED */
 };
 
 /* The state while the names are made. */

@@ -59,7 +59,7 @@ struct rank_steps {
 struct rank {
     int64_t rank;
     uint32_t host;
-    int64_t start, end;        /* of its GPU operations; FIELD_ABSENT: the rank has no GPU operations */
+    int64_t start, end;        /* begin of the first and end of the last GPU operation; FIELD_ABSENT: none */
     int64_t steps, step_total; /* number of steps, and the sum of their lengths */
     int64_t compute, communication, exposed, copies;
     int64_t idle;                      /* idle time of its GPUs, from the first to the last operation */
@@ -106,7 +106,7 @@ struct neighbours {
     ARRAY(struct neighbour_row) rows;
 };
 
-/* All zero is empty. */
+/* Initialise with zeros. */
 struct ranks {
     const struct trace *trace; /* the trace of the ranks; NULL for ranks of a job */
     struct interner texts;

@@ -15,7 +15,7 @@
 
 /* A stage. Times are ns in one step, averaged over the ranks of the stage. */
 struct stage {
-    int64_t number;     /* from 0 */
+    int64_t number;     /* number of the stage, from 0 */
     int64_t ranks;      /* number of ranks */
     char list[80];      /* the ranks: "0, 1", "0 to 7", "0, 8, 16, 24 and 4 more" */
     int64_t step;       /* length of a step */
