@@ -47,6 +47,31 @@ UNIT_TEST(the_first_record_of_a_thread_is_its_name)
     assert_memory_equal(name->text, "writer_test", name->length);
 }
 
+/* Before there are many records, all of which it counts. */
+UNIT_TEST(a_child_that_was_not_announced_writes_nothing_and_is_counted)
+{
+    fork_watch_count(&spool_file_header()->unannounced);
+    struct spool_memory *begun = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+    begun->address = 45;
+    writer_commit(&begun->head);
+    struct reading before = read_spool(directory, getpid());
+    fflush(NULL);
+    pid_t child = fork(); /* no handler of pthread_atfork() is set here */
+    if (child == 0) {
+        bool refused = true;
+        for (int i = 0; i < 10; i++)
+            refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
+        refused = refused && !take_chunk(SPOOL_CUPTI);
+        _exit(refused ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(spool_file_header()->unannounced, 10);
+    struct reading after = read_spool(directory, getpid());
+    assert_int_equal(count_records(&after, SPOOL_RECORD_MEMORY), count_records(&before, SPOOL_RECORD_MEMORY));
+}
+
 enum { THREADS = 8, RECORDS = 20000 };
 
 static void *write_many(void *number)
@@ -255,30 +280,6 @@ UNIT_TEST(a_handler_on_another_stack_is_turned_away_too)
         be_interrupted();
     }
     sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-}
-
-UNIT_TEST(a_child_that_was_not_announced_writes_nothing_and_is_counted)
-{
-    fork_watch_count(&spool_file_header()->unannounced);
-    struct spool_memory *begun = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
-    begun->address = 45;
-    writer_commit(&begun->head);
-    struct reading before = read_spool(directory, getpid());
-    fflush(NULL);
-    pid_t child = fork(); /* no handler of pthread_atfork() is set here */
-    if (child == 0) {
-        bool refused = true;
-        for (int i = 0; i < 10; i++)
-            refused = refused && !writer_begin(SPOOL_RECORD_MEMORY, sizeof(*begun), 1);
-        refused = refused && !take_chunk(SPOOL_CUPTI);
-        _exit(refused ? 0 : 1);
-    }
-    int status = 1;
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
-    assert_int_equal(spool_file_header()->unannounced, 10);
-    struct reading after = read_spool(directory, getpid());
-    assert_int_equal(count_records(&after, SPOOL_RECORD_MEMORY), count_records(&before, SPOOL_RECORD_MEMORY));
 }
 
 UNIT_MAIN(open_spool, remove_spool)
