@@ -114,8 +114,7 @@ struct gputrace_pool_id {
  * caller destroys. */
 GPUTRACE_ALLOCATOR_API void gputrace_allocator_begin_pool(int device, struct gputrace_pool_id pool, void *filter);
 GPUTRACE_ALLOCATOR_API void gputrace_allocator_end_pool(int device, struct gputrace_pool_id pool);
-/* Drops one use of the pool; each gputrace_allocator_begin_pool() added one. After the last drop, the pool is destroyed
- * when the last of its memory is freed. */
+/* Undoes one gputrace_allocator_begin_pool(). After the last one, the pool is destroyed with the last of its memory. */
 GPUTRACE_ALLOCATOR_API void gputrace_allocator_release_pool(int device, struct gputrace_pool_id pool);
 
 /* --- statistics --- */

@@ -165,8 +165,7 @@ static bool reclaim(const struct request *request, unsigned tries)
     return call_for_help(heap->gpu.device, request->size, held);
 }
 
-/* Publishes a failure at the heap's limit, which needs this because the driver is not asked then and no CUDA call is in
- * the trace. */
+/* Publishes a failure at the heap's limit: the driver is not asked then, so no CUDA call shows it in the trace. */
 static void publish_failure(const struct request *request, uint64_t start)
 {
     const struct gputrace_host *host = request->result == ACCOUNT_LIMIT ? gpu_host() : NULL;

@@ -412,8 +412,8 @@ static struct block *allocate_new(struct heap *heap, size_t bytes, CUstream stre
     return block;
 }
 
-/* Puts a hold on the heap's stack of returned holds. CUDA calls this when no graph has the hold any more, on a thread
- * on which CUDA must not be called. */
+/* Returns a hold to its heap. CUDA calls this when no graph has the hold any more, on a thread on which CUDA must not
+ * be called. */
 static void CUDA_CB graph_gone(void *data)
 {
     struct graph_hold *hold = data;

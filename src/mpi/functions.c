@@ -144,8 +144,8 @@ static uint64_t communicator_making(const struct mpi_constants *constants, uint6
     return number;
 }
 
-/* Writes the name of a communicator created from PARENT. A name that is too long is cut, and ends with a hash of the
- * whole. The caller holds the lock. */
+/* Writes the name of a communicator created from PARENT. A long name is cut and ends with a hash. The caller holds the
+ * lock. */
 static void name_child(char *name, const struct communicator *parent, uint64_t number,
                        const struct mpi_members *members)
 {
@@ -232,7 +232,7 @@ static const void *pointer(const struct call *call, unsigned position)
     return (const void *)argument(call, position); /* NOLINT: a pointer that the program passed */
 }
 
-/* Returns the int argument at a position, by value in C and by address in Fortran, or 0 for position 0. */
+/* Returns an int argument, which Fortran passes by its address; 0 for position 0. */
 static int number(const struct call *call, unsigned position)
 {
     if (call->language == LANGUAGE_C || position == 0)

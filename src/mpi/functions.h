@@ -28,7 +28,7 @@ struct amount {
         COUNT_ONE = 0, /* `count` elements of `type` */
         COUNT_SINGLE,  /* one element of `type`; `count` is the position of `type`, too */
         COUNT_SUM,     /* `count` is an array with a number for each rank, and the amount is their sum */
-        COUNT_OWN,     /* `count` is an array with a number for each rank, and the amount is that of this rank */
+        COUNT_OWN,     /* `count` is an array with a number for each rank, of which this rank's counts */
         COUNT_TYPES,   /* as COUNT_SUM, and `type` is an array of types for the ranks */
     } counting;
 };

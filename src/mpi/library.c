@@ -115,8 +115,8 @@ static void find_constants(struct mpi_constants *constants)
                                             .undefined = -32766};
 }
 
-/* Finds Fortran's MPI_IN_PLACE and the conversions of handles. Fortran compilers spell the name in four ways; MPICH
- * keeps the address in a variable. */
+/* Finds Fortran's MPI_IN_PLACE, which compilers spell in four ways and MPICH keeps in a variable, and the conversions
+ * of handles. */
 static void find_fortran(void)
 {
     static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",

@@ -19,11 +19,11 @@ void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on);
 
 /* Sets whether a subscriber wants records of just-in-time compilation, even while recording is off. Callable at any
- * time, also before activity_kinds_init(). */
+ * time. */
 void activity_kinds_want_jit(bool wanted);
 
-/* Turns on the GPU's times of recorded events for a subscriber: from now on their records are enabled whenever
- * recording is on, even if the trace does not need them. Callable at any time; further calls do nothing. */
+/* Turns on the GPU's times of recorded events for a subscriber, even if the trace does not need them: from now on their
+ * records are enabled while recording is on. Further calls do nothing. */
 enum activity_times {
     ACTIVITY_TIMES_ON,
     ACTIVITY_TIMES_NO_CUPTI, /* CUPTI is not loaded (yet) */

@@ -78,8 +78,8 @@ static void publish_load(const struct driver_return *returned, const struct load
     });
 }
 
-/* Defines the functions of a row for a function that loads code. The arguments after the name initialise a struct
- * loaded from `p`, the parameters. */
+/* Defines a row's functions for a function that loads code. The last arguments initialise a struct loaded from `p`, the
+ * parameters. */
 #define LOADS(function, ...)                                                                                  \
     static struct loaded loaded_by_##function(const function##_params *p)                                     \
     {                                                                                                         \
@@ -134,8 +134,8 @@ UNLOADS(cuLibraryUnload, library, true)
  * (kernel_names.h).
  */
 
-/* Whether the call loads the kernel's code. Libraries look up a kernel's function before each launch, and only the
- * first time loads the code. */
+/* Whether the call loads the kernel's code. Libraries look a kernel's function up before each launch, and only the
+ * first time loads code. */
 static uint32_t loads_kernel(const void *params, CUcontext context, uint32_t correlation)
 {
     const cuKernelGetFunction_params *p = params;

@@ -30,9 +30,8 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
 
 /* --- copies of one row: cuMemcpyHtoD and similar functions --- */
 
-/* Initialises a struct gputrace_place from side `src` or `dst` of `p`, the parameters. The suffix is the letter of the
- * side in struct gputrace_memcpy, U for '?'. A is an array, which the copy uses from the byte Offset on; the others are
- * linear memory. */
+/* Initialises a struct gputrace_place from side `src` or `dst` of `p`, the parameters. The suffix is the side's letter,
+ * U for '?'. A is an array, used from byte Offset on; the others are linear memory. */
 #define PLACE_H(side) .address = driver_call_integer(p->side##Host)
 #define PLACE_D(side) .address = p->side##Device
 #define PLACE_A(side) .address = driver_call_integer(p->side##Array), .array = 1, .x = (uint32_t)p->side##Offset
@@ -190,8 +189,8 @@ static void publish_batch(const struct driver_return *returned, const CUdevicept
 }
 
 /* Fills in *PLACE and returns the side's letter. Rows and layers are counted in elements. Between two pointers (BYTES)
- * an element is a byte. Beside an array, the element's size is the array's, which the call does not contain: then the
- * pointer's pitch is left out, and an element counts as one byte, the least possible. */
+ * an element is a byte. Beside an array, the element size is the array's and unknown here: then the pitch is left out,
+ * and an element counts as one byte. */
 static char read_operand(const CUmemcpy3DOperand *operand, bool bytes, const CUextent3D *extent,
                          struct gputrace_place *place)
 {

@@ -129,8 +129,8 @@ void memory_pools_returned(void)
         mark_used();
 }
 
-/* Reads the used size before the reserved size, and the highest values last, so that no value exceeds one that bounds
- * it. Returns false if a query failed or queries were stopped. */
+/* Reads used before reserved, and the highest values last, so that each value is at most its bound. Returns false if a
+ * query failed or was stopped. */
 static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
 {
     const struct {

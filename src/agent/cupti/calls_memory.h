@@ -26,7 +26,6 @@ void memory_pools_returned(void);
 void memory_pools_forget(uint64_t pool);
 void memory_pools_forget_device(uint32_t device);
 
-/* Whether any pool is noted. */
 bool memory_pools_any(void);
 
 /*

@@ -292,7 +292,7 @@ PUBLISH_WAITED(cuCtxSynchronize_v2, ((const cuCtxSynchronize_v2_params *)returne
 #define EVENT_DELETION REGISTRY_BIT(event_deletion)
 #define RECORD REGISTRY_BIT(event_record)
 #define WAIT REGISTRY_BIT(event_wait)
-/* The kinds of calls in which the thread waits: while a thread is in one, the call is published as open. */
+/* The kinds of calls that wait: while a thread is in one, the call is published as open. */
 #define WAITS(kind) (REGISTRY_BIT(kind) | REGISTRY_BIT(open_call))
 
 static const struct driver_call rows[] = {

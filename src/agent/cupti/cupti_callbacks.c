@@ -53,8 +53,7 @@ static inline struct open_call *open_call_pop(struct open_calls *open, const str
 
 /* --- resources --- */
 
-/* Returns the struct gputrace_call for a change of CONTEXT or of something in it, within the call OPEN (may be NULL).
- */
+/* Returns the struct gputrace_call for a change of or in CONTEXT, within the call OPEN (may be NULL). */
 static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
 {
     uint64_t now = clock_now();
@@ -196,8 +195,8 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
     return row->kinds & REGISTRY_BIT(device_synchronization) ? SPOOL_CALL_OF_CONTEXT : SPOOL_CALL_OF_NOTHING;
 }
 
-/* Whether the call is published as open, so that a crash shows where threads were: every call with a callback, except
- * launches, whose callbacks are switched while threads are in them. */
+/* Whether the call is published as open, so that a crash shows where threads were. Launches are not, because their
+ * callbacks are switched meanwhile. */
 static inline bool is_reported_open(const struct driver_call *row)
 {
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));

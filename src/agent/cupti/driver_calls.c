@@ -133,8 +133,7 @@ void callback_switches_need(enum callback_need need, bool on)
     pthread_mutex_unlock(&switches.lock);
 }
 
-/* CUPTI is asked without the lock, because a callback of CUPTI may wait for the lock while CUPTI waits for the
- * callback. */
+/* CUPTI is asked without the lock, for which its callbacks may wait. */
 bool callback_switches_lost(void)
 {
     pthread_mutex_lock(&switches.lock);

@@ -169,10 +169,8 @@ void cupti_callbacks_atfork_child(void);
 /* Starts switching callbacks of SUBSCRIBER, which are all off. */
 void callback_switches_init(const struct cupti *cupti, CUpti_SubscriberHandle subscriber);
 
-/* Sets the kinds that the registry wants. */
 void callback_switches_follow(uint64_t wanted);
 
-/* Returns the kinds that the registry wants. */
 uint64_t callback_switches_wanted(void);
 
 /* Sets whether NEED holds. */
@@ -230,9 +228,8 @@ void lazy_loading_unloaded(void);
 /* Notes that this thread loaded KERNEL in another way than by a launch. */
 void lazy_loading_loaded(CUkernel kernel);
 
-/* Called when a launch begins on this thread. Returns whether it loads the kernel: because the kernel's handle is
- * launched, or because the runtime looked the kernel up in the same call. Then lazy_loading_ends() must follow when the
- * launch returns. */
+/* Called when a launch begins on this thread. Returns whether it loads the kernel, because it launches the kernel's
+ * handle or the runtime looked the kernel up in this call. Then lazy_loading_ends() must follow. */
 bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
 /* Ends the loading of this thread's launch. Does nothing if none has begun. */
 void lazy_loading_ends(void);

@@ -218,7 +218,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* launches are switche
 unsigned captures_going_on;                              /* also read without the lock */
 static uint32_t capturer; /* thread of the only capture; 0: several; also read without the lock */
 
-/* Sets the number of captures, and switches the callbacks of launches. The caller holds the lock. */
+/* Sets the count and switches the callbacks of launches. The caller holds the lock. */
 static void set_going_on(unsigned count)
 {
     __atomic_store_n(&captures_going_on, count, __ATOMIC_RELAXED);

@@ -137,7 +137,7 @@ static __thread struct {
     uint64_t name; /* hash of the launched function's name */
 } mine;
 
-/* Switches the callbacks of launches, which stay off while suspended. The caller holds the lock. */
+/* Switches the callbacks of launches, except on while suspended. The caller holds the lock. */
 static void turn(bool on)
 {
     on = on && !first.suspended;

@@ -94,8 +94,8 @@ static void thread_ended(void *unused)
         end_all(&this_thread, NULL, NULL, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
-/* Whether this thread is in a client's callback. A client's own CUDA calls are not published, and the callback may have
- * been called from here, under the lock. */
+/* Whether this thread is in a client's callback, whose CUDA calls are not published. The callback may have been called
+ * from here, under the lock. */
 static bool is_clients(void)
 {
     const struct epoch_reader *reader = epoch_reader();

@@ -233,8 +233,7 @@ static void publish_wanted(void)
         registry.changed(wanted);
 }
 
-/* Returns a new list with space for COUNT subscribers, of which the first KEPT are copied from the kind's list. Returns
- * NULL if there is no memory. */
+/* Returns a new list of COUNT, of which the first KEPT come from the kind's list, or NULL if there is no memory. */
 static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
 {
     struct subscribers *list = malloc(sizeof(*list) + count * sizeof(struct subscriber *));

@@ -274,7 +274,7 @@ void crash_stack_publish(const void *context, uint32_t thread)
 /* --- the signal --- */
 
 /* Whether INFO belongs to signal NUMBER. INFO may be garbage: a program that restores our handler without SA_SIGINFO
- * may call it with one argument. */
+ * may call it so. */
 static bool is_info_of(const siginfo_t *info, int number)
 {
     volatile bool is = false;

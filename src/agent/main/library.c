@@ -43,10 +43,9 @@
 #include "common/settings.h"
 #include "common/threads.h"
 
-/* Whether the program is statically linked. If such a program loads libraries all the same (NVTX's header does), they
- * bring a second C library, in which threads and much else do not work. AT_BASE is where the kernel put the program's
- * loader, 0 for a static program. A program that was started by calling the loader also has 0, because for the kernel
- * the loader is the program. */
+/* Whether the program is statically linked. Libraries that such a program loads all the same (NVTX's header does) bring
+ * a second C library, in which threads and much else do not work. AT_BASE is where the kernel put the program's loader.
+ * It is also 0 for a program that was started by calling the loader, which is then the program. */
 static bool is_static(void)
 {
     char path[PATH_MAX];
@@ -122,8 +121,7 @@ static void after_fork_in_child(void)
 
 static bool library_start(void);
 
-/* Starts recording in a forked child that uses NVTX. It is NVTX's first subscriber, so that the child has a spool
- * before the other subscribers run. */
+/* Starts recording in a forked child that uses NVTX. Subscribed first, so that the other subscribers find a spool. */
 static void wake(void)
 {
     if (!__atomic_load_n(&library.decided, __ATOMIC_RELAXED) && library_start()) {
@@ -336,8 +334,8 @@ static __thread struct {
     uint64_t bytes, asked; /* the thread's last buffer: its size, and when CUPTI asked for it (CLOCK_MONOTONIC) */
 } thread_buffer;
 
-/* Returns a buffer for CUPTI, or NULL. The first call sets our exit handler: CUDA has set its own by then, and exit
- * handlers run in reverse order, so ours runs before CUDA takes itself down. */
+/* Returns a buffer for CUPTI, or NULL. The first call sets our exit handler: CUDA has set its own by then, so ours runs
+ * before CUDA takes itself down. */
 static void *get_buffer(size_t *bytes)
 {
     if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))

@@ -30,9 +30,9 @@
 /* How long the end of the process may be delayed for GPU work whose times CUPTI has not delivered. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
 #define FINISH_STEP_US 1000
-/* How often names are read out of CUPTI's records: the process can be killed at any time, and unread names are lost
- * with it. The interval is short after code was prepared, because a launch follows, and doubles up to one that costs
- * nothing noticeable. */
+/* How often names are read out of CUPTI's records: the process can be killed at any time, and unread names are lost.
+ * Soon after code was prepared, because a launch follows; then the interval doubles up to one that costs nothing
+ * noticeable. */
 #define NAMES_SOON_NS (100 * NS_PER_US)
 #define NAMES_LATEST_NS (10 * NS_PER_MS)
 #define DRIVER_DEVICES "/dev/nvidia"
@@ -171,8 +171,8 @@ static void ask_pools_last(void)
         nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL);
 }
 
-/* Waits for the current round and then holds the lock, for at most a second: a round that hangs in the driver must not
- * hang the end of the program. Returns false if the round did not end. */
+/* Waits at most a second for the current round, and takes its lock: a round that hangs in the driver must not hang the
+ * program's end. Returns false if the round did not end. */
 static bool wait_for_round(void)
 {
     uint64_t began = clock_monotonic();

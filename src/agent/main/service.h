@@ -1,6 +1,6 @@
 /*
- * The service thread: at each flush interval it collects the times of GPU work and checks the time interval of
- * recording. It reads the names behind pointers in CUPTI's records more often, and at once when code was prepared.
+ * The service thread: collects the times of GPU work at each flush interval, and checks the time interval of recording.
+ * It reads the names behind pointers in CUPTI's records more often, and at once when code was prepared.
  */
 #ifndef GPUTRACE_AGENT_MAIN_SERVICE_H
 #define GPUTRACE_AGENT_MAIN_SERVICE_H

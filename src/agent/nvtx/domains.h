@@ -36,8 +36,8 @@ void nvtx_domains_select(const char *only, const char *without);
  * used. */
 bool nvtx_domains_are_listed(void);
 
-/* Returns the domain with this name; a new one is created and published. Returns NULL if there is no memory, or in a
- * child that was not announced (registry.h). */
+/* Returns the domain with this name, created and published if it is new. Returns NULL if there is no memory, or in an
+ * unannounced child (registry.h). */
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name);
 
 /* Publishes, once, that the program used the default domain, which is off. */
@@ -57,8 +57,8 @@ static inline uintptr_t nvtx_string_mark(const struct nvtx_string *string)
     return (uintptr_t)string ^ UINT64_C(0x6776747874737472);
 }
 
-/* Returns the registered string with this text; a new one is created and published. Returns NULL if there is no memory,
- * in a child that was not announced, or if the domain is off. */
+/* Returns the registered string with this text, created and published if it is new. Returns NULL if there is no memory,
+ * in an unannounced child, or if the domain is off. */
 struct nvtx_string *nvtx_string_of(const struct nvtx_domain *domain, struct gputrace_text text);
 
 /* Publishes a category's name, if it is new. */

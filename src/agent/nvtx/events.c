@@ -178,8 +178,8 @@ INLINE int popped(const char *function, const struct nvtx_domain *domain)
 POP(RangePop, &nvtx_default_domain, void)
 POP(DomainRangePop, nvtx_domain_ours(domain), nvtxDomainHandle_t domain)
 
-/* Publishes the end of a range. The range may be of another domain, which may be off: some programs end all ranges with
- * nvtxRangeEnd(). A range of a domain that is off is 0. */
+/* Publishes the end of a range. It may be of another domain, even one that is off, because some programs end all ranges
+ * with nvtxRangeEnd(). A range of a domain that is off is 0. */
 static void ended(const char *function, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     if (range == 0)

@@ -29,9 +29,8 @@ static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
     return nvtx_payload_stride(domain, known ? known->schema : 0);
 }
 
-/* Flags of a batch with two times, of which the second is an interval. nvToolsExtCounters.h shifts an int by 32 for
- * them, which no compiler does, so a batch of more than two samples with two times is treated as such even without the
- * flag. */
+/* Flags of a batch with two times, the second an interval. nvToolsExtCounters.h shifts an int by 32 for them, which no
+ * compiler does; so more than two samples with two times need no flag. */
 #define BEGIN_AND_INTERVAL (UINT64_C(1) << 32)
 #define END_AND_INTERVAL (UINT64_C(2) << 32)
 

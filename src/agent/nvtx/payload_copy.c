@@ -236,8 +236,8 @@ static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_s
     return width;
 }
 
-/* Returns how many bytes of the payload can be read. Memory is checked if the program did not pass the size, or if SIZE
- * exceeds that of the schema. */
+/* Returns how many bytes of the payload can be read. Memory beyond the schema's size, or of a size not passed by the
+ * program, is checked. */
 static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadData_t *payload, uint64_t size)
 {
     uint64_t vouched = payload->size == SIZE_MAX ? 0 : schema ? schema->size : payload_bytes_of(payload->schemaId);

@@ -83,8 +83,8 @@ void python_begin(bool (*record)(const struct python_frame *frame), void (*refus
 
 #define READERS 64 /* maximum of threads that read at a time; others get no frames */
 
-/* The threads that are reading. A signal handler looks for its thread here, because access to thread-local variables
- * may need memory, which a handler cannot allocate. */
+/* The threads that are reading. A signal handler looks for its thread here: thread-local variables may need memory,
+ * which a handler cannot allocate. */
 static struct reader {
     uint32_t thread;   /* 0: free */
     bool locked;       /* the thread holds python.lock */

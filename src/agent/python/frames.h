@@ -39,14 +39,13 @@ struct python_frame {
     struct gputrace_text function, file;
 };
 
-/* Sets the callbacks. RECORD gets each new frame, from one thread at a time, and returns false if it could not record
- * the frame, which it then gets again later. REFUSED gets the version of an interpreter whose frames cannot be read,
- * once. Both may be called from python_frames(). */
+/* Sets the callbacks, which python_frames() may call. RECORD gets each new frame, from one thread at a time, and again
+ * if it returns false because it could not record the frame. REFUSED gets, once, the version of an interpreter whose
+ * frames cannot be read. */
 void python_begin(bool (*record)(const struct python_frame *frame), void (*refused)(const char *version));
 
-/* Looks for the interpreter, unless it was found already or CHANGES, the counter of loaded and unloaded libraries, is
- * that of the last search. Takes the loader's lock. Returns whether there is an interpreter whose frames can be read.
- */
+/* Looks for the interpreter, unless it was found, or CHANGES, the counter of library changes, is that of the last
+ * search. Takes the loader's lock. Returns whether there is one whose frames can be read. */
 bool python_find(uint64_t changes);
 
 /* Whether python_find() would return true without looking. */

@@ -228,8 +228,8 @@ static uint64_t print_string(const struct interpreter *python, uint64_t object, 
     return object * by[0] + length * by[1] + last * by[2];
 }
 
-/* Returns a hash of the code's contents. It includes the name's hash over all its characters, which Python computes
- * when the code is created. */
+/* Returns a hash of the code's contents. It includes the name's own hash, which Python computes when the code is
+ * created. */
 static uint64_t print_contents(const struct interpreter *python, uint64_t code, uint64_t name, uint64_t file)
 {
     uint64_t table = python_word(code, python->layout.code.line_table);

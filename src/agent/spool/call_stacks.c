@@ -125,8 +125,8 @@ static bool is_node_call(uint32_t correlation)
     return correlation != 0 && node_call.correlation == correlation && node_call.generation == fork_generation();
 }
 
-/* Records the stack of a new node. Python's lines suffice if there are any: a Python thread captures many nodes, each
- * by another way through C but from few lines of Python. */
+/* Records the stack of a new node. Python's lines suffice: a Python thread captures many nodes by many ways through C,
+ * but from few lines of Python. */
 static void made_node(void *data, const struct gputrace_graph_node *node)
 {
     (void)data;

@@ -239,8 +239,7 @@ static bool get_fresh(void)
 
 /* --- taking chunks --- */
 
-/* Raises the number of fresh segments to keep: from 0 to the start value, or, if MORE, to twice the number. The caller
- * holds the lock. */
+/* Raises the number of fresh segments to keep, from 0 or, if MORE, to twice the number. The caller holds the lock. */
 static void want_fresh(bool more)
 {
     if (more && pool.fresh_wanted < POOL_FRESH_LIMIT)

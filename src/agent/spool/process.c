@@ -82,8 +82,8 @@ static void read_line_of(const char *path, char *out, size_t size)
 
 enum { STAT_THREADS = 20, STAT_STARTED = 22, STAT_EXIT_CODE = 52 };
 
-/* Returns the number in the field WANTED of /proc/self/stat, or 0. The second field is a name in brackets that may
- * contain anything, so counting starts at the last bracket. */
+/* Returns the number in field WANTED of /proc/self/stat, or 0. Counts from the last bracket, because the second field
+ * is a name in brackets that may contain anything. */
 static uint64_t read_stat(int wanted)
 {
     char line[1024];
@@ -200,7 +200,7 @@ void thread_become_ours(const char *name, struct spool_header *header)
     epoch_reader(); /* allocates our thread-local memory: the first access ends the process if there is none */
 }
 
-/* Whether only our threads and the first one are left; the kernel counts the first thread until the process ends. */
+/* Whether only our threads and the first one are left, which the kernel counts until the process ends. */
 bool thread_alone(void)
 {
     /* Whether the first thread is alive: FUTEX_TRYLOCK_PI fails with ESRCH if the lock's owner is dead. No sandbox

@@ -52,8 +52,8 @@ bool thread_alone(void);
  * the program's last thread. */
 void thread_end(void);
 
-/* Waits for the end of the process. A thread that must not continue calls this instead of returning: returning blocks
- * signals, for which a sandbox may end the process. */
+/* Waits for the end of the process instead of returning: a thread that returns blocks signals, for which a sandbox may
+ * end the process. */
 void thread_park(void);
 
 /* In a forked child, which has no thread of ours: resets the lists of threads. */

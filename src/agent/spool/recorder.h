@@ -30,14 +30,13 @@ void recorder_switch(bool on, uint64_t time, const char *reason);
 void recorder_note_unrecorded(uint16_t what, struct gputrace_text text);
 
 extern bool recorder_on;
-/* Whether recording is on. */
 static inline bool recorder_is_on(void)
 {
     return __atomic_load_n(&recorder_on, __ATOMIC_RELAXED);
 }
 
-/* recorder_has_process() returns whether this process is recorded. In a forked child the first call starts the library
- * there by calling WAKE. Preserves errno. */
+/* Whether this process is recorded. In a forked child the first call starts the library by calling WAKE. Preserves
+ * errno. */
 void recorder_init(bool (*wake)(void));
 bool recorder_has_process(void);
 

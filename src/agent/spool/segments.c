@@ -58,8 +58,8 @@ struct spool_chunk *segments_add(char *base, uint64_t offset)
     segment->offset = offset;
     segment->kept = 0;
     __atomic_store_n(&segment->purpose, SPOOL_FREE, __ATOMIC_RELAXED);
-    /* The slot is complete before anything is written into the segment, so that the SIGBUS handler finds it. Until the
-     * end of this function other threads see UNMAPPED and leave the slot alone. */
+    /* The SIGBUS handler must find the segment before anything is written into it. UNMAPPED keeps other threads off it
+     * until the end of this function. */
     __atomic_store_n(&segment->holders, UNMAPPED, __ATOMIC_RELAXED);
     __atomic_store_n(&segment->base, base, __ATOMIC_RELEASE);
     if (number >= __atomic_load_n(&segments.used, __ATOMIC_RELAXED))
@@ -153,9 +153,8 @@ static bool try_hold(struct segment *segment)
     return false;
 }
 
-/* Whether the launcher has drained everything that was ever written to the segment at BASE. The caller is a holder.
- * Chunks may be cut and joined meanwhile, so a true result must be checked again once no other thread can hold the
- * segment. */
+/* Whether the launcher has drained everything in the segment at BASE, which the caller holds. Chunks may be cut and
+ * joined meanwhile, so claim() checks again. */
 static bool is_drained(const char *base)
 {
     bool any = false;
@@ -300,8 +299,8 @@ static uint64_t record_size(const struct spool_chunk *chunk, const char *data, u
     return size <= space ? size : 0;
 }
 
-/* Returns the end of the chunk's data as its header says, or, for a CUPTI chunk in use, the end of the chunk: then only
- * its records say where data ends. */
+/* Returns the end of the chunk's data from its header, or, for a CUPTI chunk in use, the chunk's end: only its records
+ * show where data ends. */
 static uint64_t end_of(const struct spool_chunk *chunk)
 {
     bool open = chunk->type == SPOOL_CUPTI && chunk->state == SPOOL_IN_USE;

@@ -165,9 +165,8 @@ static struct spool_header *map_header(const char *directory)
 {
     if (spool_place_make(directory, &file.descriptor) != 0)
         return NULL;
-    /* The lock belongs to an open file description of its own, which only the header's mapping will keep: a forked
-     * child would share the other description. If the path cannot be opened from here, the other description must do.
-     */
+    /* The lock belongs to an open file description that only the header's mapping will keep. A forked child would share
+     * the other one, which must do if the path cannot be opened from here. */
     int lock = open(file.descriptor.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (spool_lock_take(lock >= 0 ? lock : file.descriptor.fd) != 0)
         verbose("process %d cannot lock its spool, and counts as ended (%m)", (int)getpid());

@@ -62,8 +62,8 @@ void spool_file_release(void);
  */
 int spool_file_rescue(const void *address);
 
-/* At the end of the process: copies replaced segments into the file, or counts each record that the file does not have.
- * spool_file_save_header() does so for a replaced header, once the header is complete. */
+/* At the end of the process: copies replaced segments into the file, or counts records that the file lacks.
+ * spool_file_save_header() copies a replaced header, once it is complete. */
 void spool_file_save(void);
 void spool_file_save_header(void);
 

@@ -146,8 +146,8 @@ static void forget_chunk(struct writer *mine)
     mine->next = mine->end = NULL;
 }
 
-/* Whether the thread's name differs from the last recorded one. The name is a thread's first record, and is recorded
- * again at the start of a chunk, or at the thread's end, if it has changed. */
+/* Whether the thread's name has changed since it was recorded. The name is a thread's first record, and is recorded
+ * again in a new chunk, or at the thread's end. */
 static bool has_new_name(struct writer *mine)
 {
     char comm[COMM_BYTES] = "";
