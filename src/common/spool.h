@@ -142,13 +142,13 @@ struct spool_header {
     /* A loss: calls in children of _Fork() and clone(), for which the C library calls no handler. The children share
      * this page. */
     uint64_t unannounced;
-    uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
+    uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid, the namespace of `pid`; 0: unknown */
     int64_t monotonic_ahead; /* how far CLOCK_MONOTONIC is ahead of the host's, ns, by its time namespace */
     uint64_t by_launcher;    /* 1: the launcher wrote this file about the process: perf/cpu_records.c */
     uint64_t cpu_lost;       /* CPU samples and switches for which the kernel or the launcher had no space */
     uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of the agent's threads; 0: none */
     uint32_t world_size;                     /* processes of the job; 0: not known */
-    uint32_t node_rank;                      /* number of this host in the job, + 1; 0: not known */
+    uint32_t node_rank;                      /* number of this host in the job + 1; 0: unknown */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

@@ -389,7 +389,7 @@ struct spool_crash {
     int32_t signal;
     int32_t code;    /* si_code */
     uint32_t thread; /* gettid() */
-    uint32_t sender; /* pid of the sender; 0: the kernel, or not known */
+    uint32_t sender; /* pid of the sender; 0: the kernel, or unknown */
 };
 
 /* A driver call in progress on a thread, if its callbacks are enabled. The record is reused for one call after another;
@@ -542,8 +542,8 @@ struct spool_thread_state {
     uint32_t reserved;
 };
 
-/* A text of PyTorch's operators, written once for each text in most cases: flags 0, a name; flags 1, inputs: their
- * dimensions, an array of JSON for each in an array, and their types, all with a NUL behind. */
+/* A text of PyTorch's operators, in most cases written once. Flags 0: a name. Flags 1: inputs, that is a JSON array
+ * with an array of dimensions for each input, and then their types. A NUL ends the JSON and each type. */
 enum { SPOOL_OPERATOR_NAME = 0, SPOOL_OPERATOR_INPUTS = 1 };
 struct spool_torch_text {
     struct spool_record head;

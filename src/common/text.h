@@ -27,8 +27,8 @@ static inline bool text_ends_with(const char *text, const char *ending)
 size_t utf8_size(const char *text, size_t length);
 
 /* Writes the first character of TEXT (LENGTH bytes, at least one) in a form that is safe on a terminal: \n, \t or \x1b
- * for control characters, \u202e for those that turn the direction of text, U+FFFD for a byte that is not UTF-8. *SIZE
- * becomes the bytes of TEXT that it takes. Returns the bytes written. */
+ * for control characters, \u202e for characters that turn the direction of text, U+FFFD for a byte that is not UTF-8.
+ * Sets *SIZE to the bytes of this character in TEXT. Returns the bytes written. */
 #define UTF8_VISIBLE_BYTES 8
 size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size);
 
