@@ -72,7 +72,7 @@ struct gpu_fields { /* events in a stream */
 };
 
 struct launch_fields {    /* where a GPU operation was launched */
-    uint32_t captured_in; /* where it was captured, if a graph replays it */
+    uint32_t captured_in; /* replayed by a graph: path of the ranges and operators open at its capture */
     uint32_t forward_at;  /* in the backward pass: the line that called its forward operator */
     uint32_t backward_at; /* in the backward pass: the line that started the backward pass */
     uint32_t in_operator; /* the operator that launched it, if its call stack has no line */
