@@ -62,7 +62,7 @@ struct driver_call {
     uint32_t needs; /* set of enum callback_need: the callback is on while one of them holds */
     uint64_t kinds; /* REGISTRY_BIT()s of kinds: the callback is also on while a subscriber wants one of them */
     const char *name;
-    /* Publishes a call that succeeded or failed; does not read outputs of a failed call. NULL: only phases are
+    /* Publishes a call that succeeded or failed, without reading outputs of a failed call. NULL: only phases are
      * published. */
     void (*publish)(const struct driver_return *returned);
     uint32_t phase; /* enum gputrace_trigger of the call's phase of compilation; 0: none, or `trigger` decides */

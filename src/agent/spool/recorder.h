@@ -25,8 +25,7 @@
 /* Turns recording on or off, as of TIME (CLOCK_REALTIME, ns), and writes REASON to the spool. */
 void recorder_switch(bool on, uint64_t time, const char *reason);
 
-/* Records what the process did before the requested range came: WHAT is SPOOL_SEEN_RANGE or another SPOOL_SEEN value.
- */
+/* Records what the process did before the requested range came: WHAT is a SPOOL_SEEN value. */
 void recorder_note_unrecorded(uint16_t what, struct gputrace_text text);
 
 extern bool recorder_on;

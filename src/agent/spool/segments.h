@@ -75,8 +75,8 @@ void segments_atfork_child(void (*make_private)(void *base, uint64_t bytes, uint
  * announces is lost. */
 int orphaned_segment_write(int fd, const char *base, uint64_t offset);
 
-/* Returns how many records of the segment at BASE are not at OFFSET of the file FD; if FD is -1, none are. Returns -1
- * if there is no memory for the comparison. RECORD_BYTES are the sizes of CUPTI's kinds. */
+/* Returns how many records of the segment at BASE the file FD does not have at OFFSET, all of them if FD is -1. Returns
+ * -1 if there is no memory for the comparison. RECORD_BYTES are the sizes of CUPTI's kinds. */
 int64_t orphaned_segment_missing(int fd, const char *base, uint64_t offset,
                                  const uint16_t record_bytes[SPOOL_CUPTI_KINDS]);
 
