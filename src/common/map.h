@@ -177,8 +177,7 @@ struct interner {
         char *text; /* NUL-terminated, owned here */
         size_t length;
         uint32_t next_same_hash;   /* number + 1 of the next older one; 0: none */
-    } *blocks[32 - INTERNER_BITS]; /* the first has INTERNER_FIRST entries, each further one twice as many as the one
-                                      before */
+    } *blocks[32 - INTERNER_BITS]; /* block I has INTERNER_FIRST << I entries */
     size_t count;
 };
 

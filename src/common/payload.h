@@ -167,8 +167,7 @@ struct payload_blob {
 };
 
 struct payload_reader {
-    const struct payload_schema *(*find)(const void *context, uint64_t id); /* returns NULL if there is no schema with
-                                                                               this id */
+    const struct payload_schema *(*find)(const void *context, uint64_t id); /* returns NULL if ID is unknown */
     const void *context;
     const struct payload_blob *blobs; /* all payloads of the event, which may hold lengths */
     size_t blob_count;

@@ -130,8 +130,7 @@ struct spool_header {
     uint16_t record_bytes[SPOOL_CUPTI_KINDS]; /* size of each CUPTI kind's records, 0: not seen */
     char program[256];                        /* /proc/self/comm or exe's name, NUL-terminated */
     char command[2048];       /* the command line, arguments separated by blanks, NUL-terminated, cut when longer */
-    uint64_t process_started; /* from /proc/PID/stat: equal in all images of a process, different in two processes with
-                                 one pid; 0: unknown */
+    uint64_t process_started; /* from /proc/PID/stat: differs if a pid is reused, not between images; 0: unknown */
     uint32_t rank;            /* rank in the job + 1; 0: unknown */
     uint32_t local_rank;      /* rank on this host + 1; 0: unknown */
     uint64_t clock_looked;    /* CLOCK_MONOTONIC when both clocks were last compared; 0: unknown */

@@ -105,8 +105,7 @@ struct spool_capture {
 
 /* An action of the process while recording waited for another one: a record for each text, but not for all ranges. */
 enum {
-    SPOOL_SEEN_RANGE = 0,  /* the process opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names
-                              another */
+    SPOOL_SEEN_RANGE = 0,  /* the process opened NVTX range "NAME" or "NAME@DOMAIN"; capture_range names another */
     SPOOL_SEEN_DOMAIN = 1, /* the process used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
     SPOOL_SEEN_START = 2,  /* the process started what capture_range names, but outside of the time window */
 };
@@ -617,8 +616,7 @@ struct spool_nccl_operation {
     struct spool_record head;
     uint64_t number; /* number within the process, in the order of launches, with gaps */
     uint64_t communicator;
-    uint64_t sequence; /* number of this call of the function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: a
-                          send or receive */
+    uint64_t sequence; /* of this function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: send or receive */
     uint64_t count;    /* elements */
     uint64_t called;   /* when the program called NCCL, ns; 0: not known */
     uint32_t thread;   /* thread that called NCCL */

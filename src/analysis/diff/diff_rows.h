@@ -89,13 +89,12 @@ struct diff_row {
         };
         struct diff_test figures[DIFF_FIGURES];
     };
-    double apart, deviation; /* logarithms: distance of two modes of `each`, and deviation of runs within a mode; 0: no
-                                modes */
-    double totals[DIFF_SIDES];   /* means over all traces of the side; a trace without the row counts as 0 */
-    double counts[DIFF_SIDES];   /* means over all traces of the side */
-    bool tiny;                   /* takes too little time to be compared with the other rows */
-    enum diff_change change;     /* the change that matters most */
-    enum diff_sure sure;         /* how sure `change` is */
+    double apart, deviation;   /* logarithms: distance of two modes of `each`, deviation of runs within them; 0: none */
+    double totals[DIFF_SIDES]; /* means over all traces of the side; a trace without the row counts as 0 */
+    double counts[DIFF_SIDES]; /* means over all traces of the side */
+    bool tiny;                 /* takes too little time to be compared with the other rows */
+    enum diff_change change;   /* the change that matters most */
+    enum diff_sure sure;       /* how sure `change` is */
     const struct diff_test *why; /* the test that shows `change`; NULL: the row appeared, vanished, or is unchanged */
 };
 

@@ -18,8 +18,7 @@ void hangs_release(struct hangs *hangs)
 
 struct finishing {
     struct hangs *hangs;
-    const int64_t *first; /* by member: when it called its first unfinished operation of all groups; NULL: it is not
-                             checked */
+    const int64_t *first; /* by member: when it called its first unfinished operation; NULL: not checked */
     const struct hang_group *group;
     struct hang_front *fronts;
     struct hang *hang;

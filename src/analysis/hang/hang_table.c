@@ -425,8 +425,7 @@ void hang_fill(struct report_row *row, const struct hangs *hangs)
 
 const struct hangs *hangs_found(const struct trace *trace)
 {
-    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish one by one: no
-                                                                                          lock */
+    struct hang_state *state = (struct hang_state *)section_state(trace, REPORT_HANG); /* sections finish in turn */
     struct hangs *hangs = &state->hangs;
     if (state->found)
         return hangs;

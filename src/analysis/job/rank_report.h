@@ -52,8 +52,7 @@ struct rank_report {
     ARRAY(struct rank_report_finding) findings;
     ARRAY(struct hang_member) members; /* what each rank did when the trace ended */
     int file;                          /* owned by the caller */
-    uint64_t collectives_offset;       /* place in FILE of the struct collective; their `process` is an index in
-                                          ranks.items */
+    uint64_t collectives_offset;       /* place in FILE of struct collective; `process`: index in ranks.items */
     uint64_t collectives_count;
 };
 

@@ -63,8 +63,7 @@ enum pretty_rule {
     PRETTY_SHAPE,       /* write the arguments, which are numbers, as 128x64x32 */
     PRETTY_LEAVE_OUT,   /* write nothing */
     PRETTY_NO_NUMBERS,  /* write the word, and arguments that are not numbers */
-    PRETTY_OF_FUNCTORS, /* write the word and the arguments that have arguments; the first functor is written without
-                           its arguments */
+    PRETTY_OF_FUNCTORS, /* write the word and arguments with arguments of their own; the first functor without its */
 };
 
 struct pretty_word {

@@ -23,10 +23,9 @@ struct comm_key {
 
 /* A row: sums over all ranks of the trace or job. Times are ns. */
 struct comm_row {
-    int64_t count; /* number of operations */
-    int64_t total; /* time of kernels, or of calls if operations have no kernels */
-    int64_t wait;  /* part of TOTAL before the last rank began; FIELD_ABSENT: no operation has known times of several
-                      ranks */
+    int64_t count;          /* number of operations */
+    int64_t total;          /* time of kernels, or of calls if operations have no kernels */
+    int64_t wait;           /* part of TOTAL before the last rank began; FIELD_ABSENT: never known for two ranks */
     int64_t exposed, shown; /* exposed time, and the total time of the kernels for which it is known */
     int64_t timed;          /* number of kernels or calls in TOTAL, each of one rank */
     int64_t alone;          /* how many of TIMED have a kernel that does nothing else */

@@ -21,16 +21,14 @@ struct grid {
     const struct render *render;
     const struct table *table;
     const char *special; /* argument of render_visible() */
-    bool suited;         /* each value has the unit that suits it; otherwise values are exact, in the unit of their
-                            column */
+    bool suited;         /* each value has the unit that suits it; otherwise exact, in the column's unit */
     struct buffer text;  /* all cells' texts, one after another */
     size_t columns, rows;
     struct grid_column {
         size_t index; /* index of the column in the table */
         bool left;    /* aligned to the left, as texts are */
         bool bar;     /* cells are shares, each followed by a bar of GRID_BAR characters */
-        size_t width; /* characters of the widest cell, without cells that are the last of their row except in the last
-                      column */
+        size_t width; /* characters of the widest cell; in all but the last column without last cells of rows */
     } *column;
     struct grid_cell {
         size_t at, length, width;
