@@ -24,7 +24,7 @@ examples_extract() { # DOCUMENT DIRECTORY
 }
 
 examples_sort_of() { # BLOCK
-    if ! grep -qvE '^(make|gputrace|torchrun|mpirun|srun) ' "$1"; then
+    if ! grep -qvE '^((make|gputrace|torchrun|mpirun|srun) |(pip install|tar xf|apt install) (\./)?gputrace[-_]\*)' "$1"; then
         echo commands
     elif head -n 1 "$1" | grep -q '^\$ '; then
         echo session
@@ -90,7 +90,7 @@ examples_session() { # BLOCK
     while IFS= read -r line; do
         if [ -n "$command" ]; then
             command=$command$'\n'$line
-        elif [[ $line =~ ^(\$ )?((make|gputrace|cc|torchrun|mpirun|srun|xdg-open)\ .*)$ ]]; then
+        elif [[ $line =~ ^(\$ )?((make|gputrace|cc|torchrun|mpirun|srun|xdg-open|pip|tar|apt)\ .*)$ ]]; then
             examples_printed "$expected" || return
             : >"$expected"
             command=${BASH_REMATCH[2]}
@@ -111,11 +111,15 @@ examples_session() { # BLOCK
 
 # shellcheck disable=SC2001 # more than a fixed text is replaced
 examples_command() { # COMMAND
-    local command=$1 left source
+    local command=${1%%  #*} left source
     case $command in
     make\ *) # not within the tests that it would run
         # shellcheck disable=SC2086 # targets and variables
         env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" ${command#make } 2>&1
+        return
+        ;;
+    pip\ * | tar\ * | apt\ *) # tests/packaging installs what the Makefile calls so
+        grep -qF "$(awk '{ print $3 }' <<<"$command" | sed 's/^\.\///; s/\*.*//')" "$root/src/packaging/packaging.mk" "$root/tests/packaging/roots"
         return
         ;;
     *gputrace\ recover* | */tmp/gputrace-*)
