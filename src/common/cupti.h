@@ -81,7 +81,9 @@ struct cupti_kind {
     } sizes[4]; /* unused entries are 0 */
 };
 
-#define CUPTI_KIND_COUNT 17
+#define ONE(...) +1
+enum { CUPTI_KIND_COUNT = CUPTI_KINDS(ONE) };
+#undef ONE
 extern const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT];
 
 /* Returns the bytes of a record of KIND, or 0 if the table does not have the kind or the version. */

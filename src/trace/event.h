@@ -99,7 +99,8 @@ enum category category_by_name(enum category category, char phase, const char *n
 
 /*
  * Numbers in CUPTI's record of a kernel that are passed on unchanged. Each row generates the member of the decoded
- * record, the argument in every format, the column of a database and the field for the report.
+ * record (32 bits), the argument of every kernel in every format, also when it is 0, and the field for the report. A
+ * database names the column as the member, which must be the last part of the field's name.
  *
  *      key, name in files, type and name of the field in struct event_fields, categories, member of the decoded record,
  *      member of CUPTI's record
