@@ -222,7 +222,7 @@ CUstream gpu_stream(const struct gpu *gpu, CUstream *place)
     CUstream stream = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = NULL;
     if (stream)
         return stream;
-    create(gpu, gpu->context, NULL, &stream); /* in the primary context, which lives longest, whichever is current */
+    create(gpu, gpu->context, NULL, &stream); /* in the primary context, which lives longest */
     if (!stream || __atomic_compare_exchange_n(place, &none, stream, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return stream;
     gpu->cuda->cuStreamDestroy_v2(stream); /* another thread created it first */

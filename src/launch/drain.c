@@ -123,7 +123,7 @@ static void drop(struct drain *drain, struct spool_drain *spool)
     *spool = drain->spools.items[--drain->spools.count];
 }
 
-/* Returns when the next one is due. */
+/* Looks at the spools that are due, and drops those that are over. Returns when the next spool is due. */
 static uint64_t drain_due(struct drain *drain)
 {
     uint64_t now = clock_monotonic(), due = now + LOOK;

@@ -124,7 +124,7 @@ void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools);
 
 struct drain;
 
-/* Called by the thread every so often; DISK: bytes that the run takes on the disk. */
+/* The thread calls report() at most once in `every` nanoseconds, with the bytes that the run has on the disk. */
 struct drain_listener {
     void (*report)(void *context, const struct live *live, uint64_t disk);
     void *context;

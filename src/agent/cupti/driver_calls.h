@@ -26,8 +26,8 @@ struct open_call {
 };
 
 /*
- * The callbacks are those of driver calls: one driver call is made for each operation, whichever runtime function was
- * called, and has the runtime call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx,
+ * The callbacks are those of driver calls: every runtime function makes one driver call for an operation, with the
+ * runtime call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx,
  * and, compiled for per-thread default streams, NAME_ptsz (takes a stream) and NAME_ptds (takes none). Each is a row;
  * versions with the same parameters share a publisher.
  *

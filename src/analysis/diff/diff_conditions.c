@@ -35,7 +35,7 @@ static const char *noun_at(size_t i)
     return section_list[i - WHOLES].section->comparable.noun; /* NULL: the section is not compared */
 }
 
-/* Returns the index of NOUN in `wholes`, or WHOLES if it is no figure of whole traces. */
+/* Returns the index of NOUN in `wholes`, or WHOLES if `wholes` does not have it. */
 static size_t find_whole(const char *noun)
 {
     size_t i = 0;

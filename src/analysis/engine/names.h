@@ -21,7 +21,7 @@ struct event_fields;
 size_t name_shorten(const char *name, size_t length, char *short_name);
 
 /* Writes the pretty (NUMBER 0) or the short (1) form of a kernel's name to OUT, for --kernel: a kernel_name_form().
- * Returns false if there is no form of this NUMBER. */
+ * Returns false for other numbers. */
 bool name_form(struct buffer *out, unsigned number, const char *name, size_t length);
 
 /* Sets the name of the kernel EVENT to the form that --names=short or --names=mangled shows. Pretty names are made at

@@ -2,7 +2,7 @@
  * One recorded event, from any source: the decoders of this folder set it, and the passes read it.
  *
  * Times are nanoseconds of CLOCK_REALTIME; 0 is unknown. Texts are not terminated, not checked for UTF-8, and live as
- * long as the spool is open. The struct is filled anew for each record; whoever needs an event again keeps `record` and
+ * long as the spool is open. The struct is filled anew for each record; who needs an event again keeps `record` and
  * decodes it again.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_EVENT_RECORD_H

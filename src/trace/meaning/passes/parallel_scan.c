@@ -33,7 +33,7 @@ const struct event_passes agent_passes[EVENT_TYPE_COUNT] = {
  *
  * What plugins do in their callbacks is not the program's. CUDA calls outside of CUPTI's callbacks (from NVTX's) have
  * correlation ids of their own. Calls within CUPTI's callbacks have the id of the program's call around them, and lie
- * within it in time. So events with times of the host are told apart by time. A GPU operation counts as the program's
+ * within it in time. So their times distinguish events of the host. A GPU operation counts as the program's
  * if the program's call with its id is one that starts such work.
  */
 
