@@ -1,8 +1,8 @@
 /*
- * The thread that packs spools while the program runs. It looks for new spools, gives each a round when it is due (the
- * more rarely, the less it wrote) and slows down so that the program keeps its processors. The figures of `gputrace run
- * --live` (how busy each GPU was, in slots of a millisecond, and how much memory is allocated) come from chunks as
- * these are drained.
+ * The thread that packs spools while the program runs. It looks for new spools, drains each spool in rounds (more
+ * rarely while its process writes little) and lowers its priority so that the program keeps its processors. The figures
+ * of `gputrace run --live` (how busy each GPU was in each millisecond, and how much GPU memory is in use) are computed
+ * from chunks while these are drained.
  */
 #include "launch/drain.h"
 
@@ -28,12 +28,12 @@
 #include "common/text.h"
 #include "common/threads.h"
 
-/* Time until a spool is read again: the least when there was something to drain, then twice as long each time. */
+/* Time until a spool is read again: PAUSE_LEAST after a round that drained something, then twice as long each time. */
 #define PAUSE_LEAST (10 * NS_PER_MS)
 #define PAUSE_MOST (160 * NS_PER_MS)
 #define PAUSE_NO_SPACE NS_PER_S
-/* How often new spools are looked for. A directory that changed less than SETTLED ago may have changed again without a
- * change of its time. */
+/* LOOK: time between searches for new spools. A directory that changed less than SETTLED ago may have changed again
+ * without a new modification time. */
 #define LOOK (50 * NS_PER_MS)
 #define SETTLED (1 * NS_PER_S)
 
@@ -47,12 +47,12 @@ struct drain {
     bool stop, nice;
     struct drain_tools tools;
     struct drain_listener listener;
-    struct drain_figures figures; /* of spools that nothing is to be done for; at the end, of all */
-    uint64_t ended_disk;          /* bytes that those take there */
-    uint64_t reported;            /* CLOCK_MONOTONIC */
-    struct timespec looked;       /* the directory's time of change then */
-    int hold;                     /* the file by whose lock others keep us from draining; -1: there is none */
-    struct map known;             /* hashes of names */
+    struct drain_figures figures; /* sums over the spools that were dropped from `spools` */
+    uint64_t ended_disk;          /* bytes that dropped spools take on the disk */
+    uint64_t reported;            /* time of the listener's last call (CLOCK_MONOTONIC, ns) */
+    struct timespec looked;       /* modification time of the directory at the last search */
+    int hold;         /* file whose lock another gputrace takes to stop the draining (drain_hold()), or -1 */
+    struct map known; /* hashes of the names of spools that were found */
     ARRAY(struct spool_drain) spools;
 };
 
@@ -111,19 +111,19 @@ static void look_at(struct drain *drain, struct spool_drain *spool)
     spool->next = clock_monotonic() + spool->pause;
 }
 
-/* The spool is done with. */
+/* Adds the spool's figures to those of the drain, and removes it from the list. */
 static void drop(struct drain *drain, struct spool_drain *spool)
 {
     sum(drain, spool);
     drain->ended_disk += spool->disk;
-    if (spool->removed) /* another process may come to have its name */
+    if (spool->removed) /* a later process with the same pid makes a spool of that name */
         map_remove(&drain->known, hash_bytes(spool->name, strlen(spool->name)));
     live_process_release(&spool->process, drain->tools.live);
     spool_drain_release(spool);
     *spool = drain->spools.items[--drain->spools.count];
 }
 
-/* Looks at the spools that are due, and drops those that are over. Returns when the next spool is due. */
+/* Drains the spools that are due and drops finished ones. Returns when the next spool is due (CLOCK_MONOTONIC, ns). */
 static uint64_t drain_due(struct drain *drain)
 {
     uint64_t now = clock_monotonic(), due = now + LOOK;
@@ -153,8 +153,9 @@ static void report(struct drain *drain)
     drain->listener.report(drain->listener.context, drain->tools.live, disk);
 }
 
-/* Packing much takes a processor's time, and the program comes first. Before that, spools of short processes must not
- * pile up while the program uses all processors. */
+/* Raises the thread's nice value once it has packed NICE_BYTES, because packing takes CPU time from the program.
+ * Before, it keeps its priority, so that spools of short processes do not pile up while the program uses all
+ * processors. */
 static void give_way(struct drain *drain)
 {
     uint64_t bytes = drain->figures.bytes;
@@ -302,7 +303,7 @@ static void add_work(struct live *live, const struct event *event)
         return;
     struct live_gpu *gpu = &live->gpus[event->device];
     uint64_t first = event->start / NS_PER_MS, last = (event->end - 1) / NS_PER_MS;
-    if (!gpu->seen || last > gpu->latest) { /* slots between these hold what was a round of the ring ago */
+    if (!gpu->seen || last > gpu->latest) { /* slots after the latest one hold older milliseconds */
         uint64_t old = last - gpu->latest > LIVE_SLOTS ? last - LIVE_SLOTS + 1 : gpu->latest + 1;
         for (; old <= last; old++)
             *slot_of(gpu, old) = 0;
@@ -355,8 +356,9 @@ size_t live_add_cupti(struct live *live, const struct spool_part *part, const ui
 
 /* --- memory in use --- */
 
-/* Releases that are read before their allocation, which comes a round or two later. Those of host memory, whose
- * allocations do not count, stay here. When there are this many, all are dropped. */
+/* Limit of the map `released`, which holds releases that were read before their allocation. An allocation on a GPU
+ * follows a round or two later; releases of host memory stay, as its allocations are not counted. A full map is
+ * emptied. */
 #define RELEASED_MOST ((size_t)1 << 16)
 
 static void allocate(struct live *live, struct live_process *process, const struct event *event)
@@ -371,7 +373,7 @@ static void allocate(struct live *live, struct live_process *process, const stru
     uint64_t *bytes = map_put(&process->allocated, event->memory.address, NULL);
     if (!bytes)
         return;
-    live->memory += event->memory.size - *bytes; /* of one whose release was not recorded */
+    live->memory += event->memory.size - *bytes; /* an older allocation at the address may still be counted */
     *bytes = event->memory.size;
 }
 

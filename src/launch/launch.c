@@ -22,8 +22,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* Two pipes: on `go` the child waits for its way; on `failure` it sends errno when exec failed, GONE_PLAIN when it
- * tries again without what inside() added. Both close at exec. */
+/* The child reads its enum launch_way from `go`. On `failure` it sends errno if exec failed, or GONE_PLAIN if it tries
+ * again without the environment that inside() set. Both pipes close at exec. */
 #define GONE_PLAIN (-1)
 struct pipes {
     int go[2];
@@ -58,7 +58,8 @@ static void write_whole(int fd, const void *data, size_t size)
         continue;
 }
 
-/* The environment as it is now: setenv() leaves the texts of the old one where they are. NULL: no memory. */
+/* Copies the list of environment variables; setenv() does not free or change their texts. Returns NULL without memory.
+ */
 static char **keep_environment(void)
 {
     size_t count = 0;
@@ -72,7 +73,7 @@ static char **keep_environment(void)
 
 static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes, pid_t launcher)
 {
-    close(pipes->go[1]); /* so that our death is seen as the end of the pipe */
+    close(pipes->go[1]); /* so that the child reads an end of file if the launcher dies */
     char way = LAUNCH_CANCELLED;
     if (read_whole(pipes->go[0], &way, 1) != 1 || way == LAUNCH_CANCELLED)
         _exit(EXIT_OURS);
@@ -125,7 +126,7 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     return EXIT_NOT_RUN;
 }
 
-static struct process_group *group_in_use; /* for the handler that ends this process */
+static struct process_group *group_in_use; /* the group of the current launch, for signal handlers */
 
 void launch_say_nothing(void)
 {
@@ -177,7 +178,7 @@ int ending_pass_on(int status)
     if (!WIFSIGNALED(status))
         return WEXITSTATUS(status);
     int number = WTERMSIG(status);
-    /* The limit keeps core files away, the flag those handlers that a pipe in core_pattern feeds. */
+    /* The limit prevents core files, the flag prevents dumps to a pipe that core_pattern names. */
     struct rlimit none = {0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0);
@@ -219,8 +220,8 @@ void signals_restore(const struct signals *signals)
     sigprocmask(SIG_SETMASK, &signals->inherited_mask, NULL);
 }
 
-/* Handles what happened to the child since the last call. True: it has ended. Where this process is process 1 of a
- * container, or a subreaper, it gets orphans; they are reaped too. */
+/* Handles the changes of children since the last call. Returns true if the group's child has ended. Reaps orphans too,
+ * which this process inherits if it is process 1 of a container or a subreaper. */
 static bool take_changes(struct process_group *group, int *status)
 {
     bool ended = false;
@@ -267,13 +268,13 @@ bool signals_pause(const struct signals *signals, uint64_t ns)
     struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
     int number = sigtimedwait(&signals->held, NULL, &limit), status;
     struct process_group none = {0};
-    take_changes(&none, &status); /* of orphans: the child has ended */
+    take_changes(&none, &status); /* reaps orphans only: the child has ended */
     if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
         raise(SIGSTOP);
     return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
 }
 
-static const char *last_message; /* for the handler, which is given no context */
+static const char *last_message; /* for the signal handler, which has no context argument */
 static void (*tidy_up)(void);
 
 static void end(int number)
@@ -283,7 +284,7 @@ static void end(int number)
     launch_say_nothing();
     ssize_t written = write(STDERR_FILENO, last_message, strlen(last_message));
     (void)written; /* nowhere left to complain */
-    raise(number); /* the handler is gone already; this waits until it returns */
+    raise(number); /* SA_RESETHAND has removed the handler; the signal is delivered when this function returns */
 }
 
 void signals_end_with(const struct signals *signals, void (*tidy)(void), const char *message)

@@ -1,4 +1,4 @@
-/* The witness, the watcher and the job control that the header describes. */
+/* Implements the witness, the watcher and the job control that process_group.h describes. */
 #include "launch/process_group.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* Who signals processes one by one, as systemd and Slurm do, has reached the witness this long after us, or is still
- * running then. */
+/* A sender that signals the processes of a job one by one, as systemd and Slurm do, reaches the witness at most
+ * SWEEP_NS after this process, unless the sender is slow: while it runs, the launcher waits up to SWEEP_MOST_NS. */
 #define SWEEP_NS (20 * NS_PER_MS)
 #define SWEEP_MOST_NS (250 * NS_PER_MS)
-#define ANSWER_S 2 /* a witness that is silent for longer has been stopped for itself */
+#define ANSWER_S 2 /* a witness that is silent for longer was stopped by a signal to itself */
 
 static sigset_t only(int number)
 {
@@ -37,7 +37,7 @@ static bool is_pending(int number)
     return sigpending(&set) == 0 && sigismember(&set, number);
 }
 
-/* Takes one signal NUMBER that waits for this process. */
+/* Removes a pending signal NUMBER of this process. Returns whether there was one. */
 static bool take(int number)
 {
     const struct timespec at_once = {0};
@@ -47,7 +47,7 @@ static bool take(int number)
 
 /* --- the helpers --- */
 
-/* Turns this child into a helper that holds INPUT as 0 and, if they are not negative, OUTPUT as 1 and 2. */
+/* Turns this child into a helper with INPUT as standard input and OUTPUT, if it is not negative, as standard output. */
 static void become_helper(const char *name, int input, int output, bool keeps_errors)
 {
     dup2(input, STDIN_FILENO);
@@ -60,12 +60,12 @@ static void become_helper(const char *name, int input, int output, bool keeps_er
     closefrom(STDERR_FILENO + 1);
     prctl(PR_SET_NAME, "(signals)");
     char *first = program_invocation_name;
-    if (name > first && (uintptr_t)name - (uintptr_t)first < (1 << 20)) /* both in this process's arguments */
+    if (name > first && (uintptr_t)name - (uintptr_t)first < (1 << 20)) /* if both lie in this process's arguments */
         memset(first, 0, (size_t)(name - first));
 }
 
-/* Answers for each number that is asked whether that signal waits, and takes it. The end of the questions: the launcher
- * was killed, and this process was not; the watcher gets a byte. */
+/* For each signal number that the launcher sends, answers whether that signal is pending here, and removes it. The
+ * input ends if the launcher was killed alone: then sends the watcher a byte, which means that the group lives on. */
 static _Noreturn void be_witness(void)
 {
     unsigned char number;
@@ -77,7 +77,7 @@ static _Noreturn void be_witness(void)
     _exit(write(STDOUT_FILENO, "", 1) != 1);
 }
 
-/* Returns the parent of PID, and its state in *STATE; 0: not known. */
+/* Returns the parent of PID and sets *STATE to the state letter of PID. Returns 0 if they cannot be read. */
 static pid_t parent_of(pid_t pid, char *state)
 {
     char path[32], text[128] = "";
@@ -93,8 +93,8 @@ static pid_t parent_of(pid_t pid, char *state)
 
 #define ANCESTORS_MOST 8
 
-/* Prints MESSAGE to stderr. If nobody reads it any more, as after MPICH's launcher has killed its ranks and ended,
- * prints it to the stderr of the nearest of ANCESTORS that lives. */
+/* Prints MESSAGE to stderr. If nobody reads that pipe any more, as after MPICH's launcher has killed its ranks and
+ * ended, prints MESSAGE to the stderr of the nearest of ANCESTORS that lives. */
 static bool print_last(const char *message, const pid_t *ancestors)
 {
     size_t length = strlen(message);
@@ -116,7 +116,7 @@ static _Noreturn void be_watcher(const struct process_group *group, const char *
         above = ancestors[i] = parent_of(above, &state);
     setsid();
     if (read(STDIN_FILENO, &alone, 1) == 0 && group->apart && !group->keep)
-        kill(-group->child, SIGKILL); /* our group was killed as a whole: it would have been the program's */
+        kill(-group->child, SIGKILL); /* our whole group was killed; without gputrace the program would be in it */
     _exit(message && !print_last(message, ancestors));
 }
 
@@ -141,7 +141,8 @@ void process_group_begin(struct process_group *group, const char *name)
 
 /* --- the terminal --- */
 
-/* Whether the program may be alone in this process's group: other parts of a pipeline are in it too. */
+/* Returns whether a standard descriptor is a pipe or socket: then this process's group may have other programs of a
+ * pipeline, and the program must stay in it. */
 static bool is_piped(void)
 {
     struct stat file;
@@ -156,7 +157,7 @@ static bool has_terminal(const struct process_group *group)
     return group->terminal >= 0 && tcgetpgrp(group->terminal) == getpgrp();
 }
 
-/* SIGTTOU is held, so this works from the background too. */
+/* Passes the terminal to the program's group. SIGTTOU is held, so this works from the background too. */
 static void give_terminal(const struct process_group *group)
 {
     if (has_terminal(group))
@@ -195,7 +196,7 @@ void process_group_reaped(struct process_group *group, pid_t helper)
 
 void process_group_release(struct process_group *group)
 {
-    for (int i = HELPER_COUNT - 1; i >= 0; i--) /* the watcher first: it would notice the witness's end */
+    for (int i = HELPER_COUNT - 1; i >= 0; i--) /* the watcher first, because it acts on the witness's end */
         if (group->helpers[i] > 0 && kill(group->helpers[i], SIGKILL) == 0)
             waitpid(group->helpers[i], NULL, 0);
     memset(group->helpers, 0, sizeof(group->helpers));
@@ -203,15 +204,15 @@ void process_group_release(struct process_group *group)
 
 /* --- signals --- */
 
-/* Takes signal NUMBER from the witness. False: none waits there. */
+/* Removes a pending signal NUMBER of the witness. Returns whether there was one. */
 static bool ask_witness(struct process_group *group, int number)
 {
     unsigned char question = (unsigned char)number;
     char answer = 0;
     if (group->witness < 0)
         return false;
-    /* The kernel signals the processes of a group under a lock that setpgid() takes, too: when this returns, a signal
-     * of the group that this process has got has reached the witness. It changes nothing. */
+    /* This setpgid() changes nothing but takes the lock under which the kernel signals a group: when it returns, a
+     * signal to the group that this process has received has reached the witness too. */
     setpgid(0, getpgrp());
     if (write(group->witness, &question, 1) == 1 && read(group->witness, &answer, 1) == 1)
         return answer;
@@ -220,18 +221,19 @@ static bool ask_witness(struct process_group *group, int number)
     return false;
 }
 
-/* Whether others than this process got the signal as well. timeout(1) signals its child and then its group: what comes
- * twice while the witness is asked counts once. */
+/* Returns whether the whole group received SIGNAL, not only this process. timeout(1) signals its child and then the
+ * group: a second signal that arrives during the check is dropped. */
 static bool was_for_all(struct process_group *group, const siginfo_t *signal)
 {
     const struct timespec moment = {.tv_nsec = NS_PER_MS};
     int number = signal->si_signo;
     uint64_t begun = clock_monotonic(), waited = 0;
     bool by_kernel = signal->si_code > 0;
-    if (group->witness < 0) /* the kernel's are of the terminal, for the group, but for a hang-up */
+    /* Without a witness: the terminal's signals go to the whole group, except a hang-up, which goes to the leader. */
+    if (group->witness < 0)
         return by_kernel && !(getsid(0) == getpid() && (number == SIGHUP || number == SIGCONT));
     while (!ask_witness(group, number)) {
-        char state = 0; /* of who sent it: it waits for a processor, has one, or waits for a disk */
+        char state = 0; /* state of the sender: R and D mean that it has not finished yet */
         parent_of(signal->si_pid, &state);
         bool runs = state == 'R' || state == 'D';
         if (by_kernel || group->witness < 0 || waited > SWEEP_MOST_NS || (waited > SWEEP_NS && !runs))
@@ -240,7 +242,7 @@ static bool was_for_all(struct process_group *group, const siginfo_t *signal)
         waited = clock_monotonic() - begun;
     }
     do
-        setpgid(0, getpgrp()); /* as above: what the witness has got has reached this process */
+        setpgid(0, getpgrp()); /* takes the lock as in ask_witness(): the witness's signal has reached this process */
     while (take(number) && (ask_witness(group, number), true));
     return true;
 }
@@ -257,9 +259,10 @@ void process_group_pass_on(struct process_group *group, const siginfo_t *signal)
     pid_t theirs = getpgid(group->child), to = group->child;
     if (group->apart)
         give_terminal(group);
-    if (stops(number) && is_pending(SIGCONT)) /* which undoes the stop */
+    if (stops(number) && is_pending(SIGCONT)) /* SIGCONT undoes the stop */
         return;
-    if (all && (theirs == getpgrp() || !group->leads)) /* not led: the program has left the group, as without us */
+    /* The program has received it already, or it left the group and would not receive it without us. */
+    if (all && (theirs == getpgrp() || !group->leads))
         return;
     if (all && theirs > 0)
         to = -theirs;
@@ -270,14 +273,14 @@ void process_group_pass_on(struct process_group *group, const siginfo_t *signal)
         kill(to, number);
 }
 
-/* Stops this process as SIGNAL would without us: not if its group is orphaned, as there is nobody to continue it then,
- * and not if the group was continued after the program had stopped. */
+/* Stops this process by SIGNAL's default action. The kernel does not stop it in an orphaned group, where nobody would
+ * continue it. It does not stop either if the group was continued after the program had stopped. */
 static void stop(struct process_group *group, int signal)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     sigset_t set = only(signal);
     sigaction(signal, &standard, &before);
-    raise(signal); /* it is held until sigprocmask(), and SIGCONT takes it back */
+    raise(signal); /* pending until sigprocmask(); a SIGCONT removes it */
     if (ask_witness(group, SIGCONT)) {
         take(SIGCONT);
         take(signal);
@@ -291,11 +294,11 @@ void process_group_stopped(struct process_group *group, int signal)
 {
     pid_t theirs = getpgid(group->child);
     bool elsewhere = theirs > 0 && theirs != getpgrp();
-    if (!stops(signal)) /* SIGSTOP was sent to that process only */
+    if (!stops(signal)) /* SIGSTOP was sent to the program only */
         return;
     if (!elsewhere || signal == SIGTSTP || !has_terminal(group))
         stop(group, signal);
-    if (!elsewhere || !group->leads || is_pending(SIGCONT)) /* which is passed on */
+    if (!elsewhere || !group->leads || is_pending(SIGCONT)) /* SIGCONT is passed on later */
         return;
     give_terminal(group);
     kill(-theirs, SIGCONT);

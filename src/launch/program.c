@@ -1,7 +1,7 @@
 /*
- * Finds the program as execvp(3) would, and our own library. Finds the file of each plugin in the folders of plugins, and
- * checks its settings against those that the plugin names. Finds the libraries to preload and puts them into LD_PRELOAD,
- * behind a sanitizer's library if one is there, which must be first.
+ * Finds the program as execvp(3) would, and our own library. Finds the file of each plugin in the folders of plugins,
+ * and checks its settings against those that the plugin names. Finds the libraries to preload and puts them into
+ * LD_PRELOAD, behind a sanitizer's library if one is there, which must be first.
  */
 #include "launch/program.h"
 
@@ -43,8 +43,8 @@ static bool absent(int failure)
     return failure == ENOENT || failure == ENOTDIR;
 }
 
-/* Finds NAME in PATH as a shell does. Returns 0, or errno: of a file that cannot be run, which explains more than none.
- */
+/* Finds NAME in PATH as a shell does. Returns 0 or an errno; the errno of a file that cannot be run comes before
+ * ENOENT, because it explains more. */
 static int search_path(const char *name, char *path, size_t space)
 {
     const char *list = getenv("PATH");
@@ -78,12 +78,12 @@ const char *program_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Returns what runs scripts with the ending of PATH; NULL: not known. */
+/* Returns the interpreter of scripts with the ending of PATH, or NULL if the ending is not known. */
 static const char *interpreter_of(const char *path)
 {
     char found[PATH_MAX];
     static const struct {
-        const char *ending, *names[2]; /* the second one where the first is not installed */
+        const char *ending, *names[2]; /* names[1] is used if names[0] is not installed */
     } known[] = {{".py", {"python", "python3"}}, {".sh", {"sh", "sh"}},       {".bash", {"bash", "bash"}},
                  {".pl", {"perl", "perl"}},      {".jl", {"julia", "julia"}}, {".R", {"Rscript", "Rscript"}},
                  {".lua", {"lua", "luajit"}},    {".rb", {"ruby", "ruby"}},   {".js", {"node", "nodejs"}}};
@@ -111,7 +111,7 @@ static int refuse(const char *path, int failure)
 {
     struct stat file;
     if (absent(failure) && stat(path, &file) == 0 && S_ISREG(file.st_mode) && interpreter_of(path))
-        failure = EACCES; /* in this directory, which is not in PATH */
+        failure = EACCES; /* the file is in the current directory, which is not in PATH */
     if (absent(failure)) {
         error("cannot find '%s'", path);
         return EXIT_NOT_FOUND;
@@ -159,7 +159,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* The script of a Python's ARGV, or the module after -m; NULL: there is none. */
+/* Returns the script in ARGV of a Python interpreter, or the module after -m, or NULL. */
 static const char *python_program(char *const *argv, bool *is_module)
 {
     *is_module = false;
@@ -228,20 +228,20 @@ int library_check(const char *path)
 
 /* --- plugins --- */
 
-/* Below the library's own directory, as `make install` and `make samples` put plugins there. */
+/* Directories of plugins, relative to that of the library, as `make install` and `make samples` use them. */
 static const char *const plugin_places[] = {"/gputrace", "/samples/plugins"};
 static const char *const endings[] = {".so", ""};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 struct search {
-    char name[PATH_MAX];    /* FILE, without its settings */
-    char library[PATH_MAX]; /* directory of libgputrace.so; "": there is none */
-    char found[PATH_MAX];   /* absolute */
-    struct buffer looked;   /* "'here', 'there'" */
+    char name[PATH_MAX];    /* FILE of --plugin, without the settings */
+    char library[PATH_MAX]; /* directory of libgputrace.so, or "" if it was not found */
+    char found[PATH_MAX];   /* absolute path of the plugin */
+    struct buffer looked;   /* list of the paths that were tried: "'here', 'there'" */
 };
 
-/* PATH is a file: its absolute path in FOUND. Returns 0, or -1 with errno set. */
+/* Checks that PATH is a file and writes its absolute path into FOUND. Returns 0, or -1 with errno set. */
 static int is_file(const char *path, char *found)
 {
     struct stat status;
@@ -283,7 +283,7 @@ static int search_init(struct search *search, const char *value)
     return 0;
 }
 
-/* The name nearest to the one that was not found, among the plugins that come with gputrace. */
+/* Finds the plugin of gputrace whose name is most similar to the one that was not found. Returns false if none is. */
 static bool suggest_name(const struct search *search, char nearest[NAME_MAX + 1])
 {
     struct suggestion suggestion = suggestion_for(search->name, strlen(search->name));
@@ -325,7 +325,7 @@ static int find(struct search *search)
 
 #define SETTINGS_MAX 1024
 
-/* The item that begins at LIST, and where the next one begins; NULL: there is none. */
+/* Returns the item at LIST, behind a comma if there is one, and its LENGTH, or NULL at the end of the list. */
 static const char *next_item(const char *list, size_t *length)
 {
     list += *list == ',';
@@ -349,7 +349,7 @@ static int error_unknown_setting(const struct search *search, const char *known,
                  *list ? list : "none");
 }
 
-/* A plugin that names its settings gets no others; one that does not gets any. */
+/* Checks SETTINGS against the names that the plugin exports. A plugin without such a list accepts any setting. */
 static int check_settings(const struct search *search, const char *settings)
 {
     char known[SETTINGS_MAX];
@@ -375,7 +375,7 @@ static int append(const char **list, const char *path, const char *settings)
     int length = asprintf(&grown, "%s%s%s%s", *list ? *list : "", *list ? "\n" : "", path, settings);
     if (length < 0)
         return error_no_memory("the plugins");
-    *list = grown; /* what was there is a part of it, and short */
+    *list = grown; /* the old text is not freed: it is short */
     return 0;
 }
 
@@ -405,9 +405,9 @@ static bool find_beside(const char *library, const char *folder, const char *fil
     return length >= 0 && (size_t)length < space && access(path, R_OK) == 0;
 }
 
-/* Finds a library that is preloaded. The dynamic loader prints an error for each 32-bit program when PATH is a
- * 64-bit library. So PATH has the loader's $LIB, if the links are there (Makefile) that lead to FILE in programs of 64
- * bits, and in those of 32 bits to their C library, which they have loaded already. */
+/* Writes the path for preloading the library FILE. The dynamic loader prints an error for each 32-bit program if the
+ * path names a 64-bit library, so the path contains the loader's $LIB if the Makefile's links exist: in 64-bit programs
+ * they lead to FILE, in 32-bit programs to the C library, which these have loaded already. */
 static bool find_preload(const char *library, const char *file, char *path, size_t space)
 {
     if (find_beside(library, "libgputrace-preload/lib64/", file, path, space))
@@ -440,7 +440,7 @@ void preload_find_torch(const char *library, char *path, size_t space)
 
 #define SEPARATORS " :"
 
-/* Returns how many bytes of LIST name sanitizers, before another library: "/usr/lib/libasan.so.8",
+/* Returns the length of the libraries of sanitizers at the start of LIST, such as "/usr/lib/libasan.so.8" or
  * "libclang_rt.asan-x86_64.so". */
 static size_t sanitizers_length(const char *list)
 {

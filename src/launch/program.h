@@ -1,47 +1,47 @@
-/* Finds the program to run, and what is loaded into it: our library, plugins and libraries that are preloaded. */
+/* Finds the program to run, and the libraries that are loaded into it: our own, plugins, and preloaded libraries. */
 #ifndef GPUTRACE_LAUNCH_PROGRAM_H
 #define GPUTRACE_LAUNCH_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Finds NAME as a shell does and writes where it is into PATH (SPACE bytes), always with a slash. Returns 0; or after
- * error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h. */
+/* Finds NAME as a shell does and writes its path, which always has a slash, into PATH (SPACE bytes). Returns 0, or
+ * EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h after error(). */
 int program_find(const char *name, char *path, size_t space);
 
-/* Whether a shell would find NAME, which may have a slash. */
+/* Returns whether a shell would find the program NAME, which may have a slash. */
 bool program_is_there(const char *name);
 
-/* Warns if sh is to run the file though its name ends as that of another language's script. */
+/* Warns if PATH has the ending of a script (such as .py) but no #! line, so that sh would run it. */
 void program_warn_if_unmarked(const char *path);
 
-/* The last part of a path: the name of the program. Points into PATH. */
+/* Returns the last component of PATH, the program's name. The result points into PATH. */
 const char *program_name(const char *path);
 
-/* Whether the program runs with more rights than this process. */
+/* Returns whether the program would run with more rights than this process, as with set-user-ID. */
 bool program_gains_rights(const char *path);
 
-/* Whether the program of ARGV starts the ranks of a job itself, as torchrun and mpirun do. */
+/* Returns whether the program of ARGV starts the ranks of a job itself, as torchrun and mpirun do. */
 bool job_program_starts_ranks(char *const *argv);
 
 #define LIBRARY_FILE "libgputrace.so.0" /* its SONAME */
 
-/* Writes the absolute path of libgputrace.so: beside this program, or in the directory that `make install` puts it
- * into. Returns 0, or -1 when it is in neither. Prints nothing. */
+/* Writes the absolute path of libgputrace.so, which lies beside this program or in the directory of `make install`,
+ * into PATH. Returns 0, or -1 if it is in neither place. Prints nothing. */
 int library_find(char *path, size_t space);
 
-/* Whether PATH may be loaded into a program: only root and this user can change that file. Returns 0, or -1 after
- * error(). */
+/* Checks that PATH may be loaded into a program. Returns 0, or -1 after error() if everybody can write to the file or
+ * to a directory above it. */
 int library_check(const char *path);
 
 /* --- plugins --- */
 
 /*
- * Adds a plugin to LIST, the text of settings.plugins ("PATH,key=value,…", one on each line; NULL: none yet), which is
- * allocated and replaced here, and never freed.
+ * Adds the plugin of VALUE ("FILE,key=value,…") to LIST, a const char ** with the text of settings.plugins: a line
+ * for each plugin, or NULL. The text is allocated and replaced here, and never freed.
  *
- * A FILE with a slash is taken as it is. A name without one is searched, as NAME.so and as NAME, in gputrace/ and
- * samples/plugins/ beside libgputrace.so, where plugins are installed and built, and in this directory.
+ * A FILE with a slash is a path. A name without a slash is searched for, as NAME.so and as NAME, in gputrace/ and
+ * samples/plugins/ beside libgputrace.so, where plugins are installed and built, and in the current directory.
  * Returns 0, or -1 after error(), which lists the places that were searched.
  */
 int plugin_list_add(void *list, const char *value);
@@ -50,18 +50,19 @@ int plugin_list_add(void *list, const char *value);
 
 #define MPI_LIBRARY_FILE "libgputrace-mpi.so.0" /* its SONAME */
 
-/* Writes the path of that library, which lies beside LIBRARY, the agent, in the form for LD_PRELOAD. Returns 0, or -1
- * after error(): it is not there, or its path cannot be in LD_PRELOAD. */
+/* Writes the path of MPI_LIBRARY_FILE, which lies beside LIBRARY, the agent, in the form for LD_PRELOAD. Returns 0, or
+ * -1 after error() if the file does not exist or its path cannot be in LD_PRELOAD. */
 int preload_find_mpi(const char *library, char *path, size_t space);
 
 #define TORCH_LIBRARY_FILE "libgputrace-torch.so.0"
 
-/* Writes the path of that library; PATH becomes "" after warning() if it is not there. */
+/* Writes the path of TORCH_LIBRARY_FILE, which lies beside LIBRARY, the agent, or "" after warning() if it cannot be
+ * preloaded. */
 void preload_find_torch(const char *library, char *path, size_t space);
 
-/* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide
- * the calls from one behind it. Libraries of sanitizers, which must come first, stay there. Returns 0, or -1 with errno
- * set. */
+/* Adds PATH to this process's LD_PRELOAD, before other libraries: a library that wraps MPI calls PMPI_* and would hide
+ * the calls from a library behind it. Libraries of sanitizers, which must come first, stay before PATH. Returns 0, or
+ * -1 with errno set. */
 int preload_add(const char *path);
 
 #endif

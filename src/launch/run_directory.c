@@ -68,9 +68,9 @@ int run_directory_make(struct run_directory *directory, const char *parent)
                 absolute, shell_word(absolute));
     if (directory->lock < 0)
         return 0;
-    flock(directory->lock, LOCK_EX); /* without it, running runs are listed as leftovers; who lists has it briefly */
-    /* A file system that does not write in place may have no space when a page of the spool is written again, which
-     * kills the writer. btrfs can be asked to write new files in place; others ignore this. */
+    flock(directory->lock, LOCK_EX); /* waits: a gputrace that lists leftovers takes the lock for a moment */
+    /* A copy-on-write file system needs space to write a page of the spool again, and a full disk then kills the writer
+     * by SIGBUS. This makes btrfs write new files in place; other file systems ignore the flag. */
     if (ioctl(directory->lock, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_NOCOW_FL;
         ioctl(directory->lock, FS_IOC_SETFLAGS, &flags);
@@ -148,7 +148,7 @@ static void remove_ours(void *context, int folder, const char *name)
 
 void run_directory_remove(struct run_directory *directory)
 {
-    int folder = directory->lock; /* the directory that was made, even if another one has its name now */
+    int folder = directory->lock; /* the directory that was made, even if its name now leads to another one */
     if (folder < 0)
         folder = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0)
@@ -159,8 +159,8 @@ void run_directory_remove(struct run_directory *directory)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
-/* Directories and spools are made empty and locked next. One that is older than this and still empty was left by a
- * process that died in between. */
+/* Directories and spools are empty for a moment before they are locked. If one is older than this and still empty, its
+ * process died in between. */
 #define JUST_MADE_S 10
 
 static bool just_made(const struct stat *status)
@@ -200,7 +200,7 @@ static void add_bytes(void *context, int folder, const char *name)
         *bytes += (uint64_t)file.st_blocks * 512;
 }
 
-/* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
+/* Returns whether NAME is a run directory of this user that no launcher holds. BYTES: their size on the disk. */
 static bool left_over(int parent, const char *name, uint64_t *bytes)
 {
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
@@ -210,7 +210,7 @@ static bool left_over(int parent, const char *name, uint64_t *bytes)
         return false;
     struct stat status;
     bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
-                (has_ours(folder) || !just_made(&status)); /* ranks of a job start at once */
+                (has_ours(folder) || !just_made(&status)); /* another rank may have just made it */
     *bytes = 0;
     if (free)
         each_file(folder, add_bytes, bytes);
@@ -243,7 +243,7 @@ struct leftovers run_directory_leftovers(const char *parent, void (*each)(void *
 /* --- spool files for processes that cannot make them --- */
 
 #define BACKLOG 128
-/* A connection that sends nothing may hold up the others for so long. */
+/* A connection that sends nothing delays the others for at most this time. */
 #define LIMIT_US 100000
 #define IMAGES_MAX 10000
 
@@ -260,7 +260,7 @@ struct spool_server {
 
 /* --- one request --- */
 
-/* A file for the spool of PID: its descriptor and, in IMAGE, its number; -1 with errno set. */
+/* Makes the file for a spool of PID. Returns its descriptor and sets IMAGE to its number, or -1 with errno set. */
 static int make_file(const struct spool_server *server, uint32_t pid, uint32_t *image)
 {
     for (*image = 0; *image < IMAGES_MAX; ++*image) {
@@ -273,7 +273,7 @@ static int make_file(const struct spool_server *server, uint32_t pid, uint32_t *
     return -1;
 }
 
-/* Notes a process that is not recorded, as it would have done itself. */
+/* Notes a process that is not recorded by a symbolic link, as the process itself does where it can. */
 static void note_unrecorded(struct spool_server *server, const struct spool_request *request)
 {
     char name[64];
@@ -285,7 +285,7 @@ static void note_unrecorded(struct spool_server *server, const struct spool_requ
         server->unnoted++;
 }
 
-/* Sends REPLY, and FD with it unless that is -1. */
+/* Sends REPLY and, unless it is -1, the descriptor FD. */
 static void answer(int client, struct spool_reply *reply, int fd)
 {
     union {
@@ -302,7 +302,7 @@ static void answer(int client, struct spool_reply *reply, int fd)
         memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
     }
     ssize_t sent = sendmsg(client, &message, MSG_NOSIGNAL);
-    (void)sent; /* the process waits no longer, or is gone */
+    (void)sent; /* it fails if the process no longer waits or has ended */
 }
 
 static void serve_one(struct spool_server *server, int client)
@@ -314,14 +314,14 @@ static void serve_one(struct spool_server *server, int client)
     setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (recv(client, &request, sizeof(request), 0) != (ssize_t)sizeof(request) ||
         memcmp(request.token, server->token, sizeof(server->token)) != 0)
-        return; /* somebody else's */
+        return; /* not a process of this run */
     int fd = -1;
     if (request.failure)
         note_unrecorded(server, &request);
     else if ((fd = make_file(server, request.pid, &reply.image)) < 0)
         reply.failure = errno;
     else
-        spool_lock_take(fd); /* passed on with the descriptor: from now on the process counts as a writer */
+        spool_lock_take(fd); /* the lock goes with the descriptor, so the process counts as a writer from now on */
     answer(client, &reply, fd);
     if (fd >= 0)
         close(fd);
@@ -337,7 +337,7 @@ static void *serve(void *context)
             serve_one(server, client);
             close(client);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            usleep(LIMIT_US); /* until there is space */
+            usleep(LIMIT_US); /* until descriptors or memory are free again */
         } else if (errno != EINTR && errno != ECONNABORTED) {
             break;
         }
@@ -347,7 +347,7 @@ static void *serve(void *context)
 
 /* --- begin and end --- */
 
-/* Random names, which cannot be guessed. */
+/* Chooses a socket name and a token that cannot be guessed. */
 static int name_server(struct spool_server *server)
 {
     uint64_t random[3];

@@ -1,8 +1,8 @@
 /*
  * The private directory of one run, "gputrace-XXXXXX", where traced processes put their spool files.
  *
- * Its maker holds a lock on it while it lives, so a directory without a lock belongs to a launcher that was
- * killed.
+ * The launcher that made the directory holds a lock on it while it lives, so a directory without a lock belongs to a
+ * launcher that was killed.
  */
 #ifndef GPUTRACE_LAUNCH_RUN_DIRECTORY_H
 #define GPUTRACE_LAUNCH_RUN_DIRECTORY_H
@@ -12,60 +12,60 @@
 #include <stdint.h>
 
 struct run_directory {
-    char path[PATH_MAX]; /* absolute; "" when there is none */
+    char path[PATH_MAX]; /* absolute; "" if there is no directory */
     int lock;            /* descriptor that holds the lock, closed at exec */
 };
 
-/* Where spool directories go: GIVEN (of --spool-dir; NULL: not given), else $TMPDIR, else /tmp. */
+/* Returns the directory for spool directories: GIVEN, the argument of --spool-dir, or if it is NULL $TMPDIR or /tmp. */
 const char *run_directory_parent(const char *given);
 
-/* Makes a new directory below PARENT, for this user alone. Returns 0, or -1 after error(). */
+/* Makes a new directory below PARENT that only this user can enter. Returns 0, or -1 after error(). */
 int run_directory_make(struct run_directory *directory, const char *parent);
 
-/* Opens the directory PATH of an earlier run. HELD: its launcher still lives, and will make the trace itself. SAFE: it
- * is this user's, and only this user can write into it. Returns 0, or -1 after error(): it does not exist, or is not
- * one. */
+/* Opens the directory PATH of an earlier run. Sets HELD if its launcher still lives and will write the trace itself,
+ * and SAFE if the directory belongs to this user and no other user can write into it. Returns 0, or -1 after error() if
+ * it does not exist or is not a run directory. */
 int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe);
 
-/* Lets go of the directory and leaves it where it is. */
+/* Releases the lock and leaves the directory where it is. */
 void run_directory_release(struct run_directory *directory);
 
-/* Removes the files that a run makes, and the directory when nothing else is in it; a warning() says when there is. */
+/* Removes the files of the run and the directory. If the directory has other files, it stays, and warning() says so. */
 void run_directory_remove(struct run_directory *directory);
 
-/* How many processes that write into the directory are alive, of the program's own children, say: those that hold the
- * lock of their spool, and those that have just made theirs and lock it next. */
+/* Returns the number of living processes that write into the directory: those that hold the lock of their spool, and
+ * those that have just made their spool and lock it next. */
 unsigned run_directory_writers(const struct run_directory *directory);
 
 /* Spool directories of this user that no launcher holds. */
 struct leftovers {
     unsigned count;
-    uint64_t bytes; /* in their files */
+    uint64_t bytes; /* that their files take on the disk */
     char first[PATH_MAX];
 };
 
-/* Finds them below PARENT. EACH, which may be NULL, is called with every one and the bytes in its files. */
+/* Finds leftovers below PARENT. Calls EACH, which may be NULL, with the path of each directory and the bytes that its
+ * files take on the disk. */
 struct leftovers run_directory_leftovers(const char *parent,
                                          void (*each)(void *context, const char *path, uint64_t bytes), void *context);
 
 /* --- spool files for processes that cannot make them --- */
 
 /*
- * A thread of the launcher that makes spool files for processes that cannot make them themselves, and notes those that
- * are not recorded (common/spool.h).
+ * A thread of the launcher makes spool files for processes whose sandbox hides the run directory, and notes processes
+ * that are not recorded (common/spool.h).
  */
 
 struct spool_server;
 
-/* Begins to listen for processes whose spools belong into DIRECTORY. NULL with errno set: such a socket
- * cannot be made. */
+/* Starts a thread that makes spool files in DIRECTORY. Returns NULL with errno set on failure. */
 struct spool_server *spool_server_start(const char *directory);
 
-/* The setting `spool_server` for processes. Valid as long as SERVER. */
+/* Returns the value of the setting `spool_server` for traced processes. It is valid as long as SERVER. */
 const char *spool_server_address(const struct spool_server *server);
 
-/* Ends the thread and frees SERVER. Returns how many processes are not recorded and not noted in the directory.
- * SERVER may be NULL. */
+/* Ends the thread and frees SERVER, which may be NULL. Returns the number of processes that are not recorded and that
+ * the thread could not note in the directory. */
 unsigned spool_server_stop(struct spool_server *server);
 
 #endif

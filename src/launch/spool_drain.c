@@ -1,7 +1,7 @@
 /*
  * Packs one spool: each round reads the headers of its chunks, appends complete chunks to the packed file, marks them
- * as drained, and punches holes where they were. When the process has ended, what it left in open chunks is packed
- * too.
+ * as drained, and punches holes where they were. When the process has ended, its chunks that are not complete are
+ * packed too.
  */
 #include "launch/drain.h"
 
@@ -24,17 +24,18 @@
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 
-/* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
+/* A round over one spool. It opens and closes the files, because a run may have more processes than this process may
+ * have descriptors. */
 struct round {
     struct spool_drain *drain;
     struct drain_tools *tools;
     struct spool_header header;
     int spool;
-    int packed; /* -1: not opened yet */
-    int count;  /* of chunks packed */
+    int packed; /* the packed file, or -1 until it is opened */
+    int count;  /* chunks that were packed */
 };
 
-/* How many bytes of a chunk in use are looked at in a round. */
+/* The most bytes of a chunk in use that are read for `--live` in a round. */
 #define LOOK_BYTES ((size_t)256 << 10)
 
 int spool_drain_init(struct spool_drain *drain, const char *name)
@@ -75,7 +76,7 @@ static uint64_t offset_of(const struct segment_drain *segment)
 
 /* --- one chunk --- */
 
-/* Opens the packed file. If it became shorter, the next entry goes to its present end. */
+/* Opens the packed file. If somebody has truncated it, the next entry goes to its present end. */
 static int round_open_packed(struct round *round)
 {
     struct stat status;
@@ -91,7 +92,7 @@ static int round_open_packed(struct round *round)
     return 0;
 }
 
-/* All or nothing. */
+/* Appends ENTRY to the packed file. Returns 0, or -1 if it could not be written as a whole. */
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
@@ -99,15 +100,15 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
         return -1;
     if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
-        (void)cut; /* the rest is an incomplete entry, and is overwritten */
+        (void)cut; /* without the cut, the incomplete entry is overwritten by the next one */
         return -1;
     }
     drain->packed_size += size;
     return 0;
 }
 
-/* Counts the records of a chunk since the last time; they are multiples of 8 bytes. A chunk that is done was read
- * already. In a chunk of agent records `used` is right at any time. */
+/* Adds the records of a chunk that are new since the last call, whose sizes are multiples of 8 bytes, to the figures of
+ * `--live`. A complete chunk is in tools->data already. In a chunk in use, `used` is valid for agent records only. */
 static void count_records(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     struct drain_tools *tools = round->tools;
@@ -157,7 +158,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
     return 0;
 }
 
-/* A chunk that is done has no other user. */
+/* Packs a complete chunk, which no process uses, and marks it as drained. */
 static int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
@@ -171,7 +172,8 @@ static int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uin
 
 /* --- one segment --- */
 
-/* The header at OFFSET. Twice, as the state is stored last and read first. */
+/* Reads the header at OFFSET twice: the writer stores the state last, so the second copy has all fields
+ * that belong to the state of the first. */
 static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t space)
 {
     for (int i = 0; i < 2; i++)
@@ -202,7 +204,7 @@ static bool round_is_to_stop(const struct round *round)
     return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
 }
 
-/* True: nothing is to be done there any more. */
+/* Drains the complete chunks of SEGMENT. Returns true if all are drained and the process has left it. */
 static bool drain_segment(struct round *round, struct segment_drain *segment)
 {
     struct spool_chunk chunk;
@@ -222,7 +224,7 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
             count_records(round, &chunk, offset);
         else if (records && chunk.state == SPOOL_DONE && round_drain_chunk(round, &chunk, offset) != 0)
             in_order = false;
-        in_order = in_order && chunk.state == SPOOL_DRAINED; /* nothing more is to come of it */
+        in_order = in_order && chunk.state == SPOOL_DRAINED; /* a drained chunk does not change */
         if (in_order) {
             segment->at = (uint32_t)(at + chunk.bytes);
             map_remove(&round->drain->seen, offset);
@@ -303,7 +305,7 @@ int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-/* Whether a mapping keeps the file itself open, which some file systems on top of others do not guarantee. */
+/* Returns whether a mapping counts as an open file for leases, which stacked file systems do not guarantee. */
 static bool leases_are_exact(int fd)
 {
     struct statfs of;
@@ -320,10 +322,10 @@ static bool leases_are_exact(int fd)
 }
 
 /*
- * The kernel gives a lease for reading on a file that no process has open for writing, and a mapping counts as open, in
- * any PID namespace. If somebody opened the file at this time we would get SIGURG, which is ignored by default. The
- * lock of the spool (common/spool.h) is not enough here, where a spool is removed: a process goes on writing
- * without it when its header became memory of its own, and a file system may have no locks.
+ * Returns whether no process can write into the spool any more, so that it may be removed. The kernel grants a read
+ * lease only on a file that no process, in any PID namespace, has open or mapped for writing. If somebody opens the
+ * file during the lease, this process gets SIGURG, which is ignored by default. The lock of the spool (common/spool.h)
+ * is not enough: a process may go on writing without it, and a file system may have no locks.
  */
 static bool writer_is_gone(int fd, const struct spool_header *header)
 {
@@ -340,13 +342,12 @@ static bool writer_is_gone(int fd, const struct spool_header *header)
 
 /* --- the end of a spool whose process has ended --- */
 
-/* The most packed bytes of an ended process that go into the file for all ended ones; more stay in a file of their own.
- */
+/* If an ended process has at most this many packed bytes, they move to the file of ended processes; more stay in the
+ * process's own packed file. */
 #define ENDED_MOST SPOOL_SEGMENT_BYTES
 
-/* What CUPTI has written into a chunk that was in use: up to the first place without a record or, if there is other
- * data, all.
- */
+/* Returns how many bytes CUPTI has written into a chunk that was in use: up to the end of its last record, or the whole
+ * chunk if damaged data follows. */
 static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     uint8_t *data = round->tools->data;
@@ -363,7 +364,7 @@ static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chun
     return walk.damaged ? space : used;
 }
 
-/* Drains a chunk whatever its state. Returns 0, or -1. */
+/* Drains a chunk of an ended process, complete or not. Returns 0, or -1 if it is damaged or could not be packed. */
 static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
@@ -375,7 +376,8 @@ static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t of
     return round_drain_chunk(round, chunk, offset);
 }
 
-/* Returns 0, or -1: something is damaged, which readers are to see, or there was no space. */
+/* Drains all chunks of an ended process. Returns 0, or -1 if there is no space, or if something is damaged: then the
+ * spool stays, so that readers can report the damage. */
 static int end_chunks(struct round *round)
 {
     struct spool_chunk chunk;
@@ -392,8 +394,8 @@ static int end_chunks(struct round *round)
     return 0;
 }
 
-/* Appends to the file of ended processes: first the chunks of this one, then its head, without which they do not count.
- */
+/* Appends the process to the file of ended processes: first its chunks, then HEAD in front of them, without which
+ * readers ignore the chunks. Returns 0 or -1. */
 static int write_ended(struct round *round, int ended, const uint8_t *head, size_t head_size)
 {
     struct drain_tools *tools = round->tools;
@@ -403,7 +405,7 @@ static int write_ended(struct round *round, int ended, const uint8_t *head, size
         round_write(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
         round_write(ended, head, head_size, tools->ended) != 0) {
         int cut = ftruncate(ended, (off_t)tools->ended);
-        (void)cut; /* the rest is not an entry, or a complete one whose spool still exists */
+        (void)cut; /* without the cut, readers find no entry, or a complete one whose spool exists too */
         return -1;
     }
     tools->ended += head_size + chunks;
@@ -423,7 +425,8 @@ static int add_to_ended(struct round *round)
     close(ended);
     if (result != 0)
         return -1;
-    unlinkat(round->tools->directory, drain->packed_name, 0); /* first: another spool may come to have that name */
+    /* The packed file first: once the spool is removed, a new spool may get its name. */
+    unlinkat(round->tools->directory, drain->packed_name, 0);
     unlinkat(round->tools->directory, drain->name, 0);
     drain->disk = size + drain->packed_size;
     drain->removed = true;
@@ -459,7 +462,7 @@ void spool_drain_end(struct spool_drain *drain, struct drain_tools *tools)
         close(fd);
     if (!gone || round_open(&round) != 0)
         return;
-    if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* as it is after the last write */
+    if (round_read(round.spool, &round.header, sizeof(round.header), 0) == 0) /* as after the process's last write */
         end_spool(&round);
     round_close(&round);
 }
