@@ -1,6 +1,6 @@
 /*
- * Functions that glibc has had since a later version than 2.28, for packages that are to run with 2.28 (packaging.mk).
- * Calls of the function NAME are linked with glibc_NAME() here.
+ * Stand-ins for functions that glibc 2.28 lacks, for packages that must run with 2.28 (packaging.mk). Calls of the
+ * function NAME are linked with glibc_NAME().
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the functions in use before 2.33 say of the layout of struct stat. */
+/* The number of struct stat's layout that callers pass to the functions that glibc had before 2.33. */
 #if defined(__aarch64__)
 #define STAT_VERSION 0
 #else
@@ -46,7 +46,7 @@ int glibc_fstatat(int folder, const char *path, struct stat *file, int flags)
     return __fxstatat(STAT_VERSION, folder, path, file, flags);
 }
 
-/* The names that a file with -D_FILE_OFFSET_BITS=64 has for the same functions. */
+/* Objects built with -D_FILE_OFFSET_BITS=64 call these functions by names that end in 64. */
 #define SAME(name) extern __typeof__(name) name##64 __attribute__((alias(#name)))
 SAME(glibc_stat);
 SAME(glibc_lstat);
@@ -63,7 +63,7 @@ int glibc_tgkill(pid_t process, pid_t thread, int number)
     return (int)syscall(SYS_tgkill, process, thread, number);
 }
 
-/* The kernel has close_range() since 5.9. */
+/* Kernels before 5.9 lack close_range(). */
 void glibc_closefrom(int lowest)
 {
     if (syscall(SYS_close_range, (unsigned)lowest, ~0u, 0) == 0)

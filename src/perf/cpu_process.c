@@ -1,6 +1,6 @@
 /*
  * Finds and describes processes and threads by /proc, opens a file for each process, reads its Python functions at
- * every tick, and writes what is left of a process at its end.
+ * every tick, and writes its remaining records at its end.
  */
 #include "perf/cpu_process.h"
 
@@ -20,7 +20,7 @@
 #include "common/spool_records.h"
 
 #define FLUSH_AFTER (500 * NS_PER_MS)
-/* How often the functions of Python are read. Where that takes long it is done more rarely: for a part of the time. */
+/* Interval of reading Python stacks, ns. It grows up to TICK_MOST so that reading takes 1/TICK_PART of the time. */
 #define TICK NS_PER_MS
 #define TICK_MOST (20 * NS_PER_MS)
 #define TICK_PART 5
@@ -40,7 +40,8 @@ static size_t read_proc(uint32_t pid, const char *name, char *text, size_t space
     return length;
 }
 
-/* Finds what identifies the process, as agent/spool/process.c does, so that both files of a process have its rows. */
+/* Reads what identifies the process, as agent/spool/process.c does, so that events of both files share the process's
+ * rows. */
 static void identify(struct cpu_process *process)
 {
     enum { FIELD_STARTED = 22 };
@@ -102,7 +103,7 @@ struct cpu_process *cpu_process_find(const struct cpu_processes *processes, uint
 
 #define ENVIRONMENT_BYTES ((size_t)256 << 10)
 
-/* Finds a variable in an environment: "NAME=value" with a NUL behind each and two behind the last. */
+/* Finds a variable in an environment: strings "NAME=value" that end with a NUL each, then an empty string. */
 static const char *variable_of(void *environment, const char *variable)
 {
     size_t length = strlen(variable);
@@ -112,8 +113,8 @@ static const char *variable_of(void *environment, const char *variable)
     return NULL;
 }
 
-/* Whether the process has a rank that is recorded, by the environment that it began with. A process that has ended has
- * none any more: then its parent decides. */
+/* Whether the rank of the process, by the environment that it began with, is recorded. A process that has ended has no
+ * environment any more: then its parent decides. */
 static bool has_chosen_rank(const struct cpu_processes *processes, const struct cpu_process *process)
 {
     const struct cpu_process *parent = cpu_process_find(processes, process->parent);
@@ -257,7 +258,7 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
     processes->states++;
 }
 
-/* --- from time to time, and at the end --- */
+/* --- ticks, flushes and the end --- */
 
 struct ticking {
     struct cpu_processes *processes;

@@ -1,7 +1,7 @@
 /*
- * From perf events to records, and the file of each process (struct cpu_file, in the format of a spool): see
- * cpu_process.h. Records come in order of time. Some may be missing, where a ring was full: threads and processes that
- * were not announced are taken as they come.
+ * Makes records of perf events and writes the file of each process (struct cpu_file, in the format of a spool). Events
+ * come in order of time. Some are missing if a ring was full: threads and processes without an event of their start are
+ * added when their first event comes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "common/spool_records.h"
 #include "perf/cpu_process.h"
 
-#define STACKS_MOST (UINT32_C(1) << 18) /* of a process; later ones are not known */
+#define STACKS_MOST (UINT32_C(1) << 18) /* of a process; later stacks are not recorded */
 
 /* --- stacks --- */
 
@@ -36,8 +36,8 @@ static size_t find_calls(struct cpu_processes *processes, const struct cpu_proce
     return count;
 }
 
-/* What Python does takes the place of its evaluation loop, and of what that is called by: the functions of Python, and
- * what they call. Returns the number of calls. */
+/* Replaces the innermost evaluation loop and its callers in CALLS with the thread's functions of Python. Native
+ * functions that these call stay. Returns the number of calls. */
 static size_t put_python(const struct cpu_process *process, uint32_t tid, uint64_t from, uint64_t to, uint64_t *calls,
                          size_t count)
 {
@@ -119,7 +119,7 @@ static void take_leave(struct cpu_processes *processes, struct cpu_process *proc
         return;
     cpu_process_describe(processes, process);
     thread->call_count = find_calls(processes, process, record, thread->calls);
-    uint64_t state = record->place.state; /* as the kernel's letters: R, D, and S or anything else */
+    uint64_t state = record->place.state; /* the kernel's bits: none is R, 2 is D, others are S */
     thread->state = state == PERF_STATE_UNKNOWN ? 0
                     : state & 2                 ? SPOOL_THREAD_DISK_WAIT
                     : (state & 0xff) == 0       ? SPOOL_THREAD_RUNNABLE
@@ -168,7 +168,7 @@ static void look_for_python(struct cpu_processes *processes, struct cpu_process 
 static void take_map(struct cpu_processes *processes, struct cpu_process *process, const struct perf_record *record)
 {
     bool named = record->map.path[0] == '/' || strcmp(record->map.path, "[vdso]") == 0;
-    bool is_file = named && strncmp(record->map.path, "//", 2) != 0; /* "//anon" */
+    bool is_file = named && strncmp(record->map.path, "//", 2) != 0; /* "//anon" is no file */
     struct code_range range = {.start = record->map.start,
                                .end = record->map.start + record->map.length,
                                .offset = record->map.offset,
@@ -182,7 +182,7 @@ static void take_map(struct cpu_processes *processes, struct cpu_process *proces
         cpu_process_add_mapping(processes, process, &range);
 }
 
-/* Another program: another file, and nothing is mapped yet. */
+/* Begins a new file when the process becomes another program, and drops all mappings. */
 static void take_exec(struct cpu_processes *processes, struct cpu_process *process, uint64_t time)
 {
     cpu_file_close(&process->file, process->lost);
@@ -224,7 +224,7 @@ static void take_fork(struct cpu_processes *processes, const struct perf_record 
 {
     struct cpu_process *process = cpu_process_find(processes, record->pid);
     if (process && record->pid != record->parent.pid && record->pid == record->tid)
-        cpu_process_end(processes, process); /* of an earlier process with this number; its end was lost */
+        cpu_process_end(processes, process); /* an earlier process with this pid, whose end was lost */
     process = cpu_process_get(processes, record->pid, record->parent.pid, record->time);
     const struct cpu_thread *by = cpu_thread_find(processes, record->parent.tid);
     struct cpu_thread *old = cpu_thread_find(processes, record->tid);
@@ -267,7 +267,7 @@ void cpu_processes_take(struct cpu_processes *processes, const struct perf_recor
     switch (record->kind) {
     case PERF_KIND_MAP: take_map(processes, process, record); return;
     case PERF_KIND_NAME: take_name(processes, process, thread, record); return;
-    case PERF_KIND_LOST: /* threads may have come back, and left again, meanwhile */
+    case PERF_KIND_LOST: /* threads may have come back and left again unnoticed */
         process->lost += record->lost;
         map_each(&processes->threads, forget_out, NULL);
         return;
@@ -286,7 +286,7 @@ void cpu_processes_take(struct cpu_processes *processes, const struct perf_recor
 
 /* --- the file of a process --- */
 
-/* The size of a chunk with its header. It divides that of a segment, so no chunk reaches over a segment's end. */
+/* The size of a chunk with its header. It divides a segment's size, so no chunk crosses a segment's end. */
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define HEADER_BYTES spool_aligned(sizeof(struct spool_header))
 
@@ -312,7 +312,8 @@ static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset)
     return written == (ssize_t)size;
 }
 
-/* Several images of one pid, and processes that have had it one after another, have a file each. */
+/* Creates the file and returns its descriptor, or -1. Names are numbered, since a pid has a file for each program that
+ * it ran. */
 static int make(struct cpu_file *file)
 {
     int fd = -1;
@@ -327,7 +328,8 @@ static int make(struct cpu_file *file)
     return fd;
 }
 
-/* The chunk first: what the header does not announce is not read. */
+/* Writes the chunk alone. The caller writes the header after it, since readers skip chunks that the header does not
+ * count. */
 static bool append(struct cpu_file *file, int fd, const char *records, size_t size)
 {
     struct spool_header *header = &file->header;

@@ -14,11 +14,11 @@
 #define PYTHON_WORD (SPOOL_STACK_PYTHON << 48)
 #define NUMBER_MASK (((uint64_t)1 << 48) - 1)
 
-#define THREADS_MOST 256             /* then new ones take the place of those that were not there for longest */
-#define CODES_MOST ((size_t)1 << 17) /* what is new beyond these has no name */
+#define THREADS_MOST 256             /* then a new thread replaces the one not seen for longest */
+#define CODES_MOST ((size_t)1 << 17) /* new code beyond these is left out of stacks */
 #define PLACES_MOST ((size_t)1 << 20)
-#define WORDS_MOST ((size_t)4 << 20) /* of all stacks: 32 MiB; what is new then is not known */
-#define NEAR_TICKS 2                 /* a tick counts for what was so many before it or after it */
+#define WORDS_MOST ((size_t)4 << 20) /* of all stacks, 32 MiB; new stacks beyond these are dropped */
+#define NEAR_TICKS 2                 /* a tick counts for times up to so many intervals away */
 
 struct python_process *python_process_new(const struct python_reader *reader)
 {
@@ -58,8 +58,8 @@ void python_process_free(struct python_process *process)
 
 /* --- code --- */
 
-/* The index of the code of a call; SIZE_MAX: there is none, or no space. Other code may have taken the place of what
- * was there, unless the call has stayed. */
+/* Returns the index of CALL's code, which is read if it is new; SIZE_MAX if it cannot be read or kept. Other code may
+ * have taken the address of known code, unless the call stays. */
 static size_t find_code(struct python_process *process, const struct python_call *call)
 {
     const uint64_t *known = map_get(&process->code_at, call->code);
@@ -82,7 +82,7 @@ static size_t find_code(struct python_process *process, const struct python_call
     return process->codes.count - 1;
 }
 
-/* The number of the line; 0: no memory. */
+/* Returns the number of a line, which is added if it is new, or 0 if memory is short. */
 static uint64_t number_of_line(struct python_process *process, size_t code, uint32_t line)
 {
     const uint64_t parts[] = {code, line};
@@ -96,15 +96,15 @@ static uint64_t number_of_line(struct python_process *process, size_t code, uint
     return number ? *number : 0;
 }
 
-/* Calls of a module that is imported lie between calls of Python's import machinery: the outermost of these is enough,
- * which says that there is an import. */
+/* Whether CODE is a function of Python's import machinery that stacks leave out. They show only the machinery's
+ * outermost function, _find_and_load(), as a sign of an import. */
 static bool is_import_machinery(const struct python_code *code)
 {
     return strncmp(code->file, "<frozen importlib", strlen("<frozen importlib")) == 0 &&
            strcmp(code->function, "_find_and_load") != 0;
 }
 
-/* The word for a call; 0: it is none of the program's functions, or has not begun. */
+/* Returns the word for CALL; 0 if stacks leave its function out or the function has not begun. */
 static uint64_t word_of(struct python_process *process, const struct python_call *call)
 {
     size_t code = find_code(process, call);
@@ -148,7 +148,7 @@ size_t python_process_text(const struct python_process *process, const struct py
 
 /* --- stacks --- */
 
-/* The index + 1 of a stack; 0: it is empty, or the stacks have all their space. */
+/* Returns the index + 1 of a stack, which is added if it is new; 0 if it is empty or there is no space. */
 static size_t find_stack(struct python_process *process, const uint64_t *words, size_t count)
 {
     bool is_new;
@@ -194,7 +194,7 @@ static uint64_t last_seen(struct python_thread *thread)
     return thread->count > 0 ? seen_at(thread, thread->count - 1)->to : 0;
 }
 
-/* The index of a place for one more thread; SIZE_MAX: no memory. */
+/* Returns the index of a place for a new thread, or SIZE_MAX if memory is short. */
 static size_t make_place(struct python_process *process)
 {
     size_t oldest = 0, count = process->threads.count;
@@ -236,7 +236,7 @@ int python_process_tick(struct python_process *process, uint64_t now, uint64_t e
     process->near = NEAR_TICKS * every;
     int count = python_reader_threads(&process->reader, states, THREADS_MOST);
     if (count < 0) {
-        process->ended = errno != EFAULT; /* it may not have begun */
+        process->ended = errno != EFAULT; /* the interpreter may not have started yet */
         return process->ended ? -1 : 0;
     }
     for (int i = 0; i < count; i++) {
@@ -253,7 +253,7 @@ int python_process_tick(struct python_process *process, uint64_t now, uint64_t e
     return 0;
 }
 
-/* How long before FROM it was seen last, or after TO first; 0: between. */
+/* Returns the ns between the time FROM to TO and the ticks that found SEEN; 0 if they overlap. */
 static uint64_t distance(const struct python_seen *seen, uint64_t from, uint64_t to)
 {
     if (to < seen->from)
@@ -272,7 +272,7 @@ size_t python_process_at(const struct python_process *process, uint32_t tid, uin
         const struct python_seen *seen = seen_at(thread, thread->count - i);
         if (!nearest || distance(seen, from, to) < distance(nearest, from, to))
             nearest = seen;
-        if (seen->to < from) /* those before are farther */
+        if (seen->to < from) /* earlier stacks are farther away */
             break;
     }
     if (!nearest || nearest->stack == 0 || distance(nearest, from, to) > process->near)

@@ -14,13 +14,13 @@
 #include "common/python_layout.h"
 #include "symbols/elf_file.h"
 
-#define OLDEST PYTHON_VERSION(3, 11) /* before, frames are objects, and threads have no number of the kernel's */
+#define OLDEST PYTHON_VERSION(3, 11) /* before, frames are Python objects, and thread states lack the kernel's tid */
 
-/* More than a state, a code object without its bytecode, or what is read of a frame has. */
+/* More than is read of a thread state, of a frame, and of a code object without its bytecode. */
 #define OBJECT_BYTES 512
-#define RUNTIME_WORDS 128 /* of _PyRuntime, where it says itself what is where */
+#define RUNTIME_WORDS 128 /* at the start of _PyRuntime, where newer versions have a table of offsets */
 
-#define TEXT_CHARACTERS 4096u /* of a name; what is longer is cut */
+#define TEXT_CHARACTERS 4096u /* of a name; longer names are cut */
 #define LINE_TABLE_BYTES ((uint64_t)1 << 20)
 #define INTERPRETERS_MOST 16
 
@@ -62,7 +62,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Sets how much is read of an object. Returns whether it fits into a struct object. */
+/* Sets how many bytes are read of frames and thread states. Returns whether these and code objects fit into a struct
+ * object. */
 static bool measure(struct python_reader *reader)
 {
     const struct python_layout *layout = &reader->layout;
@@ -98,7 +99,7 @@ bool python_reader_find(struct python_reader *reader, uint32_t pid, const char *
     if (!copy_word(reader, &version, exports[VERSION].address) ||
         !copy(reader, runtime, reader->runtime, sizeof(runtime)))
         return false;
-    bool is_released = (version & 0xf0) >= 0xc0; /* layouts of alphas and betas are those of no release */
+    bool is_released = (version & 0xf0) >= 0xc0; /* alphas and betas have layouts of their own */
     return is_released && version >> 16 >= OLDEST &&
            python_layout(&reader->layout, (unsigned)(version >> 16), runtime) && measure(reader);
 }
@@ -147,7 +148,8 @@ int python_reader_threads(const struct python_reader *reader, struct python_stat
     return (int)count;
 }
 
-/* Whether FRAME is of a function, and not of a C call. *PREVIOUS becomes its caller's, 0 at the end. */
+/* Reads FRAME into CALL, and its caller's frame into *PREVIOUS (0 if there is none). Returns whether FRAME is of a
+ * function of Python, not of a C call. */
 static bool read_call(const struct python_reader *reader, uint64_t frame, struct python_call *call, uint64_t *previous)
 {
     const struct python_layout *layout = &reader->layout;
@@ -158,7 +160,7 @@ static bool read_call(const struct python_reader *reader, uint64_t frame, struct
     unsigned owner = object.bytes[layout->frame.owner];
     *previous = word_in(&object, layout->frame.previous);
     *call = (struct python_call){.frame = frame,
-                                 .code = word_in(&object, layout->frame.code) & ~UINT64_C(3), /* 3.14 has marks there */
+                                 .code = word_in(&object, layout->frame.code) & ~UINT64_C(3), /* 3.14 has tags there */
                                  .instruction = word_in(&object, layout->frame.instruction),
                                  .is_generator = owner == PYTHON_OWNED_BY_GENERATOR};
     return owner < PYTHON_OWNED_BY_C;
@@ -169,15 +171,15 @@ static bool is_same(const struct python_call *a, const struct python_call *b)
     return a->frame == b->frame && a->code == b->code && a->instruction == b->instruction;
 }
 
-#define SAME_ENOUGH 2 /* callers that were there before: then all others were */
+#define SAME_ENOUGH 2 /* unchanged calls in a row after which all outer calls are taken as unchanged */
 
 void python_reader_calls(const struct python_reader *reader, uint64_t frame, struct python_calls *calls)
 {
     const struct python_calls before = *calls;
-    size_t known = 0; /* in BEFORE */
+    size_t known = 0; /* place in BEFORE from which on a frame is searched */
     unsigned same = 0;
     calls->count = 0;
-    /* At most every other frame is a C call's. */
+    /* At most every second frame belongs to a C call. */
     for (unsigned i = 0; frame != 0 && calls->count < PYTHON_CALLS_MOST && i < 2 * PYTHON_CALLS_MOST; i++) {
         struct python_call *call = &calls->items[calls->count];
         if (!read_call(reader, frame, call, &frame))
@@ -202,7 +204,7 @@ void python_reader_calls(const struct python_reader *reader, uint64_t frame, str
 
 /* --- code --- */
 
-/* Returns the print. */
+/* Reads the code object at ADDRESS without its bytecode. Returns its print, or 0 if there is none. */
 static uint64_t read_code(const struct python_reader *reader, uint64_t address, struct object *object)
 {
     const struct python_layout *layout = &reader->layout;
@@ -220,7 +222,7 @@ uint64_t python_reader_print(const struct python_reader *reader, uint64_t addres
     return read_code(reader, address, &object);
 }
 
-/* A copy of the string, "" where it cannot be read; NULL: no memory. */
+/* Returns a copy of the string at ADDRESS, "" if it cannot be read, or NULL if memory is short. */
 static char *read_text(const struct python_reader *reader, uint64_t address)
 {
     enum { HEAD = PYTHON_TEXT_STATE + sizeof(uint32_t), WIDEST = 4 };

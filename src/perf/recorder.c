@@ -1,7 +1,7 @@
 /*
- * Reading the rings: the kernel's records (perf_event_open(2)), merged in order of time. A record is read where it
- * lies; one that goes around the end of its ring is put together first. All events write the same fields of who and
- * when, so these are found without knowing which event wrote a record.
+ * Reads the kernel's records (perf_event_open(2)) from the rings, merged in order of time. A record is read in place;
+ * if it wraps around the end of its ring, it is copied first. All events write pid, tid and time at the same places, so
+ * these are found without knowing which event wrote a record.
  *
  * The recorder's thread waits for the rings, passes each record to the file of its process, and lets the processes tick
  * and write at intervals.
@@ -23,7 +23,7 @@
 #include "common/threads.h"
 #include "perf/cpu_process.h"
 
-/* Every record but a sample ends with tid, time and the event's id. */
+/* Every record but a sample ends with pid, tid, time and the event's id. */
 #define TRAILER_BYTES 24
 
 bool perf_rings_wait(struct perf_rings *rings, int most)
@@ -33,9 +33,9 @@ bool perf_rings_wait(struct perf_rings *rings, int most)
     return poll(rings->polled, (nfds_t)rings->rings.count, most) > 0;
 }
 
-/* --- what a record says --- */
+/* --- decoding of a record --- */
 
-/* What is left of one. */
+/* The bytes of a record that are not decoded yet. */
 struct cursor {
     const uint8_t *at, *end;
 };
@@ -70,7 +70,8 @@ static const uint8_t *take_bytes(struct cursor *cursor, uint64_t size)
     return bytes;
 }
 
-/* Takes the calls outside of the kernel. Numbers at the top of the address space are marks between calls. */
+/* Reads the addresses of the kernel's walk. Numbers at the top of the address space are marks; leading ones are
+ * skipped. */
 static void take_calls(struct cursor *cursor, struct perf_record *record)
 {
     uint64_t count = take_word(cursor);
@@ -111,7 +112,8 @@ static void take_stack(struct cursor *cursor, struct perf_record *record)
     record->place.size = stack && size <= space ? (size_t)size : 0;
 }
 
-/* The fields of a trace point come before those of the stack, unless it is the kernel's walk. */
+/* Reads a sample, in which the data of a trace point come after the kernel's walk and before a copied stack. Returns
+ * false if the event that wrote it is unknown. */
 static bool read_sample(const struct perf_rings *rings, struct cursor cursor, struct perf_record *record)
 {
     const uint64_t *source = map_get(&rings->kinds, take_word(&cursor));
@@ -133,8 +135,8 @@ static bool read_sample(const struct perf_rings *rings, struct cursor cursor, st
     if (*source - 1 == PERF_SOURCE_WAKING) {
         record->kind = PERF_KIND_WAKE;
         record->wake.system_tid = (uint32_t)word_at(raw, raw_size, rings->woken_offset, 4);
-        record->wake.interrupted = (word_at(raw, raw_size, rings->flags_offset, 1) & 0x58) != 0; /* by their names:
-                                                                      hard, soft and non-maskable interrupts */
+        /* Flags of hard, soft and non-maskable interrupts. */
+        record->wake.interrupted = (word_at(raw, raw_size, rings->flags_offset, 1) & 0x58) != 0;
         return true;
     }
     record->kind = *source - 1 == PERF_SOURCE_MAIN ? PERF_KIND_SAMPLE : PERF_KIND_LEAVE;
@@ -161,11 +163,11 @@ static void read_map(struct cursor *cursor, struct perf_record *record)
     take_pair(cursor, &record->map.major, &record->map.minor);
     record->map.inode = take_word(cursor);
     take_word(cursor); /* the inode's generation */
-    take_word(cursor); /* what may be done there */
+    take_word(cursor); /* permissions and flags */
     record->map.path = take_text(cursor);
 }
 
-/* False: the record says nothing for us. */
+/* Returns false if the record is not used. */
 static bool read_other(const struct perf_event_header *head, struct cursor cursor, struct perf_record *record)
 {
     switch (head->type) {
@@ -207,7 +209,7 @@ static const struct perf_event_header *head_at(const struct perf_ring *ring)
     return (const void *)(ring->data + ring->tail % ring->size);
 }
 
-/* Looks at the next record. */
+/* Checks the next record and reads its time. */
 static void look(struct perf_ring *ring)
 {
     ring->any = ring->head - ring->tail >= sizeof(struct perf_event_header);
@@ -216,7 +218,7 @@ static void look(struct perf_ring *ring)
     const struct perf_event_header *head = head_at(ring);
     bool is_sample = head->type == PERF_RECORD_SAMPLE;
     if (head->size < sizeof(*head) + TRAILER_BYTES || head->size % 8 != 0 || head->size > ring->head - ring->tail) {
-        ring->tail = ring->head; /* the kernel writes no such thing: all up to here is left out */
+        ring->tail = ring->head; /* the kernel writes no such record: all that is written is skipped */
         ring->any = false;
         return;
     }
@@ -224,7 +226,7 @@ static void look(struct perf_ring *ring)
     memcpy(&ring->time, ring->data + at % ring->size, sizeof(ring->time)); /* words are aligned */
 }
 
-/* The whole record in one piece. */
+/* Returns the SIZE bytes of the next record, copied to `space` if they wrap around the end of the ring. */
 static const uint8_t *gather(const struct perf_rings *rings, const struct perf_ring *ring, size_t size)
 {
     uint64_t at = ring->tail % ring->size;
@@ -284,7 +286,7 @@ void perf_rings_read(struct perf_rings *rings, uint64_t time,
 
 /* --- the recorder's thread --- */
 
-/* A record may be written so long after the time that it says. */
+/* The kernel may write a record so long after the record's time. */
 #define SETTLED (2 * NS_PER_MS)
 
 struct cpu_recorder {
@@ -292,7 +294,7 @@ struct cpu_recorder {
     bool stop;
     struct perf_rings rings;
     struct cpu_processes processes;
-    int64_t ahead; /* of our CLOCK_MONOTONIC: our time namespace */
+    int64_t ahead; /* ns that our time namespace adds to the host's CLOCK_MONOTONIC */
     uint64_t processor;
 };
 
@@ -304,11 +306,11 @@ static uint64_t host_time(const struct cpu_recorder *recorder)
 static void take(void *context, const struct perf_record *record)
 {
     struct cpu_recorder *recorder = context;
-    cpu_processes_tick(&recorder->processes, host_time(recorder)); /* many records may come at once */
+    cpu_processes_tick(&recorder->processes, host_time(recorder)); /* ticks must not wait for many records */
     cpu_processes_take(&recorder->processes, record);
 }
 
-/* Waits until a ring fills, or is to be read in any case. */
+/* Waits until a ring fills or its longest time between two reads is over. Ticks meanwhile. */
 static void wait_for_records(struct cpu_recorder *recorder)
 {
     int most = recorder->rings.wait_ms;

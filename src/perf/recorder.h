@@ -16,32 +16,32 @@ struct cpu_recorder;
 
 struct cpu_recording {
     struct perf_wanted wanted;
-    pid_t pid;             /* the program's, before its exec */
-    const char *directory; /* of the run */
-    uint64_t from, to;     /* CLOCK_REALTIME, ns; only what is in between is recorded; TO 0: no end */
-    const char *ranks;     /* a list (common/settings.h): other processes are not recorded; NULL: all are */
-    bool first_alone;      /* other processes than PID are not recorded */
+    pid_t pid;             /* of the program's process, which is yet to call exec */
+    const char *directory; /* path of the run directory */
+    uint64_t from, to;     /* ns of CLOCK_REALTIME: only events in between are recorded; TO is 0 for no end */
+    const char *ranks;     /* list (common/settings.h) of the ranks whose processes are recorded; NULL: all */
+    bool first_alone;      /* only process PID is recorded, not those that it starts */
 };
 
-/* NULL: nothing is recorded, and REASON (PERF_REASON_BYTES) says why in words. ABLE says what there is of what was
- * wanted. */
+/* Starts the recorder's thread and sets ABLE to what the kernel allows. Returns NULL if nothing can be recorded; then
+ * REASON (PERF_REASON_BYTES) holds a message. */
 struct cpu_recorder *cpu_recorder_start(const struct cpu_recording *recording, struct perf_able *able, char *reason);
 
 struct cpu_figures {
     uint64_t samples, states;
-    uint64_t processor; /* ns that it took of one */
+    uint64_t processor; /* CPU time of the recorder's thread, ns */
 };
 
-/* Takes what the rings hold, and closes the files. */
+/* Reads what the rings still hold, closes the files and frees RECORDER. */
 struct cpu_figures cpu_recorder_stop(struct cpu_recorder *recorder);
 
 /* --- reading the rings --- */
 
-/* Waits until a ring fills, at most MOST milliseconds. Returns whether one did. */
+/* Waits at most MOST milliseconds for a ring to fill. Returns whether a ring has filled. */
 bool perf_rings_wait(struct perf_rings *rings, int most);
 
-/* Calls EACH for what was written before TIME, in order. Records of a TIME less than a millisecond ago may still
- * come. */
+/* Calls EACH for all records older than TIME (host's CLOCK_MONOTONIC, ns), ordered by time. The kernel may still write
+ * records of the last millisecond. */
 void perf_rings_read(struct perf_rings *rings, uint64_t time,
                      void (*each)(void *context, const struct perf_record *record), void *context);
 

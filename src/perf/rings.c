@@ -1,11 +1,11 @@
 /*
- * Which perf events are opened, and what this user may have of them.
+ * Opens the wanted perf events, as far as this user is allowed to have them.
  *
- * An event is opened on each processor, because a ring is of one processor, and inherited by threads and children. The
- * main event writes the records of mappings, names and switches too; without samples it counts nothing.
+ * An event is opened on each processor, because each ring belongs to one processor. Threads and children inherit it.
+ * The main event also writes records of mappings, names and switches; if no samples are wanted, it is a dummy event.
  *
- * Without rights of its own (kernel.perf_event_paranoid is 2) a user may have events of code outside of the kernel
- * only. Then no sample comes from a system call, and there are no stacks of switches, which happen in the kernel.
+ * If kernel.perf_event_paranoid is 2, a user without privileges may only sample code outside of the kernel. Then no
+ * sample comes from a system call, and switches have no stacks, since they happen in the kernel.
  */
 #include "perf/rings.h"
 
@@ -24,18 +24,18 @@
 
 #include "common/clock.h"
 
-/* What is copied of a stack: two of three stacks of PyTorch fit, and all of most programs. */
+/* Bytes that are copied of a stack: enough for two thirds of PyTorch's stacks and nearly all of other programs. */
 #define STACK_BYTES 8192u
 
-/* The sizes of one ring and of all rings; each ring is a power of two pages. A user without rights may lock 512 KiB for
+/* Limits of one ring, which is a power of two pages, and of all rings. A user without privileges may lock 512 KiB for
  * each processor. */
 #define RING_BYTES_MOST ((uint64_t)2 << 20)
 #define RING_BYTES_LEAST ((uint64_t)32 << 10)
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
-/* We are woken when so much is in a ring, or half of it: of what reading samples costs, being woken is a large part. */
+/* The kernel wakes our thread when a ring holds this much or is half full. Wake-ups are a large part of the cost of
+ * samples. */
 #define WAKE_BYTES ((uint64_t)256 << 10)
-/* Else we look after this time, and sooner where rings are smaller than wished: twice as fast as a kilohertz fills one.
- */
+/* Rings are also read at this interval, or before samples at 2 kHz can fill a ring that is smaller than wished. */
 #define WAIT_MS 100
 #define BYTES_PER_MS (2 * STACK_BYTES)
 
@@ -123,7 +123,8 @@ static bool read_text(const char *path, char *text, size_t space)
     return length > 0;
 }
 
-/* Finds where FIELD lies in the data of a trace point, by the text of its format file. */
+/* Finds the offset of FIELD in the data of a trace point, in the text of its format file. Returns false if FIELD is
+ * missing. */
 static bool find_field(const char *format, const char *field, uint32_t *offset)
 {
     const char *at = strstr(format, field);
@@ -161,7 +162,8 @@ static bool can_open(const struct opening *opening, const struct perf_event_attr
     return fd >= 0;
 }
 
-/* The stacks of switches, with what the kernel knows of the thread's state where possible. */
+/* Chooses the event for stacks of switches: a trace point, which also has the thread's state, or else the software
+ * event. */
 static void choose_switches(struct opening *opening)
 {
     struct perf_able *able = &opening->rings->able;
@@ -184,7 +186,7 @@ static void choose_switches(struct opening *opening)
     able->leave_stack = opening->leaves;
 }
 
-/* --- what this user may have --- */
+/* --- what this user is allowed to have --- */
 
 static void say_why(int failure, char *reason)
 {
@@ -200,7 +202,7 @@ static void say_why(int failure, char *reason)
         snprintf(reason, PERF_REASON_BYTES, "perf_event_open() failed: %s", strerror(failure));
 }
 
-/* Finds out with the first processor. Returns 0, or -1 with errno set. */
+/* Tries on the first processor which form of the main event is allowed. Returns 0, or -1 with errno set. */
 static int choose_main(struct opening *opening)
 {
     struct perf_able *able = &opening->rings->able;
@@ -224,7 +226,7 @@ static int add_source(struct perf_rings *rings, int fd, enum perf_source source)
     return known ? 0 : -1;
 }
 
-/* Less space than wished for is taken where the limit of locked memory is low. */
+/* Maps a ring, with less space than wished if the limit of locked memory is low. Returns 0, or -1 with errno set. */
 static int map_ring(struct opening *opening, struct perf_ring *ring)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -266,8 +268,8 @@ static int open_waking(struct opening *opening, int processor, int ring)
                                                                    : -1;
 }
 
-/* Stacks of switches have rings of their own: where a thread switches so often that they fill them, only stacks are
- * lost. Returns 0, also when the processor does not exist; or -1 with errno set. */
+/* Opens the events of a processor. Stacks of switches have rings of their own: if a thread switches so often that they
+ * fill, only stacks are lost. Returns 0, also if the processor does not exist, or -1 with errno set. */
 static int open_processor(struct opening *opening, int processor)
 {
     int fd = open_event(&opening->main, opening->pid, processor);
@@ -289,7 +291,8 @@ int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wante
     struct opening opening = {.rings = rings, .pid = pid, .wanted = wanted, .ring_bytes = wished_ring_bytes()};
     struct rlimit limit;
     *rings = (struct perf_rings){0};
-    /* Three descriptors for each of many processors are more than the usual limit. The program has its own already. */
+    /* Three descriptors for each processor can exceed the usual limit. The program, already started, keeps its own
+     * limit. */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);

@@ -3,9 +3,10 @@
  * the process has loaded PyTorch. Otherwise only CUDA or NVTX would load it, and a process may use neither.
  *
  * The library is in all programs that the traced one starts, shells too, so it needs only the C library and does
- * nothing before that. In a Python process it adds a hook for audit events (PEP 578): when a module is about to be
- * imported, it asks the loader whether an earlier import has loaded PyTorch's library. Then the library's constructors
- * have run, but none of its operators. A C++ program that is linked with PyTorch has it from the start.
+ * nothing before PyTorch is loaded. In a Python process it adds a hook for audit events (PEP 578): when a module is
+ * about to be imported, it asks the loader whether an earlier import has loaded PyTorch's library. Then the library's
+ * constructors have run, but none of its operators. In a C++ program that is linked with PyTorch, its library is there
+ * from the start.
  */
 #include <dlfcn.h>
 #include <link.h>

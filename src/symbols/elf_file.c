@@ -42,7 +42,7 @@ bool elf_is(const char *path)
 /* --- programs --- */
 
 /* Finds the path of the dynamic loader that the file asks for; it ends with a NUL. Returns 1; 0 if it asks for none; -1
- * if the file does not say. */
+ * if the file is damaged. */
 static int find_loader(Elf *elf, const char **loader)
 {
     size_t count = 0;

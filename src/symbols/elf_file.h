@@ -1,5 +1,5 @@
 /*
- * What ELF files say of themselves: whether a program is static, for musl, or holds kernels; what a library exports, and
+ * Reads facts from ELF files: whether a program is static, for musl, or holds kernels; what a library exports, and
  * where its code lies. Nothing is found in a file that is damaged or of 32 bits.
  */
 #ifndef GPUTRACE_SYMBOLS_ELF_FILE_H
@@ -10,35 +10,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether PATH is such a file. */
+/* Whether PATH is an ELF file of 64 bits. */
 bool elf_is(const char *path);
 
 /* Whether the program is an executable without a dynamic loader. */
 bool program_is_static(const char *path);
 
-/* Whether it is, and contains NVTX's header: loading a library into it can crash it. */
+/* Whether the program is static and contains NVTX's header: loading a library into it can crash it. */
 bool program_is_static_with_nvtx(const char *path);
 
-/* Whether it is for musl, a C library into which ours, which is for glibc, cannot be loaded. */
+/* Whether the program is for musl: the agent, which is for glibc, cannot be loaded into it. */
 bool program_is_for_musl(const char *path);
 
 /* Whether nvcc put code for GPUs into the file. */
 bool program_has_kernels(const char *path);
 
 /* Copies the text that the shared library PATH exports as the char array NAME into TEXT, without loading it. Returns
- * false when it exports none, or a longer one than SPACE. */
+ * false if it exports no such text, or more than SPACE bytes. */
 bool elf_exported_text(const char *path, const char *name, char *text, size_t space);
 
 struct exported {
     const char *name;
-    uint64_t address, size; /* address 0: it is not exported */
+    uint64_t address, size; /* address is 0 if the symbol is not exported */
 };
 
 /* Finds COUNT symbols by their names. Addresses are those of a process that has mapped the code at OFFSET of the file
- * PATH to START. Returns false: the file cannot be read, or has no code there. */
+ * PATH to START. Returns false if the file cannot be read or has no code at OFFSET. */
 bool exports_find(const char *path, uint64_t offset, uint64_t start, struct exported *exports, size_t count);
 
-/* Which address the code at OFFSET of a file has in its tables. False: there is none. */
+/* Sets *ADDRESS to the address that the file's tables use for its code at OFFSET. Returns false if no code is there. */
 bool elf_code_address(Elf *elf, uint64_t offset, uint64_t *address);
 
 #endif

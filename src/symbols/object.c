@@ -1,6 +1,6 @@
 /*
- * Reads the symbols of a file and its debugging information with elfutils (libdwfl). The function of Python's garbage
- * collector is found in the code where an interpreter has no name for it.
+ * Reads the symbols of a file and its debugging information with elfutils (libdwfl). If an interpreter has no symbol
+ * for the function of Python's garbage collector, this function is found in the code.
  */
 #include "symbols/object.h"
 
@@ -21,7 +21,7 @@
 
 /* --- functions by their symbols --- */
 
-/* How many that begin later than the one around an address may end before it. */
+/* How many nested functions, which end before an address, are skipped in search of the function around them. */
 #define NESTED_MAX 16
 
 static bool is_function(const GElf_Sym *symbol, GElf_Word section)
@@ -34,7 +34,7 @@ static bool is_function(const GElf_Sym *symbol, GElf_Word section)
     }
 }
 
-/* A public name is better than a private one, and of "write" and "__write" the first. */
+/* Ranks the names of a function: a public name is better than a private one, "write" is better than "__write". */
 static unsigned rank_of(const GElf_Sym *symbol, const char *name)
 {
     size_t underscores = strspn(name, "_");
@@ -62,22 +62,21 @@ void symbol_table_sort(struct symbol_table *table)
 /* --- Python's garbage collector --- */
 
 /*
- * Python's garbage collector in an interpreter without private symbols, as Debian and Ubuntu ship it: the function of
- * the collector is the one without a name that PyGC_Collect(), which is public, calls. Where
- * functions begin is in the table for exceptions.
+ * Debian and Ubuntu ship interpreters without private symbols. In these, the garbage collector is the function without
+ * a name that the public PyGC_Collect() calls. The table for exceptions lists where functions begin.
  */
 
 #define PUBLIC "PyGC_Collect"
-#define PRIVATE "gc_collect" /* what the interpreter calls its functions begins so */
+#define PRIVATE "gc_collect" /* private names of the collector's functions begin with it */
 
-/* x86-64's call of a function at a distance from the next instruction. */
+/* x86-64's call instruction, with the distance of the function from the next instruction. */
 #define CALL 0xe8
 #define CALL_BYTES 5
 
-/* Smaller functions that it calls keep an exception meanwhile. */
+/* Bytes. PyGC_Collect() calls smaller functions too, which save the current exception. */
 #define SMALLEST 64
 
-/* NULL: there is none, or private functions have names. */
+/* Returns the symbol PyGC_Collect; NULL if there is none or private functions have names. */
 static const struct symbol *find_public(const struct symbol_table *table)
 {
     const struct symbol *found = NULL;
@@ -91,7 +90,7 @@ static const struct symbol *find_public(const struct symbol_table *table)
     return found;
 }
 
-/* SIZE bytes at ADDRESS, as the file says it. NULL: they cannot be read. */
+/* Returns the SIZE bytes at ADDRESS of the file, or NULL if they cannot be read. */
 static const unsigned char *read_bytes(Elf *elf, uint64_t address, uint64_t size)
 {
     size_t count = 0;
@@ -110,10 +109,10 @@ static const unsigned char *read_bytes(Elf *elf, uint64_t address, uint64_t size
     return NULL;
 }
 
-/* Where functions begin, in order: the table of PT_GNU_EH_FRAME. */
+/* The addresses at which functions begin, sorted: the table of PT_GNU_EH_FRAME. */
 struct beginnings {
-    const unsigned char *entries; /* pairs of numbers of 32 bits, the first of each relative to … */
-    uint64_t base;                /* … this address */
+    const unsigned char *entries; /* pairs of 32-bit numbers; the first is an address relative to BASE */
+    uint64_t base;
     uint32_t count;
 };
 
@@ -122,7 +121,7 @@ struct beginnings {
 
 static void read_beginnings(Elf *elf, struct beginnings *beginnings)
 {
-    static const unsigned char usual[] = {1, 0x1b, 0x03, 0x3b}; /* the version, and how numbers are written */
+    static const unsigned char usual[] = {1, 0x1b, 0x03, 0x3b}; /* version and encodings of numbers */
     size_t count = 0;
     *beginnings = (struct beginnings){0};
     if (elf_getphdrnum(elf, &count) != 0)
@@ -147,7 +146,7 @@ static uint64_t beginning(const struct beginnings *beginnings, uint32_t number)
     return beginnings->base + (uint64_t)(int64_t)LOAD(int32_t, beginnings->entries + (size_t)number * ENTRY_BYTES);
 }
 
-/* The bytes from the beginning of the function at ADDRESS to that of the next; 0: none begins there. */
+/* Returns the bytes from the function that begins at ADDRESS to the next one; 0 if none begins there. */
 static uint64_t size_of_function(const struct beginnings *beginnings, uint64_t address)
 {
     uint32_t low = 0, high = beginnings->count;
@@ -162,8 +161,8 @@ static uint64_t size_of_function(const struct beginnings *beginnings, uint64_t a
     return found ? beginning(beginnings, low + 1) - address : 0;
 }
 
-/* Names the function of Python's garbage collector, if MODULE is an interpreter without its private symbols:
- * "gc_collect". Returns 0, or -1 after error(). */
+/* Adds a symbol "gc_collect" for Python's garbage collector if MODULE is an interpreter without private symbols.
+ * Returns 0, or -1 after error(). */
 static int name_collector(struct symbol_table *table, Dwfl_Module *module)
 {
     GElf_Addr bias = 0;
@@ -231,11 +230,11 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 
 /* --- lines and inlined calls --- */
 
-/* A compilation unit, in which an address is looked for. */
+/* A compilation unit, and an address in it that gets a source line. */
 struct unit {
     struct names *names;
     Dwarf_Die *die;
-    Dwarf_Addr address; /* as the debugging information says it */
+    Dwarf_Addr address; /* as in the debugging information */
 };
 
 static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *bias)
@@ -243,13 +242,13 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *
     Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
     if (unit)
         return unit;
-    /* Clang leaves out the table that this goes by, .debug_aranges: then one unit after another is asked. */
+    /* Clang writes no .debug_aranges, the table that this call searches: all units are searched instead. */
     while ((unit = dwfl_module_nextcu(module, unit, bias)) && dwarf_haspc(unit, address - *bias) <= 0)
         continue;
     return unit;
 }
 
-/* Sets *TEXT to a name as NAMES keep it. Returns 0, or -1: no memory. */
+/* Sets *TEXT to the text of NAME, which NAMES own. Returns 0, or -1 if NAME is NAMES_NO_MEMORY. */
 static int set_text(const char **text, const struct names *names, uint32_t name)
 {
     if (name == NAMES_NO_MEMORY)
@@ -268,7 +267,7 @@ static int set_file(const struct unit *unit, const char *path, struct stack_fram
     return set_text(&frame->file, unit->names, names_put(unit->names, path, strlen(path)));
 }
 
-/* The line that the code at the address itself was made from. */
+/* Sets file and line of FRAME for the address of UNIT. Returns 0, or -1 if memory is short. */
 static int set_line(const struct unit *unit, struct stack_frame *frame)
 {
     int number = 0;
@@ -281,7 +280,7 @@ static int set_line(const struct unit *unit, struct stack_frame *frame)
     return set_file(unit, path, frame);
 }
 
-/* The line from which CALL, an inlined one, was made. */
+/* Sets file and line of FRAME to the place that makes the inlined CALL. Returns 0, or -1 if memory is short. */
 static int set_call_site(const struct unit *unit, Dwarf_Die *call, struct stack_frame *frame)
 {
     Dwarf_Attribute attribute;
@@ -308,7 +307,8 @@ static int set_function(const struct unit *unit, Dwarf_Die *call, struct stack_f
     return text ? set_text(&frame->function, unit->names, names_put_symbol(unit->names, text, strlen(text))) : 0;
 }
 
-/* The scopes around the address, from the innermost inlined call outwards. Returns their number; 0: there is none. */
+/* Finds the scopes around the address, from the innermost inlined call outwards. Returns their number, 0 if no call is
+ * inlined. The caller frees *SCOPES. */
 static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
 {
     Dwarf_Die *around = NULL;
@@ -317,7 +317,7 @@ static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
     for (int i = 0; i < count && found == 0; i++) {
         int tag = dwarf_tag(&around[i]);
         if (tag == DW_TAG_inlined_subroutine)
-            found = dwarf_getscopes_die(&around[i], scopes); /* where it is, not where it was defined */
+            found = dwarf_getscopes_die(&around[i], scopes); /* scopes around the call, not around the definition */
         else if (tag == DW_TAG_subprogram)
             break;
     }
@@ -325,8 +325,8 @@ static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
     return found > 0 ? found : 0;
 }
 
-/* Makes a frame for each inlined call: its function, and the place in it. At the innermost that is the line of the
- * code, in others the call within. FRAME's own place becomes that of the outermost call. */
+/* Adds a frame for each inlined call, with its function and a place: in the innermost call the line of the code, in the
+ * others the place of the next inner call. FRAME's own place becomes that of the outermost call. */
 static int set_inlined(const struct unit *unit, Dwarf_Die *scopes, int count, struct stack_frame *frame)
 {
     struct stack_frame place = {.file = frame->file, .line = frame->line};
@@ -364,17 +364,17 @@ static int find_source(Dwfl_Module *module, uint64_t address, struct names *name
     return status;
 }
 
-/* Debugging information in files of its own is found by build id or by name, below /usr/lib/debug or beside the file.
- * (It would also ask the servers in DEBUGINFOD_URLS, which symbols_new() unsets.) */
+/* libdwfl finds separate files of debugging information by build id or by name, below /usr/lib/debug or beside the
+ * file. It would also ask the servers in DEBUGINFOD_URLS, which symbols_new() unsets. */
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
     .find_debuginfo = dwfl_standard_find_debuginfo,
 };
 
 /*
- * Whether FD still is the file that was mapped. A file that was replaced has another number and a time of change after
- * the process began. The number alone is not enough, for stat() and /proc/PID/maps may differ on overlay and network
- * file systems. Nor is the time: programs compile libraries for themselves and load them.
+ * Whether FD is still the file that was mapped. A replaced file has another number and was changed after the process
+ * began. The number alone is not enough: stat() and /proc/PID/maps may differ on overlay and network file systems. The
+ * time alone is not enough: programs compile libraries for themselves and load them.
  */
 static bool is_same_file(int fd, uint64_t inode, uint64_t since)
 {
@@ -396,10 +396,10 @@ void object_open(struct object *object, const char *path, uint64_t inode, uint64
     object->dwfl = is_same_file(fd, inode, since) ? dwfl_begin(&callbacks) : NULL;
     if (object->dwfl) {
         dwfl_report_begin(object->dwfl);
-        /* At the addresses that the file itself says: then one object serves all processes. */
+        /* The file's own addresses are used, so that one object serves all processes. */
         object->module = dwfl_report_elf(object->dwfl, path, path, fd, 0, true);
         if (object->module)
-            fd = -1; /* libdwfl's now */
+            fd = -1; /* libdwfl owns it now */
         dwfl_report_end(object->dwfl, NULL, NULL);
     }
     if (fd >= 0)
@@ -417,7 +417,7 @@ void object_close(struct object *object)
         dwfl_end(object->dwfl);
 }
 
-/* The address, as the file says it, of the code at OFFSET in it. */
+/* Finds the address that MODULE uses for the code at OFFSET in the file. Returns false if no code is there. */
 static bool find_address(Dwfl_Module *module, uint64_t offset, GElf_Addr *address)
 {
     GElf_Addr bias;
@@ -446,7 +446,7 @@ static int find_place(struct object *object, struct names *names, uint64_t offse
         return -1;
     object->symbols_read = true;
     const char *text = symbol_table_find(&object->symbols, address);
-    /* "memcpy@@GLIBC_2.14": without the version */
+    /* The version is cut off, as in "memcpy@@GLIBC_2.14". */
     if (text && set_text(&place->function, names, names_put_symbol(names, text, strcspn(text, "@"))) < 0)
         return -1;
     return find_source(object->module, address, names, place);

@@ -1,6 +1,6 @@
 /*
- * Parses the lines of /proc/PID/maps, opens the file of each mapping once (object.c), and names the frames of stacks
- * by them. It is the frame_namer that the tool passes to the reader of spools.
+ * Parses the lines of /proc/PID/maps, opens the file of each mapping once (object.c), and names the frames of stacks by
+ * these files. The tool passes it as the frame_namer to the reader of spools.
  */
 #include "symbols/symbols.h"
 
@@ -15,7 +15,7 @@
 
 /* --- what was mapped --- */
 
-/* What is left of a line. */
+/* The part of a line that is not parsed yet. */
 struct cursor {
     const char *at, *end;
 };
@@ -28,7 +28,7 @@ static bool read_char(struct cursor *cursor, char wanted)
     return true;
 }
 
-/* A number of at most 64 bits in BASE, 10 or 16. */
+/* Reads a number of at most 64 bits in BASE, 10 or 16. Returns false if there is none. */
 static bool read_number(struct cursor *cursor, unsigned base, uint64_t *number)
 {
     const char *first = cursor->at;
@@ -43,7 +43,7 @@ static bool read_number(struct cursor *cursor, unsigned base, uint64_t *number)
     return cursor->at > first;
 }
 
-/* "r-xp": what may be done there does not matter here. */
+/* Skips permissions such as "r-xp". */
 static bool skip_permissions(struct cursor *cursor)
 {
     if (cursor->end - cursor->at < 4)
@@ -52,7 +52,7 @@ static bool skip_permissions(struct cursor *cursor)
     return true;
 }
 
-/* "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234    /lib/libc.so.6" */
+/* Adds the mapping of "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234    /lib/libc.so.6", a line of a maps file. */
 static int read_line(struct mappings *mappings, struct names *names, struct cursor cursor)
 {
     struct mapping read = {0};
@@ -106,9 +106,9 @@ void mappings_release(struct mappings *mappings)
 struct symbols {
     uint64_t since;
     struct names names;
-    struct interner files; /* of paths and inodes; their numbers are those of objects */
+    struct interner files; /* paths with inodes; their numbers are indices of objects */
     ARRAY(struct object) objects;
-    /* The process whose stacks came last. */
+    /* The mappings of the process whose stack was named last. */
     struct mappings mappings;
     uint32_t pid;
     uint64_t mappings_hash; /* of their text */
@@ -123,8 +123,8 @@ struct symbols *symbols_new(uint64_t since)
         return NULL;
     }
     symbols->since = since;
-    /* libdw would ask the servers named there for debugging information: a run would end when they answer, and they
-     * would learn which programs run here. */
+    /* libdw would ask the servers named there for debugging information: the tool would wait for them, and they would
+     * learn which programs run here. */
     unsetenv("DEBUGINFOD_URLS");
     return symbols;
 }
@@ -154,10 +154,10 @@ static int use_mappings(struct symbols *symbols, const struct mapping_text *maps
     return mappings_read(&symbols->mappings, &symbols->names, maps->text, maps->length);
 }
 
-/* The file of a mapping, opened when it is new. NULL after error(). */
+/* Returns the file of a mapping, which is opened if it is new, or NULL after error(). */
 static struct object *find_object(struct symbols *symbols, const struct mapping *mapping)
 {
-    /* A path of `names` is at one place for all mappings of it. */
+    /* `names` holds each path once, so the address of its text identifies it. */
     const uint64_t key[] = {(uintptr_t)mapping->path, mapping->inode};
     uint32_t number = intern(&symbols->files, (const char *)key, sizeof(key));
     if (number != INTERN_NO_MEMORY && number < symbols->objects.count)
@@ -177,7 +177,7 @@ static int name_stack(void *data, const struct mapping_text *maps, const uint64_
     if (use_mappings(symbols, maps) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        /* A return address may be the first of the next line, or of the next function. */
+        /* A return address may belong to the next line or function, so the byte before it is named. */
         uint64_t code = i > 0 && addresses[i] > 0 ? addresses[i] - 1 : addresses[i];
         const struct mapping *mapping = mappings_find(&symbols->mappings, code);
         if (!mapping || !*mapping->path)
@@ -194,7 +194,7 @@ static int name_stack(void *data, const struct mapping_text *maps, const uint64_
 
 /* --- the stack of a thread that crashed, from its registers and the memory that its stack pointer pointed to --- */
 
-enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_IP = 16 }; /* of x86-64, by their numbers in DWARF */
+enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_IP = 16 }; /* DWARF's numbers of x86-64's registers */
 
 static int map_code(struct code_map *code, struct unwinder *unwinder, const struct mappings *mappings)
 {
@@ -213,7 +213,7 @@ static int map_code(struct code_map *code, struct unwinder *unwinder, const stru
     return 0;
 }
 
-/* Does what frame_namer's unwind() says, for x86-64. A file that is newer than SINCE does not count (object_open()). */
+/* Implements frame_namer's unwind() for x86-64. A file that was replaced after SINCE is not used (object_open()). */
 static size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const struct stack_snapshot *snapshot,
                               uint64_t *addresses, size_t most)
 {
@@ -232,7 +232,7 @@ static size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, c
         error_no_memory("the stack of a crash");
     } else if (most > 0) {
         uint64_t nowhere = state.ip;
-        /* The program called an address without code, which left the return address on the stack. */
+        /* If the program called an address without code, the return address is on top of the stack. */
         if (!code_map_find(&code, nowhere) && state.size >= sizeof(state.ip)) {
             memcpy(&state.ip, state.stack, sizeof(state.ip));
             state.sp += sizeof(state.ip);

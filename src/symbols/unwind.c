@@ -1,7 +1,7 @@
 /*
- * A rule says how to get from a frame to the one that called it: where its canonical frame address (CFA) is, and where
- * the registers of the caller were saved. Rules have few forms in practice; they are read once for each address by
- * libdw, and kept in a table.
+ * A rule leads from a frame to its caller: it has the place of the canonical frame address (CFA), and where the
+ * registers of the caller were saved. Rules have few forms in practice. libdw reads the rule of an address once, and a
+ * table keeps it.
  */
 #include "symbols/unwind.h"
 
@@ -24,8 +24,8 @@
 enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
 enum place_kind {
-    PLACE_SAME,      /* the register was not changed */
-    PLACE_UNDEFINED, /* there is none: of the return address, the outermost frame */
+    PLACE_SAME,      /* the register still has the caller's value */
+    PLACE_UNDEFINED, /* the value is lost; of a return address: this is the outermost frame */
     PLACE_CFA,       /* saved at the CFA + offset */
     PLACE_REGISTER,  /* saved at the register `base` + offset */
     PLACE_UNKNOWN,
@@ -41,7 +41,7 @@ enum cfa_kind { CFA_NONE, CFA_OFFSET, CFA_DEREFERENCED, CFA_LINKAGE_TABLE };
 struct rule {
     uint64_t key; /* file and address; 0: free */
     uint8_t cfa, base;
-    bool signal; /* the caller was interrupted: its address is that of the next instruction itself */
+    bool signal; /* the caller was interrupted: its address is no return address */
     int32_t offset;
     struct place bx, bp, caller;
 };
@@ -50,12 +50,12 @@ struct unwind_file {
     char *path;
     Elf *elf;
     int fd;
-    Dwarf_CFI *rules; /* NULL: there are none, or the file is another one by now */
+    Dwarf_CFI *rules; /* NULL if there are none or the file was replaced */
     bool opened;
     uint64_t inode;
 };
 
-#define RULES ((size_t)1 << 16) /* that are kept: 4 MiB; a new one takes the place of another */
+#define RULES ((size_t)1 << 16) /* that are kept, 4 MiB; a new rule replaces another */
 
 struct unwinder {
     uint64_t since;
@@ -124,7 +124,7 @@ const char *unwinder_path(const struct unwinder *unwinder, uint32_t file)
     return unwinder->files.items[file].path;
 }
 
-/* The kernel's own library is the same in all processes. */
+/* Opens our own copy of the kernel's library, which is the same in all processes. */
 static Elf *open_vdso(void)
 {
     char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address of this process */
@@ -192,7 +192,7 @@ static void read_cfa(struct rule *rule, Dwarf_Frame *frame)
     else if (count == 2 && ops[1].atom == DW_OP_deref)
         rule->cfa = CFA_DEREFERENCED;
     else if (count > 2 && rule->base == REGISTER_SP && ops[1].atom == DW_OP_breg16)
-        rule->cfa = CFA_LINKAGE_TABLE; /* its entries push a number after their first 11 bytes */
+        rule->cfa = CFA_LINKAGE_TABLE; /* an entry pushes a number after its first 11 bytes */
 }
 
 static struct place read_place(Dwarf_Frame *frame, int number)
@@ -207,7 +207,7 @@ static struct place read_place(Dwarf_Frame *frame, int number)
         place.kind = ops ? PLACE_UNDEFINED : PLACE_SAME;
         return place;
     }
-    /* libdw puts the CFA before an expression, as the standard says, also where that does not look at it. */
+    /* As the standard says, libdw puts the CFA before every expression, even if the expression does not use it. */
     bool on_cfa = ops[0].atom == DW_OP_call_frame_cfa;
     if (on_cfa && count == 1)
         place.kind = PLACE_CFA;
@@ -236,7 +236,7 @@ static void read_rule(struct rule *rule, Dwarf_CFI *rules, uint64_t address)
     free(frame);
 }
 
-/* The rule for the code at ADDRESS; NULL: there is none. */
+/* Returns the rule for the code at ADDRESS, or NULL if there is none. */
 static const struct rule *find_rule(struct unwinder *unwinder, const struct code_range *range, uint64_t address)
 {
     uint64_t offset = address - range->start + range->offset, place;
@@ -335,7 +335,7 @@ size_t unwind(struct unwinder *unwinder, const struct code_map *map, const struc
               uint64_t *addresses, size_t most)
 {
     struct walk walk = {.at = *state, .low = state->sp};
-    bool is_exact = true; /* else the address is one that a call returns to */
+    bool is_exact = true; /* otherwise the address is a return address */
     size_t count = 0;
     while (count < most && walk.at.ip != 0) {
         addresses[count++] = walk.at.ip;
@@ -370,7 +370,7 @@ const struct code_range *code_map_find(const struct code_map *map, uint64_t addr
     return at < map->items.count && map->items.items[at].start <= address ? &map->items.items[at] : NULL;
 }
 
-/* Makes COUNT ranges at AT into the ones of WITH, so many. */
+/* Replaces COUNT ranges at AT with WITH_COUNT ranges of WITH. Returns 0, or -1 if memory is short. */
 static int replace(struct code_map *map, size_t at, size_t count, const struct code_range *with, size_t with_count)
 {
     for (size_t i = count; i < with_count; i++)
