@@ -29,7 +29,7 @@
 
 struct convert_command_options {
     bool force, quiet, verbose;
-    const char *output; /* NULL: not given */
+    const char *output; /* the output file; NULL if not given */
     struct filter_options part;
 };
 
@@ -43,7 +43,7 @@ static void print_made(uint64_t count, const char *what, const char *output, uin
     summary_notice(&line);
 }
 
-/* Writes the output from a trace, or from a spool whose stacks or operations are written. */
+/* Converts a trace into any format, or a spool directory into a file of stacks or of NCCL operations. */
 static int write_file(const struct convert_command_options *wanted, enum file_content content, const char *input,
                       const char *output)
 {
@@ -62,7 +62,7 @@ static int write_file(const struct convert_command_options *wanted, enum file_co
         return -1;
     if (made.events == 0 && !whole)
         warning("the part of '%s' has no events", input);
-    if (content == FILE_FLIGHT) /* a file for each rank */
+    if (content == FILE_FLIGHT) /* OUTPUT is a name for several files, one for each rank */
         notice("%s of %s in '%s'", text_count(flight.entries, "operation").text, text_count(flight.ranks, "rank").text,
                output);
     if (flight.left_out > 0)
@@ -100,7 +100,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     if (content != FILE_EVENTS || !spool_directory_is(input))
         return write_file(wanted, content, input, output);
     struct convert_options spool = {.spool_directory = input, .output = output};
-    if (progress_convert_spool(&spool, &summary) != 0) /* which stays: 'recover' is what removes it */
+    if (progress_convert_spool(&spool, &summary) != 0) /* the spool directory stays; only 'recover' removes it */
         return -1;
     summary_print(output, &summary, NULL);
     return 0;
@@ -124,7 +124,7 @@ static const struct option_row rows[] = {
     {.word = NULL},
 };
 
-/* Returns the exit status. */
+/* Checks the names and the filter, and converts. Returns the exit status. */
 static int convert_named(const struct convert_command_options *options, const char *input, const char *output)
 {
     if (!file_format_is_known(output)) {
@@ -138,8 +138,8 @@ static int convert_named(const struct convert_command_options *options, const ch
     return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Sets the output, unless -o did, to the second of COUNT words. Returns the input, which is the newest trace here where
- * only -o is given; NULL: there are too few or too many. */
+/* Sets the output to the second of COUNT words unless -o is given. Returns the input: the first word, or the newest
+ * trace in this directory if only -o is given. Returns NULL if there are too few or too many words. */
 static const char *take_names(struct convert_command_options *options, char **words, int count)
 {
     bool named = options->output != NULL;

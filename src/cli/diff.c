@@ -21,11 +21,11 @@
 #include "analysis/engine/names.h"
 
 struct diff_settings {
-    struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
-    const char *html;         /* NULL: not given */
+    struct diff_options diff; /* its `report` has the options that select a part of a trace */
+    const char *html;         /* the page file; NULL if not given */
     struct report_style style;
     enum section_choice choice;
-    struct trace_paths given[DIFF_SIDES]; /* files and directories */
+    struct trace_paths given[DIFF_SIDES]; /* files and directories of the command line */
 };
 
 static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
@@ -118,7 +118,7 @@ static const struct option_row options[] = {
 
 /* --- words of the command line --- */
 
-/* The side whose traces follow WORD, "--before" or "--before=a"; DIFF_SIDES: it is another word. */
+/* Returns the side whose traces follow WORD ("--before" or "--before=a"), or DIFF_SIDES for other words. */
 static enum diff_side side_of(const char *word)
 {
     size_t length = strcspn(word, "=");
@@ -127,8 +127,8 @@ static enum diff_side side_of(const char *word)
                                                                                  : DIFF_SIDES;
 }
 
-/* Takes the traces after --before and --after up to the next option, and puts the other words into WORDS. Returns their
- * number, or -1 after error(). */
+/* Adds the traces after --before and --after, up to the next option, to SETTINGS, and puts other words into WORDS.
+ * Returns the number of WORDS, or -1 after error(). */
 static int take_traces(struct diff_settings *settings, int argc, char **argv, char **words)
 {
     enum diff_side side = DIFF_SIDES;
@@ -191,7 +191,7 @@ static void choose(struct diff_settings *settings)
 {
     enum diff_format format = settings->diff.format;
     struct report_options *report = &settings->diff.report;
-    report->format = format == DIFF_JUNIT ? REPORT_JSON : (enum report_format)format; /* of one order */
+    report->format = format == DIFF_JUNIT ? REPORT_JSON : (enum report_format)format; /* equal values, but for JUNIT */
     report_style_set(report, STDOUT_FILENO, &settings->style);
     report->usual &= settings->choice != SECTIONS_ALL && !settings->diff.all && !settings->html;
     if (settings->html) {

@@ -1,6 +1,6 @@
 /*
- * `gputrace doctor`: its options, and its checks, one function each, in the order in which they are printed. Each writes
- * what it found and, where something is missing, how to repair it.
+ * `gputrace doctor`: its options and its checks, one function each, in the order in which they are printed. Each check
+ * writes a line with its result, and a second line with a remedy if something is missing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,25 +27,25 @@
 #include "symbols/elf_file.h"
 
 struct doctor_options {
-    const char *cupti;        /* a libcupti to try before any other; NULL: none */
-    const char *spool_parent; /* as --spool-dir of `gputrace run`; NULL: the default place */
+    const char *cupti;        /* a libcupti to try before others, or NULL */
+    const char *spool_parent; /* --spool-dir, as of `gputrace run`; NULL: $TMPDIR or /tmp */
 };
 
 enum verdict {
     VERDICT_OK,
-    VERDICT_NOTE,    /* worth knowing; tracing works */
-    VERDICT_PROBLEM, /* tracing does not work, or not completely */
+    VERDICT_NOTE,    /* tracing works, but the user should know something */
+    VERDICT_PROBLEM, /* tracing does not work or is incomplete */
 };
 
 struct doctor {
     const struct doctor_options *options;
     struct driver_answer driver;
     struct buffer *out;
-    const char *title; /* of the check that runs */
+    const char *title; /* title of the current check */
     int problems;
 };
 
-/* Writes what the check found. */
+/* Writes the result of the current check. */
 __attribute__((format(printf, 3, 4))) static void report(struct doctor *doctor, enum verdict verdict,
                                                          const char *format, ...)
 {
@@ -59,7 +59,7 @@ __attribute__((format(printf, 3, 4))) static void report(struct doctor *doctor, 
     doctor->problems += verdict == VERDICT_PROBLEM;
 }
 
-/* Writes how to fix it. */
+/* Writes how to fix the problem that report() described. */
 __attribute__((format(printf, 2, 3))) static void report_fix(struct doctor *doctor, const char *format, ...)
 {
     va_list args;
@@ -118,7 +118,7 @@ static void check_driver(struct doctor *doctor)
     }
 }
 
-/* CUDA_VERSION of the toolkit in HOME, 0 when it has no cuda.h. */
+/* Returns CUDA_VERSION of the toolkit in HOME, or 0 if it has no cuda.h. */
 static int read_toolkit_version(const char *home)
 {
     char line[256], path[PATH_MAX];
@@ -156,7 +156,7 @@ static int try_cupti(void *context, const char *path)
         snprintf(last.words, sizeof(last.words), "'%s' is CUPTI %u; the oldest that works is 18, of CUDA 11.8", path,
                  last.version);
     bool usable = last.loaded && last.version >= CUPTI_OLDEST;
-    /* Of libraries that cannot be used, one that exists explains more than the last soname that does not. */
+    /* Keep the failure of a library that exists: it explains more than that of a soname that was not found. */
     if (usable || !*answer->words || last.end != PROBE_ANSWERED || last.loaded)
         *answer = last;
     return usable;
@@ -195,8 +195,8 @@ static void check_cupti(struct doctor *doctor)
 
 #define TMPFS 0x01021994 /* TMPFS_MAGIC of linux/magic.h */
 #define MB UINT64_C(1000000)
-#define DISK_LEAST (64 * MB)    /* less does not hold even the first chunks of a few processes */
-#define DISK_LITTLE (2000 * MB) /* some ten million kernel launches */
+#define DISK_LEAST (64 * MB)    /* less space does not hold the first chunks of a few processes */
+#define DISK_LITTLE (2000 * MB) /* space for about ten million kernel launches */
 
 static void check_library(struct doctor *doctor)
 {
@@ -247,7 +247,7 @@ static void check_environment(struct doctor *doctor)
     report(doctor, VERDICT_OK, "no other tool asks to be loaded into CUDA programs");
 }
 
-/* RmProfilingAdminOnly of the driver's parameters; -1 when it is not among them. */
+/* Returns RmProfilingAdminOnly of the driver's parameters, or -1 if it is not among them. */
 static int read_admin_only(void)
 {
     char line[256];
@@ -316,7 +316,7 @@ static void check_leftovers(struct doctor *doctor)
         report_fix(doctor, "'gputrace recover' lists them");
 }
 
-/* --- all of them --- */
+/* --- all checks --- */
 
 static const struct {
     const char *title;
@@ -334,7 +334,7 @@ static const struct {
     {"leftovers", check_leftovers},
 };
 
-/* Writes a row for each check to OUT. Returns the number of problems: 0 means that a CUDA program can be traced. */
+/* Runs all checks and writes their results to OUT. Returns the number of problems. */
 static int examine(const struct doctor_options *options, struct buffer *out)
 {
     struct doctor doctor = {.options = options, .out = out};
@@ -353,7 +353,7 @@ static int examine(const struct doctor_options *options, struct buffer *out)
 
 /* --- the command --- */
 
-/* A run goes on without a library that does not load, and reports it; here it is an error. */
+/* Stores --cupti. Unlike `gputrace run`, which only warns, refuses a file that is not a library. */
 static int take_cupti(void *settings, const char *value)
 {
     struct doctor_options *options = settings;

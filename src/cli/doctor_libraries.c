@@ -1,4 +1,4 @@
-/* Forks a child for each library, which loads it, asks its functions, and leaves the answer in shared memory. */
+/* Forks a child for each library, which loads it, calls its functions, and writes the answer to shared memory. */
 #include "cli/doctor_libraries.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 
 #include "common/memory.h"
 
-/* The answer lies in memory that both processes see; `whole` is set when it is complete. */
+/* Memory that both processes share. The child sets `whole` when the answer is complete. */
 struct shared {
     volatile bool whole;
     alignas(max_align_t) char answer[];
@@ -38,7 +38,7 @@ static _Noreturn void be_child(void (*ask)(const void *, void *), const void *qu
     alarm(PROBE_SECONDS);
     ask(question, shared->answer);
     shared->whole = true;
-    _exit(0); /* no exit handlers of what was loaded */
+    _exit(0); /* without the exit handlers of loaded libraries */
 }
 
 static enum probe_end follow(pid_t child, const struct shared *shared)
@@ -62,7 +62,7 @@ enum probe_end probe(void (*ask)(const void *, void *), const void *question, vo
     if (child == 0)
         be_child(ask, question, shared);
     enum probe_end end = child < 0 ? PROBE_NOT_ASKED : follow(child, shared);
-    memcpy(answer, shared->answer, size); /* of a crash: what it had come to */
+    memcpy(answer, shared->answer, size); /* after a crash: the part that was written before */
     munmap(shared, bytes);
     return end;
 }
@@ -79,7 +79,7 @@ static void *load_library(const char *path, char *words, size_t size)
     return handle;
 }
 
-/* Function NAME of HANDLE as TYPE, stored in VARIABLE; C has no conversion from the void * that dlsym gives. */
+/* Stores function NAME of HANDLE in VARIABLE by memcpy(), because C has no conversion from the void * of dlsym(). */
 #define LOOK_UP(handle, variable, name)                 \
     do {                                                \
         void *symbol = dlsym((handle), (name));         \
@@ -89,7 +89,7 @@ static void *load_library(const char *path, char *words, size_t size)
 static void question_driver(const void *question, void *out)
 {
     struct driver_answer *answer = out;
-    unsetenv("CUDA_INJECTION64_PATH"); /* the answer must not depend on what it makes the driver load */
+    unsetenv("CUDA_INJECTION64_PATH"); /* the driver must not load another tool's library */
     void *handle = load_library(question, answer->words, sizeof(answer->words));
     if (!handle)
         return;
@@ -121,7 +121,7 @@ void ask_driver(struct driver_answer *answer)
     answer->end = probe(question_driver, "libcuda.so.1", answer, sizeof(*answer));
 }
 
-/* What cuptiSubscribe is given; never called, as nothing is enabled. */
+/* The callback for cuptiSubscribe(). It is never called, because no callback is enabled. */
 static void on_callback(void *context, int domain, uint32_t cbid, const void *data)
 {
     (void)context, (void)domain, (void)cbid, (void)data;

@@ -1,7 +1,7 @@
 /*
- * The table of commands, `gputrace help`, what is printed for a word that is not a command, and `gputrace complete
- * WORD...`, which the shells' completion files ask (completion.bash, .zsh, .fish): it finds the command and the option
- * that the word belongs to by their rows.
+ * The table of commands, `gputrace help`, the message for a word that is not a command, and `gputrace complete
+ * WORD...`, which the shells' completion files (completion.bash, .zsh, .fish) call: it completes words by the rows of
+ * commands and options.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,14 +26,14 @@ static bool begins(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Prints BEFORE and WORD, if WORD begins with TYPED, and the first line of TEXT. */
+/* If WORD begins with TYPED, prints BEFORE, WORD and the first line of TEXT. */
 static void print_match(const char *typed, const char *before, const char *word, const char *text)
 {
     if (begins(word, typed))
         printf("%s%s\t%.*s\n", before, word, (int)strcspn(text, "\n"), text);
 }
 
-/* TEXT is an argument of ROW; BEFORE stands before it in the same word. */
+/* Completes TEXT, an argument of the option ROW. BEFORE is the part of the typed word before TEXT. */
 static void complete_argument(const struct option_row *row, const char *before, const char *text)
 {
     const char *comma = begins(row->argument, "LIST") ? strrchr(text, ',') : NULL, *last = comma ? comma + 1 : text;
@@ -63,7 +63,7 @@ static void complete_option(const struct command *command, const char *typed)
     print_match(typed, "", "--help", "print this help");
 }
 
-/* Returns the row of an option, by the LENGTH bytes at WORD ("--output", "-o"), that takes an argument, or NULL. */
+/* Returns the row of the option with an argument that the LENGTH bytes at WORD name ("--output", "-o"), or NULL. */
 static const struct option_row *find_row(const struct command *command, const char *word, size_t length)
 {
     for (const struct option_row *row = command->options; row->word; row++) {
@@ -88,7 +88,7 @@ static int find_program(const struct command *command, int count, char **words)
     return i < count ? i : count;
 }
 
-/* The COUNT words behind COMMAND's name. */
+/* Completes the last of the COUNT words behind COMMAND's name. */
 static void complete_after(const struct command *command, int count, char **words)
 {
     int end = count - 1, program = command == &command_run ? find_program(command, end, words) : end;
@@ -113,13 +113,13 @@ static void complete_after(const struct command *command, int count, char **word
 }
 
 /*
- * Prints what the last of the COUNT words behind "gputrace" can become, one on each line, with a tab and a description
- * behind it where there is one. A line that begins with a colon says what the shell completes itself:
+ * Prints the possible completions of the last of the COUNT words behind "gputrace", one on each line, followed by a tab
+ * and a description if there is one. A line that begins with a colon asks the shell to complete:
  *
  *     :files, :folders, :commands
  *     :program N       the last N words are a command line of another program
  *
- * Bash splits words at "=": where "--option", "=" and "value" are words, the option itself is not printed again.
+ * Bash splits words at "=", so that "--option", "=" and "value" are three words. Then only values are printed.
  */
 static void complete_words(const struct command *const *commands, size_t command_count, int count, char **words)
 {
@@ -156,7 +156,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* The words of Nsight Systems, perf and nvprof. */
+/* Commands of other tools (Nsight Systems, perf, nvprof) and the commands here that correspond to them. */
 static const struct {
     const char *word;
     const struct command *command;
@@ -191,7 +191,7 @@ static const char *command_meant(const char *name)
     return nearest.word;
 }
 
-/* ARGV[0] is not a command; what follows it is shown as far as there is space. */
+/* Prints an error about ARGV[0], which is not a command, and suggests a command line with the words that follow it. */
 static int unknown_command(int argc, char **argv)
 {
     const char *name = argv[0], *meant = command_meant(name);
@@ -263,8 +263,9 @@ static int dispatch(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : unknown_command(argc - 1, argv + 1);
 }
 
-/* A standard descriptor that is closed would become that of the next file, a trace say, and take our messages. It is
- * opened the wrong way round, so that its use still fails, and is closed again in the program that run starts. */
+/* Opens /dev/null for standard descriptors that are closed. Otherwise the next file, such as a trace, would get the
+ * descriptor, and our messages would be written to it. /dev/null is opened for the wrong direction, so that its use
+ * still fails, and the traced program gets the descriptor closed as before. */
 static void fill_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -277,7 +278,7 @@ int main(int argc, char **argv)
     fill_standard_descriptors();
     int status = call_with_stack(dispatch, argc, argv);
     end_at_fault(NULL, NULL, status);
-    /* Output that could not be written is a failure: a full disk, a closed stdout. */
+    /* Fail if output could not be written, as on a full disk or a closed stdout. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         error("cannot write to standard output: %s", strerror(errno ? errno : EIO));

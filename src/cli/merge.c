@@ -1,4 +1,5 @@
-/* `gputrace merge`: its options; it joins the traces of several ranks, hosts or runs to one. */
+/* `gputrace merge`: joins the traces of several ranks, hosts or runs to one trace. Reads its options and inputs, and
+ * corrects the clocks of hosts; trace/merge/ joins the events. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -37,12 +38,12 @@ struct merge_command_options {
     struct filter_options part;
 };
 
-/* --- temporary traces: DIRECTORY/NUMBER.pftrace; a signal's handler knows them by these --- */
+/* --- temporary traces: DIRECTORY/NUMBER.pftrace, which a signal's handler can remove by number --- */
 
-static char temporary[PATH_MAX]; /* the directory; "": there is none */
+static char temporary[PATH_MAX]; /* the directory, or "" */
 static volatile unsigned temporary_count;
 
-/* Writes the name of a temporary file. A signal's handler calls this, so it does without snprintf(). */
+/* Writes the name of temporary trace NUMBER. A signal's handler calls this, so it does not use snprintf(). */
 static void name_temporary(char *name, unsigned number)
 {
     char digits[16], *at = digits + sizeof(digits);
@@ -81,18 +82,18 @@ static int make_temporary(void)
     return 0;
 }
 
-/* --- the traces that are given: files, directories of them, and spools --- */
+/* --- the inputs: files, directories of traces, and spool directories --- */
 
-/* Spools are read through the traces that are written of them, because a trace is read twice, and what spools hold is
- * known only after three passes over them. */
+/* The list of traces to merge. Each trace is read twice, and spools need three passes, so spools are first converted
+ * into temporary traces. */
 struct merge_inputs {
-    ARRAY(struct merge_input) items; /* whose texts are ours */
-    struct filter_options filter;    /* what is taken of each trace */
+    ARRAY(struct merge_input) items; /* the texts are allocated here */
+    struct filter_options filter;    /* the part of each trace that is merged */
     struct filter_missed missed;
-    size_t count; /* of the traces that are given */
+    size_t count; /* number of input traces, with those in which the filter finds nothing */
 };
 
-/* Adds the trace PATH, or a temporary one of what is selected of it, if there is something. */
+/* Adds the trace PATH. With a filter, adds a temporary trace of the selected part, unless that is empty. */
 static int add_file(struct merge_inputs *inputs, const char *path, const char *name)
 {
     struct convert_summary summary;
@@ -117,7 +118,7 @@ static int add_file(struct merge_inputs *inputs, const char *path, const char *n
     return input->path && input->name && input->whole ? 0 : error_no_memory("the traces");
 }
 
-/* The trace of the spools in the directory PATH. */
+/* Converts the spool directory PATH into a temporary trace, and adds that. */
 static int add_spools(struct merge_inputs *inputs, const char *path)
 {
     char name[PATH_MAX + 32];
@@ -142,8 +143,8 @@ static int add_entry(void *context, const char *path, bool spools)
     return spools ? add_spools(context, path) : add_file(context, path, path);
 }
 
-/* Whether the file says that it is a merged trace: a run of the same command made it before. False where the text is
- * compressed. */
+/* Returns whether the file contains "merged" metadata: an earlier run of the same command has made it. Returns false
+ * for compressed JSON. */
 static bool is_merged(const char *path)
 {
     static const char word[] = "\"merged\":";
@@ -160,7 +161,7 @@ static bool is_merged(const char *path)
     return merged;
 }
 
-/* The traces of a directory. An output there that an earlier merge made is not one of them. */
+/* Adds the traces of a directory, but not OUTPUT, if an earlier merge has made it there. */
 static int add_directory(struct merge_inputs *inputs, const char *path, const char *output)
 {
     char place[PATH_MAX];
@@ -173,8 +174,8 @@ static int add_directory(struct merge_inputs *inputs, const char *path, const ch
     return trace_folder_each(path, output, false, add_entry, inputs);
 }
 
-/* Adds the trace PATH, those in the directory PATH, in the order of their names, or what the spools in it hold, whose
- * traces are written into temporary files. OUTPUT is not one of them. Returns 0, or -1 after error(). */
+/* Adds the trace PATH, the traces in the directory PATH in the order of their names, or the temporary trace of a spool
+ * directory. OUTPUT cannot be an input. Returns 0, or -1 after error(). */
 static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const char *output)
 {
     struct stat status;
@@ -191,8 +192,7 @@ static int merge_inputs_add(struct merge_inputs *inputs, const char *path, const
     return add_file(inputs, path, path);
 }
 
-/* Checks the list when it is complete. Returns 0, or -1 after error(): a trace comes twice, or a file is not a trace.
- */
+/* Checks the complete list. Returns 0, or -1 after error() if a trace is given twice or a file is not a trace. */
 static int merge_inputs_check(const struct merge_inputs *inputs)
 {
     const struct merge_input *items = inputs->items.items;
@@ -219,7 +219,7 @@ static int merge_inputs_check(const struct merge_inputs *inputs)
     return result;
 }
 
-/* Removes the temporary files. */
+/* Removes the temporary traces and frees the list. */
 static void merge_inputs_release(struct merge_inputs *inputs)
 {
     clean_when_asked(NULL);
@@ -244,14 +244,14 @@ static void set_clock(struct merge_host *host, const struct job_clock *clock)
         return;
     host->clock.uncertainty = clock->uncertainty_ns;
     host->clock.observations = clock->operations;
-    if (!host->named && within) /* it may well be the clock of the reference, and times of one clock are right */
+    if (!host->named && within) /* it may be the reference host, whose times need no correction */
         return;
     host->clock.offset = clock->offset_ns;
     host->clock.drift = clock->drift_ppm * 1e-6;
     host->clock.since = (uint64_t)clock->origin;
 }
 
-/* Returns 0, or -1 after error(). */
+/* Computes CLOCKS of hosts from operations between ranks, and sets them in MERGE. Returns 0, or -1 after error(). */
 static int find_clocks(struct merge *merge, size_t traces, struct job_clocks *clocks)
 {
     size_t hosts = merge_host_count(merge), host;
@@ -267,7 +267,7 @@ static int find_clocks(struct merge *merge, size_t traces, struct job_clocks *cl
         files[i].base = (int64_t)base;
     }
     enum log_level level = log_level();
-    log_set_level(LOG_QUIET); /* warnings came when the traces were read before */
+    log_set_level(LOG_QUIET); /* warnings were printed when the traces were read before */
     if (result == 0)
         result = clock_files_find(files, traces, names, hosts, clocks);
     log_set_level(level);
@@ -290,7 +290,7 @@ static void print_clock(const struct merge_host *host, const struct job_clock *c
     summary_notice(&text);
 }
 
-/* A line for each host, as no time is shifted in silence. */
+/* Prints a line for each host, because times must not be shifted silently. */
 static void print_clocks(struct merge *merge, const struct job_clocks *clocks)
 {
     size_t nameless = 0;
@@ -306,7 +306,7 @@ static void print_clocks(struct merge *merge, const struct job_clocks *clocks)
                nameless == 1 ? " that does not name its" : "s that do not name their");
 }
 
-/* What the clocks of hosts are, where there are several. Returns 0, or -1 after error(). */
+/* Corrects the clocks if there are several hosts. Returns 0, or -1 after error(). */
 static int correct_clocks(struct merge *merge, size_t traces)
 {
     struct job_clocks clocks = {0};
@@ -319,7 +319,7 @@ static int correct_clocks(struct merge *merge, size_t traces)
     return result;
 }
 
-/* --- */
+/* --- the merge --- */
 
 static void print_made(const char *output, const struct merge_summary *made)
 {
@@ -363,7 +363,7 @@ static int merge_named(const struct merge_command_options *wanted, char **paths,
 {
     struct merge_inputs inputs = {.filter = wanted->part};
     struct stat status;
-    inputs.filter.from = inputs.filter.to = (struct time_bound){0}; /* times of all traces together */
+    inputs.filter.from = inputs.filter.to = (struct time_bound){0}; /* they apply to the merged trace */
     int result = !wanted->force && lstat(wanted->output, &status) == 0 && S_ISREG(status.st_mode)
                      ? error("'%s' is there already: --force replaces it", wanted->output)
                      : output_name_writable(wanted->output);
@@ -397,7 +397,7 @@ static const struct option_row rows[] = {
     {.word = NULL},
 };
 
-/* Returns 0, or -1 after error(): the command line is wrong. */
+/* Checks the command line. Returns 0, or -1 after error(). */
 static int check_options(const struct merge_command_options *options)
 {
     const struct file_format *format = file_format_of(options->output);

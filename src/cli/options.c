@@ -1,4 +1,4 @@
-/* Makes getopt_long()'s table of the rows, stores each value by the type of its row, and prints --help. */
+/* Converts option rows into getopt_long()'s table, stores each value by the type of its row, and prints --help. */
 #include "cli/options.h"
 
 #include <errno.h>
@@ -14,21 +14,21 @@
 #include "launch/program.h"
 #include "trace/windows.h"
 
-/* A row's number for getopt_long, above any letter. */
+/* getopt_long() returns ROW_BASE plus the index of a row for its long word; ROW_BASE is above all letters. */
 #define ROW_BASE 256
 #define HELP_COLUMN 28
-#define HELP_WIDTH 80 /* longer lines are broken at a blank */
+#define HELP_WIDTH 80 /* longer lines are broken at a space */
 
 struct parser {
     const struct command *command;
-    struct option *words; /* for getopt_long: the rows, then help, then the end */
+    struct option *words; /* for getopt_long(): the rows, --help, and an empty entry */
     char *letters;
-    bool *given; /* rows that were on the command line */
+    bool *given; /* given[i]: row i was on the command line */
 };
 
 static const struct option_row help_row = {.word = "help", .letter = 'h', .help = "print this help"};
 
-/* Returns the row behind ROW: that of --help behind the last one of the command, then NULL. */
+/* Returns the next row after ROW: after the command's last row the row of --help, and then NULL. */
 static const struct option_row *next_row(const struct option_row *row)
 {
     return row == &help_row ? NULL : row[1].word ? row + 1 : &help_row;
@@ -36,7 +36,7 @@ static const struct option_row *next_row(const struct option_row *row)
 
 static int parser_init(struct parser *parser, const struct command *command, bool stop_at_operand)
 {
-    size_t count = 1, i = 0; /* of rows, with that of --help */
+    size_t count = 1, i = 0; /* number of rows, with that of --help */
     while (command->options[count - 1].word)
         count++;
     *parser = (struct parser){.command = command};
@@ -61,7 +61,7 @@ static int parser_init(struct parser *parser, const struct command *command, boo
     return 0;
 }
 
-/* The row behind what getopt_long gave: a letter or ROW_BASE + index; NULL for none. */
+/* Returns the row for KEY of getopt_long(), a letter or ROW_BASE + index, or NULL. */
 static const struct option_row *find_row(const struct command *command, int key)
 {
     int number = ROW_BASE;
@@ -110,7 +110,7 @@ static int store_number(const struct option_row *row, int64_t *field, const char
     return 0;
 }
 
-/* A number without a unit is of milliseconds. */
+/* Stores milliseconds. A number without a unit counts milliseconds, unlike the seconds of duration_parse(). */
 static int store_ms(const struct option_row *row, int64_t *field, const char *value)
 {
     uint64_t ns;
@@ -169,7 +169,7 @@ static int error_unknown(const struct command *command, const char *given)
     return error("no option '%.*s' in '%s': see 'gputrace %s --help'", shown, given, command->name, command->name);
 }
 
-/* Prints why getopt_long refused the line: an option is unknown ('?') or lacks its argument (':'). */
+/* Prints why getopt_long() refused the command line: an option is unknown ('?') or lacks its argument (':'). */
 static int error_refused(const struct command *command, int what, char **argv)
 {
     const struct option_row *row = optopt ? find_row(command, optopt) : NULL;
@@ -188,7 +188,7 @@ int options_parse(const struct command *command, void *settings, int argc, char 
     int result = OPTIONS_ERROR;
     if (parser_init(&parser, command, stop_at_operand) < 0)
         goto out;
-    optind = 0; /* glibc: starts anew, whatever was parsed before */
+    optind = 0; /* glibc then forgets an earlier command line */
     opterr = 0;
     for (;;) {
         int key = getopt_long(argc, argv, parser.letters, parser.words, NULL);
@@ -275,7 +275,7 @@ int options_cupti(void *field, const char *value)
     return library_check(path);
 }
 
-#define SECONDS_MAX 1e9 /* thirty years, and far from overflow in ns */
+#define SECONDS_MAX 1e9 /* thirty years, which do not overflow in ns */
 
 int duration_parse(const char *option, const char *value, uint64_t *ns)
 {

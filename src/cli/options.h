@@ -17,17 +17,17 @@
 #define error_usage(...) (error(__VA_ARGS__), EXIT_USAGE)
 #define EXIT_FAILED_ON 3 /* the condition that --fail-on names holds */
 
-/* What is stored at `offset` of the command's settings. */
+/* The type of the value that an option stores at `offset` of the command's settings. */
 enum option_type {
-    OPTION_FLAG,   /* true (bool); there is no argument */
+    OPTION_FLAG,   /* true (bool); the option has no argument */
     OPTION_TEXT,   /* the argument (const char *, not copied) */
     OPTION_TIME,   /* nanoseconds (uint64_t), see duration_parse() */
-    OPTION_MS,     /* milliseconds (int64_t) from `least` to `most`; a time with a unit is one, too */
+    OPTION_MS,     /* milliseconds (int64_t) from `least` to `most`, as a plain number or a time with a unit */
     OPTION_BOUND,  /* a time since the start of a trace, or "40%" of it (struct time_bound) */
-    OPTION_NUMBER, /* a number (64 bits) from `least` to `most` */
-    OPTION_SELECT, /* the same (struct selected_number) */
+    OPTION_NUMBER, /* a number (int64_t) from `least` to `most` */
+    OPTION_SELECT, /* a number from `least` to `most` (struct selected_number) */
     OPTION_CHOICE, /* the value (int or enum) of one of `choices` */
-    OPTION_CALL,   /* what `take` stores there */
+    OPTION_CALL,   /* stored by `take` */
 };
 
 /* A word of an argument and its value. A list of them ends with a NULL word. */
@@ -39,27 +39,27 @@ struct option_choice {
 struct option_row {
     const char *word;     /* "output" for --output */
     char letter;          /* 'o' for -o, or 0 */
-    const char *argument; /* the name of the argument in help, "FILE"; NULL: it takes none */
+    const char *argument; /* name of the argument in help, "FILE"; NULL if the option has none */
     const char *help;     /* one sentence, lower case, no full stop; a newline starts a further line */
     enum option_type type;
     size_t offset;
     int64_t least, most;
-    bool once;                           /* giving it twice is an error: else the last one counts */
-    const char *unit;                    /* of a number, for messages: "rows (0 for all)" */
-    const struct option_choice *choices; /* of OPTION_CHOICE; else what completion offers */
-    /* What completion offers, "a, b", where it is not in a table: writes the SIZE bytes of TEXT. */
+    bool once;                           /* the option may be given once only; otherwise its last value counts */
+    const char *unit;                    /* what a number counts, for messages: "rows (0 for all)" */
+    const struct option_choice *choices; /* the words of OPTION_CHOICE; for other types, words that completion offers */
+    /* Writes the words that completion offers, "a, b", into the SIZE bytes of TEXT, where they are not in `choices`. */
     void (*list)(char *text, size_t size);
-    /* Checks VALUE and stores it in FIELD, at `offset` of the settings. Returns 0, or what options_parse() returns instead:
-     * OPTIONS_ERROR after error(), OPTIONS_HELP after it printed something. */
+    /* Checks VALUE and stores it in FIELD, at `offset` of the settings. Returns 0, OPTIONS_ERROR after error(), or
+     * OPTIONS_HELP after printing to stdout. options_parse() then stops and returns that value. */
     int (*take)(void *field, const char *value);
 };
 
-/* The rows that several commands have. */
+/* The rows --quiet and --verbose of several commands, whose settings have these two fields. */
 #define OPTION_ROWS_VERBOSITY(settings)                                                                        \
     {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"}, \
         {.word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step"}
 
-/* -v of a command that has no settings for it. */
+/* The `take` of --verbose for commands without settings for it: sets the log level. */
 int options_take_verbose(void *settings, const char *value);
 #define OPTION_ROW_VERBOSE         \
     {.word = "verbose",            \
@@ -68,7 +68,7 @@ int options_take_verbose(void *settings, const char *value);
      .take = options_take_verbose, \
      .help = "print each step and what it took"}
 
-/* What of a trace is wanted. FIELDS: a struct filter_options. */
+/* A row that selects a part of a trace. FIELDS: the path of a struct filter_options in the settings. */
 #define OPTION_ROW_FILTER(settings, fields, name, kind, value, text) \
     {.word = #name,                                                  \
      .argument = value,                                              \
@@ -99,14 +99,14 @@ int options_take_verbose(void *settings, const char *value);
                           "of GPU operations only kernels with a name that matches"),                                  \
         OPTION_ROW_FILTER(settings, fields, thread, OPTION_SELECT, "N", "only this thread, and what it launched")
 
-/* Sets how much is printed, by these two; errors only if both are given. */
+/* Sets the log level by --quiet and --verbose. --quiet wins if both are given. */
 void options_set_log_level(bool quiet, bool verbose);
 
 struct command {
     const char *name;                  /* "run" */
     const char *operands;              /* "[--] PROGRAM [ARG...]" */
     const char *summary;               /* one line for `gputrace --help` */
-    const char *examples;              /* lines; NULL: none */
+    const char *examples;              /* lines of `--help`, or NULL */
     const struct option_row *options;  /* the last one has no word */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
 };
@@ -114,11 +114,11 @@ struct command {
 enum { OPTIONS_ERROR = -1, OPTIONS_HELP = -2 };
 
 /*
- * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND. With STOP_AT_OPERAND, for a command
- * that runs a program with options of its own, it stops at `--` or the first operand. Without, options and operands may
- * be mixed, and ARGV is reordered so that the operands come last.
- * `-h` and `--help` are known to every command. `--word=value`, `--word value`, `-ovalue` and `-o value` are accepted.
- * Returns the index of the first operand; OPTIONS_ERROR after error(); OPTIONS_HELP after the help was printed to
+ * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND. With STOP_AT_OPERAND, parsing stops
+ * at `--` or the first operand, for a command that runs a program with options of its own. Otherwise options and
+ * operands may be mixed, and ARGV is reordered so that the operands come last.
+ * Every command has `-h` and `--help`. `--word=value`, `--word value`, `-ovalue` and `-o value` are accepted.
+ * Returns the index of the first operand, OPTIONS_ERROR after error(), or OPTIONS_HELP after the help was printed to
  * stdout.
  */
 int options_parse(const struct command *command, void *settings, int argc, char **argv, bool stop_at_operand);
@@ -126,7 +126,8 @@ int options_parse(const struct command *command, void *settings, int argc, char 
 /* Prints usage and every option of COMMAND. */
 void options_help(const struct command *command, FILE *out);
 
-/* The choice that is the LENGTH bytes at WORD; NULL after an error() that lists what --OPTION takes. */
+/* Returns the choice whose word is the LENGTH bytes at WORD, or NULL after an error() that lists the words of --OPTION.
+ */
 const struct option_choice *options_choose(const struct option_choice *choices, const char *option, const char *word,
                                            size_t length);
 
@@ -134,8 +135,8 @@ const struct option_choice *options_choose(const struct option_choice *choices, 
  * -1 after error(). */
 int duration_parse(const char *option, const char *value, uint64_t *ns);
 
-/* For `take` of --cupti: stores the absolute path of VALUE, which is never freed, as the program may change its
- * directory. Returns 0, or -1 after error(): the file does not exist, or must not be loaded. */
+/* The `take` of --cupti. Stores the absolute path of VALUE, because the program may change its directory; the path is
+ * never freed. Returns 0, or -1 after error() if the file does not exist or must not be loaded. */
 int options_cupti(void *field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */

@@ -1,9 +1,9 @@
 /*
- * A thread shows how far the writing is when it takes long. The line of `run --live` is written here too, and a signal
- * that ends the tool removes the unfinished trace.
+ * A thread shows the progress of a task that takes long. Writes the line of `run --live` too. Signals that end the tool
+ * remove the unfinished trace.
  *
- * The command runs on a large stack (a context of ucontext.h, so that the thread stays the same). Faults are handled on
- * a stack of their own, because the fault may be the end of the other one.
+ * The command runs on a large stack in its thread, by means of ucontext.h. Signal handlers for faults have their own
+ * stack, because the fault may be an overflow of the command's stack.
  */
 #include "cli/progress.h"
 
@@ -32,21 +32,21 @@
 #include "trace/output.h"
 
 #define TERMINAL_LINE_CLEAR "\r\x1b[K"
-#define QUIET_NS NS_PER_S /* what is done by then needs no line */
+#define QUIET_NS NS_PER_S /* a task that ends earlier shows no progress */
 #define EVERY_ON_TERMINAL (250 * NS_PER_MS)
 #define EVERY_ELSEWHERE (5 * NS_PER_S)
 
-/* The time over which a GPU's share is shown, before now: the last half second is not collected yet. */
+/* The interval of a GPU's busy share, in ns before now: CUPTI has not collected the last half second yet. */
 #define BUSY_FROM (1500 * NS_PER_MS)
 #define BUSY_TO (500 * NS_PER_MS)
 
 static void write_stderr(const char *bytes, size_t size)
 {
     ssize_t written = write(STDERR_FILENO, bytes, size);
-    (void)written; /* nowhere to complain */
+    (void)written; /* an error of stderr cannot be reported */
 }
 
-/* Shows "gputrace: TEXT", cut to one line. One write, so that other output does not mix with it. */
+/* Shows "gputrace: TEXT", cut to the terminal's width, by one write(), so that other output is not mixed into it. */
 static void terminal_line_show(const struct buffer *text)
 {
     struct buffer line;
@@ -87,7 +87,7 @@ static void show(const struct progress *progress)
     buffer_release(&text);
 }
 
-/* Returns whether the writing has ended by TIME (CLOCK_MONOTONIC). Under the lock. */
+/* Waits until TIME (CLOCK_MONOTONIC, ns) or the end of the task. Returns whether it has ended. The lock is held. */
 static bool ended_by(struct progress *progress, uint64_t time)
 {
     while (!progress->ended && monotonic_cond_wait(&progress->wake, &progress->lock, time) == 0)
@@ -229,7 +229,7 @@ static void abandon(void)
 
 void end_when_asked(const struct signals *signals, int status, const char *format, ...)
 {
-    static char message[6 * PATH_MAX + 128], fault[sizeof(message)]; /* for the signal handlers */
+    static char message[6 * PATH_MAX + 128], fault[sizeof(message)]; /* static: signal handlers print these */
     static struct signals none;
     static char text[6 * PATH_MAX + 64];
     const char *clear = isatty(STDERR_FILENO) == 1 ? TERMINAL_LINE_CLEAR : "";
@@ -243,7 +243,7 @@ void end_when_asked(const struct signals *signals, int status, const char *forma
     if (!signals) {
         signals = &none;
         sigprocmask(SIG_BLOCK, NULL, &none.inherited_mask);
-        signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
+        signal(SIGXFSZ, SIG_IGN); /* so that writing a file beyond the size limit fails with EFBIG */
     }
     signals_end_with(signals, abandon, message);
 }
@@ -257,7 +257,7 @@ static struct {
     int (*call)(int argc, char **argv);
     int argc, status;
     char **argv;
-} called; /* makecontext() passes numbers only */
+} called; /* arguments of call(), because makecontext() can pass integers only */
 
 static void call(void)
 {
@@ -291,12 +291,12 @@ int call_with_stack(int (*function)(int argc, char **argv), int argc, char **arg
 /* --- faults --- */
 
 static struct {
-    const char *volatile message; /* NULL: an end is as it should be */
+    const char *volatile message; /* NULL: the process may exit */
     void (*tidy)(void);
     int status;
 } last_words;
 
-/* NUMBER: of the signal; 0: a library called exit(). */
+/* Ends the process. NUMBER: the signal of the fault, or 0 if a library called exit(). */
 static void end(int number)
 {
     const char *message = last_words.message;
@@ -306,7 +306,7 @@ static void end(int number)
         last_words.tidy();
     ssize_t written = number ? write(STDERR_FILENO, fault, sizeof(fault) - 1) : 0;
     written += message ? write(STDERR_FILENO, message, strlen(message)) : 0;
-    (void)written; /* nowhere left to complain */
+    (void)written; /* an error of stderr cannot be reported any more */
     _exit(last_words.status);
 }
 
@@ -324,7 +324,7 @@ static void handle_faults(void)
     struct sigaction action = {.sa_handler = end, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)}, before;
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-        if (sigaction(faults[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* else a sanitizer's */
+        if (sigaction(faults[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* not a sanitizer's */
             sigaction(faults[i], &action, NULL);
     atexit(end_at_exit);
 }

@@ -1,7 +1,4 @@
-/*
- * `gputrace recover`: writes the trace of a run whose launcher could not write it. Without a directory, it lists such
- * runs.
- */
+/* `gputrace recover`: writes the trace of a run whose launcher was killed. Without a directory, lists such runs. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
@@ -143,12 +140,12 @@ static int spool_dump(const char *path)
 /* --- the command --- */
 
 struct recover_options {
-    const char *output;       /* NULL: the name given to the run */
-    const char *spool_parent; /* NULL: the default place */
+    const char *output;       /* NULL: the name in session.json */
+    const char *spool_parent; /* directory that is listed; NULL: $TMPDIR or /tmp */
     bool keep, force, dump, quiet, verbose;
 };
 
-/* --- the list --- */
+/* --- the list of earlier runs --- */
 
 struct listing {
     struct buffer out;
@@ -190,9 +187,9 @@ static int list_all(const struct recover_options *wanted)
     return 0;
 }
 
-/* --- one of them --- */
+/* --- the trace of one run --- */
 
-/* Chooses the name of the trace. The name in a directory that others can write to is ignored. */
+/* Chooses the name of the trace. SAFE: only this user can write to DIRECTORY, so its session.json is trusted. */
 static int choose_output(const struct recover_options *wanted, const char *directory, bool safe,
                          struct output_place *place)
 {
@@ -213,7 +210,8 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return output_place_check(place);
 }
 
-/* The launcher of a held directory will write the trace itself; a process that runs will write more records. */
+/* Warns if the directory is in use and the trace will be incomplete: a launcher holds it (HELD), or processes still
+ * write into it. Returns whether it is in use. */
 static bool warn_if_in_use(const struct run_directory *directory, bool held)
 {
     unsigned writers = run_directory_writers(directory);
@@ -244,7 +242,7 @@ static int recover(const struct recover_options *wanted, const char *path)
                                           .place = output_place_take,
                                           .place_context = &place};
         result = progress_convert_spool(&options, &summary);
-        end_at_fault(NULL, NULL, EXIT_FAILURE); /* the directory may go from here on */
+        end_at_fault(NULL, NULL, EXIT_FAILURE); /* from here on, the message about remaining records may be wrong */
     }
     if (result < 0) {
         run_directory_release(&directory);

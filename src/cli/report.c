@@ -24,13 +24,13 @@
 
 struct report_settings {
     struct report_options report;
-    const char *html;   /* NULL: not given */
-    const char *output; /* likewise */
+    const char *html;   /* the page file; NULL if not given */
+    const char *output; /* the text file, or the file of --partial; NULL if not given */
     bool partial;
-    const char *mpi; /* a directory; NULL: not given */
+    const char *mpi; /* directory of traces; NULL if not given */
     struct report_style style;
     enum section_choice choice;
-    uint64_t snapshot; /* UINT64_MAX: not given */
+    uint64_t snapshot; /* ns; UINT64_MAX if not given */
 };
 
 static const struct option_choice formats[] = {
@@ -124,7 +124,7 @@ static const struct option_row options[] = {
 
 struct paths {
     const struct report_options *report;
-    const char *mpi; /* the directory instead of paths; NULL: none */
+    const char *mpi; /* directory of traces, read instead of `items`; NULL: none */
     const char *const *items;
     size_t count;
 };
@@ -134,13 +134,13 @@ static int write_files(void *context, struct buffer *out)
     const struct paths *paths = context;
     if (paths->mpi)
         return job_mpi_report(paths->report, paths->mpi, out);
-    /* A report of a job where the files are traces of its ranks, else of each file. */
+    /* One report of a job if the files are traces of its ranks, otherwise a report of each file. */
     int status = job_report_files(paths->report, paths->items, paths->count, out);
     return status == JOB_REPORT_NONE ? report_files(paths->report, paths->items, paths->count, out) : status;
 }
 
-/* PARTIAL: the file of the part, FILE: of the page or text that is written instead of text on standard output; NULL:
- * none. */
+/* Writes the report of COUNT PATHS. PARTIAL: the file of --partial, or NULL. FILE: the file of --html or -o; NULL for
+ * standard output. */
 static int write_report(struct report_options *report, const char *partial, const char *file, const char *const *paths,
                         size_t count, bool spools)
 {
@@ -189,7 +189,7 @@ static int run(int argc, char **argv)
         return section_words_list(false, settings.report.format) < 0 ? EXIT_USAGE : EXIT_SUCCESS;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
-    /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
+    /* Not the style of a terminal: mpirun's processes have a terminal even if mpirun itself writes to a file. */
     report_style_set(&settings.report, settings.mpi || settings.output ? -1 : STDOUT_FILENO, &settings.style);
     if (settings.choice == SECTIONS_ALL) {
         settings.report.sections = 0;

@@ -1,7 +1,7 @@
 /*
- * Chooses width, colours and symbols by the terminal, the locale and the options; finds the sections that -r names, by
- * words of earlier versions too; and writes a report to a file, which appears under its name when it is complete, or to
- * standard output. The pager is a child with a pipe, started at the first output.
+ * Chooses width, colours and symbols by the terminal, the locale and the options. Finds the sections that -r names,
+ * also by words of earlier versions. Writes a report to a file, which gets its name when it is complete, or to standard
+ * output. The pager is a child process with a pipe, started at the first output.
  */
 #include "cli/report_output.h"
 
@@ -43,7 +43,7 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* Whether the locale says that what shows the report knows no UTF-8. */
+/* Returns whether the locale is set and does not use UTF-8. */
 static bool wants_ascii(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -60,7 +60,7 @@ static void choose(struct report_options *report, const struct report_style *sty
         report->sections = REPORT_BIT(REPORT_MEMORY);
     report->usual = for_people && report->sections == 0;
     if (!for_people && report->columns && strcmp(report->columns, "all") == 0)
-        report->columns = NULL; /* programs get all columns, also those that are empty */
+        report->columns = NULL; /* programs get all columns, even empty ones */
     report->names = style->names >= 0 ? (enum report_names)style->names
                     : for_people      ? REPORT_NAMES_PRETTY
                                       : REPORT_NAMES_FULL;
@@ -80,7 +80,7 @@ void report_style_set(struct report_options *report, int fd, const struct report
     choose(report, style);
 }
 
-/* --- words of -r: sections, each with its parts --- */
+/* --- words of -r: sections and their parts --- */
 
 enum { WORD_ALL = REPORT_SECTION_COUNT, WORD_LIST };
 
@@ -95,7 +95,8 @@ const struct option_choice section_words[] = {
     {NULL, 0},
 };
 
-/* The bit of the section that was a word of -r before it became a part of another one; 0: there is none. */
+/* Returns the bit of the section whose own word WORD was in earlier versions, and which is a part of another section
+ * now. Returns 0 for other words. */
 static uint64_t take_old(const char *word, size_t length)
 {
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
@@ -179,17 +180,17 @@ int section_words_take(const char *value, bool compared, uint64_t *sections, enu
 
 /* --- the pager --- */
 
-/* A pager, all zero but for PROGRESS before it is started. */
+/* A pager. Before it is started, all fields but PROGRESS are zero. */
 struct pager {
-    struct progress *progress; /* ends when the pager starts */
-    bool quit;                 /* it ended before all was written, which is no error */
+    struct progress *progress; /* is ended before the pager starts */
+    bool quit;                 /* the user has quit the pager before the end of output, which is not an error */
     bool tried;
-    pid_t pid; /* 0: output goes to standard output itself */
-    int input; /* of the pager */
+    pid_t pid; /* 0: output goes directly to standard output */
+    int input; /* pipe to the pager's standard input */
 };
 
-/* Whether the first word of COMMAND is a program that can be started, or something that only a shell understands, as in
- * "LESS=F less". A pager that is not there is no error. */
+/* Returns whether COMMAND can be started: its first word is an installed program, or needs a shell, as in "LESS=F
+ * less". A missing pager is not an error. */
 static bool is_there(const char *command)
 {
     size_t length = strcspn(command, " \t");
@@ -200,7 +201,7 @@ static bool is_there(const char *command)
     return program_is_there(word);
 }
 
-/* The user's pager; NULL: none. */
+/* Returns the command of the user's pager, or NULL if there is none. */
 static const char *command(void)
 {
     const char *own = getenv("GPUTRACE_PAGER"), *any = getenv("PAGER");
@@ -219,7 +220,7 @@ static void start(struct pager *pager)
     pager->pid = fork();
     if (pager->pid == 0) {
         signal(SIGPIPE, SIG_DFL);
-        setenv("LESS", "FRX", 0); /* ends by itself where all fits, keeps colours, leaves the text on the screen */
+        setenv("LESS", "FRX", 0); /* less then ends if all fits, keeps colours, and leaves the text */
         setenv("LV", "-c", 0);
         dup2(ends[0], STDIN_FILENO);
         execl("/bin/sh", "sh", "-c", chosen, (char *)NULL);
@@ -231,11 +232,11 @@ static void start(struct pager *pager)
         close(ends[1]);
         return;
     }
-    signal(SIGINT, SIG_IGN); /* it is for the pager from now on */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager from now on */
     pager->input = ends[1];
 }
 
-/* A drain of a struct buffer (common/buffer.h): CONTEXT is a struct pager. */
+/* A buffer_drain (common/buffer.h) that starts the pager at the first output. CONTEXT: a struct pager. */
 static int pager_drain(void *context, const char *data, size_t size)
 {
     struct pager *pager = context;
@@ -259,7 +260,7 @@ int pager_take_none(void *context, const char *value)
     return setenv("GPUTRACE_PAGER", "", 1);
 }
 
-/* Ends the output and waits until the user has quit the pager. */
+/* Closes the pipe and waits until the user has quit the pager. */
 static void pager_end(struct pager *pager)
 {
     if (pager->pid == 0)
@@ -279,11 +280,11 @@ int page_file_check(const char *path, bool other_format)
         return error("--html writes a page, and --format asks for another format: use one of them");
     if (text_ends_with(path, ".html") || text_ends_with(path, ".htm"))
         return 0;
-    /* A trace that stands where the page's name was forgotten is not to be replaced by a page. */
+    /* If the page's name was forgotten, the argument is a trace, which must not be replaced by a page. */
     return error("--html: '%s' does not end in .html (try --html report.html)", path);
 }
 
-/* Writes to standard output, or to a pager, which starts when progress is no longer shown. */
+/* Writes to standard output or to a pager. Progress ends before the first output. */
 static int write_text(struct progress *progress, int (*write)(void *context, struct buffer *out), void *context)
 {
     struct pager pager = {.progress = progress};

@@ -1,6 +1,6 @@
 /*
- * What commands that print reports have in common: how a report looks for who reads it (a person at a terminal, a
- * person with a file, or a program), the sections that it has, and where it goes (a page, a file, a pager).
+ * Shared by the commands that print reports: the style of a report (for a terminal, a file, or a program), the choice
+ * of its sections, and its destination (a page, a file, a pager).
  */
 #ifndef GPUTRACE_CLI_REPORT_OUTPUT_H
 #define GPUTRACE_CLI_REPORT_OUTPUT_H
@@ -17,15 +17,16 @@ extern const struct option_choice report_units[];
 
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
-/* What the user chose; -1: nothing. */
+/* The user's choices; -1 if there is none. */
 struct report_style {
     int64_t top, width;
     int names;  /* enum report_names */
-    int colour; /* enum colour; it has no -1 */
+    int colour; /* enum colour; COLOUR_AUTO if there is no choice */
 };
 #define REPORT_STYLE {.top = -1, .width = -1, .names = -1}
 
-/* The options of commands that write tables. The settings have a struct report_style `style`. */
+/* The options of commands that write tables. Their settings have a struct report_style `style`; FIELDS is the path of
+ * their struct report_options. */
 extern const struct option_choice report_colours[], report_name_forms[];
 #define OPTION_ROWS_STYLE(settings, fields, column_words)                                                           \
     {.word = "columns",                                                                                             \
@@ -63,11 +64,11 @@ extern const struct option_choice report_colours[], report_name_forms[];
         .type = OPTION_CHOICE, .choices = report_name_forms, .offset = offsetof(struct settings, style.names)       \
     }
 
-/* Sets how a report looks that is written to FD, a terminal or not. What the user did not choose suits the format: what
- * matters for people, everything for programs. */
+/* Sets the style of a report that is written to FD, by the user's choices in STYLE. Defaults depend on the format: the
+ * most important rows and columns for people, all of them for programs. */
 void report_style_set(struct report_options *report, int fd, const struct report_style *style);
 
-/* --- words of -r: sections, each with its parts --- */
+/* --- words of -r: sections and their parts --- */
 
 extern const struct option_choice section_words[]; /* ends with NULL */
 /* Writes the words of sections that `gputrace diff` compares, "findings, time", into the SIZE bytes of TEXT. */
@@ -76,23 +77,24 @@ void section_words_compared(char *text, size_t size);
 enum section_choice { SECTIONS_NAMED, SECTIONS_ALL, SECTIONS_LISTED };
 
 /*
- * Sets SECTIONS to those that VALUE names, separated by commas: REPORT_BIT() each; or to 0, and CHOICE, for the words
- * "all" and "list". COMPARED: VALUE may name only sections that `gputrace diff` compares. Returns 0, or OPTIONS_ERROR
- * after error().
+ * Reads the words of VALUE, separated by commas. Sets SECTIONS to the REPORT_BIT()s of the named sections; for the
+ * words "all" and "list", sets SECTIONS to 0 and CHOICE. COMPARED: VALUE may name only sections that `gputrace diff`
+ * compares. Returns 0, or OPTIONS_ERROR after error().
  */
 int section_words_take(const char *value, bool compared, uint64_t *sections, enum section_choice *choice);
 
-/* Prints what each section answers, or each that is COMPARED. Returns 0, or -1 after error(). */
+/* Prints the question that each section answers; with COMPARED, only of sections that `gputrace diff` compares. Returns
+ * 0, or -1 after error(). */
 int section_words_list(bool compared, enum report_format format);
 
 /* --- the pager --- */
 
 /*
- * Output that is longer than the terminal goes through a pager: $GPUTRACE_PAGER, else $PAGER, else less. It is started
- * with the first output, as reading a trace may take long. Where standard output is no terminal, there is none.
+ * Text for a terminal goes through a pager: $GPUTRACE_PAGER, else $PAGER, else less. The pager is started with the
+ * first output, because reading a trace may take long. If standard output is not a terminal, there is no pager.
  */
 
-/* --no-pager: no pager from now on. */
+/* The `take` of --no-pager: from now on no pager is started. */
 int pager_take_none(void *context, const char *value);
 
 #define OPTION_ROW_NO_PAGER                                                                         \
@@ -108,9 +110,9 @@ struct buffer;
 /* Checks the name in --html, and that --format does not ask for another format. Returns 0, or -1 after error(). */
 int page_file_check(const char *path, bool other_format);
 
-/* Writes what WRITE puts into OUT to PATH, whole or not at all: also if WRITE returns a negative value, or a signal
- * ends the process. PATH NULL: to standard output, through a pager. Progress is shown while TRACES, a word for people,
- * are read. Returns what WRITE returns, or -1 after error(). */
+/* Calls WRITE and writes its output to the file PATH. The file appears only if it is complete: neither a negative
+ * result of WRITE nor a signal leaves a part of it. If PATH is NULL, writes to standard output, through a pager. Shows
+ * progress with TRACES, the name of what is read. Returns the result of WRITE, or -1 after error(). */
 int page_file_write(const char *path, const char *traces, int (*write)(void *context, struct buffer *out),
                     void *context);
 

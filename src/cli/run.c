@@ -32,36 +32,36 @@
 #include "symbols/symbols.h"
 #include "trace/meaning/passes/passes.h"
 
-/* Variables by which CUDA's driver and NVTX's header find the library. */
+/* Environment variables with the library that the CUDA driver and NVTX's header load. */
 enum { FOR_CUDA, FOR_NVTX };
 static const char *const injections[] = {[FOR_CUDA] = "CUDA_INJECTION64_PATH", [FOR_NVTX] = "NVTX_INJECTION64_PATH"};
 #define INJECTION_COUNT (sizeof(injections) / sizeof(*injections))
 
 struct run {
     struct run_options options;
-    struct job_rank rank; /* of this launcher */
-    bool starts_ranks;    /* the program is torchrun, mpirun or the like: each of its processes has a rank */
+    struct job_rank rank; /* rank of this launcher */
+    bool starts_ranks;    /* the program is torchrun, mpirun or similar: each of its processes has a rank */
     struct launch launch;
     struct run_directory directory;
-    bool traced;                 /* everything for tracing is prepared */
-    struct drain *drain;         /* NULL: nothing is drained */
-    struct cpu_recorder *cpu;    /* NULL: no samples and switches are recorded */
-    struct spool_server *server; /* NULL: processes that cannot reach the directory are not recorded */
-    unsigned unrecorded;         /* processes that it could only count */
+    bool traced;                 /* the program is traced; false if preparations failed */
+    struct drain *drain;         /* NULL if spools are not drained */
+    struct cpu_recorder *cpu;    /* NULL if no CPU samples and switches are recorded */
+    struct spool_server *server; /* NULL if there is none: sandboxed processes are not recorded */
+    unsigned unrecorded;         /* processes that the server could not note in the directory */
     struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
-    char mpi_library[PATH_MAX];   /* "": MPI calls are not recorded */
-    char torch_library[PATH_MAX]; /* "": operators of PyTorch are not asked for, or it cannot be preloaded */
+    char mpi_library[PATH_MAX];   /* "" if MPI calls are not recorded */
+    char torch_library[PATH_MAX]; /* "" if operators of PyTorch are not recorded this way */
     struct output_place output;
     char killed[6 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
 };
 
-/* How often --wait=all looks for processes. */
+/* Time between two counts of running processes for --wait=all. */
 #define LOOK_NS (50 * NS_PER_MS)
 
-/* Prints which runs ended without a trace. */
+/* Prints a line about earlier runs whose launchers were killed, if there are any. */
 static void note_leftovers(const char *parent)
 {
     struct leftovers leftovers = run_directory_leftovers(parent, NULL, NULL);
@@ -72,7 +72,7 @@ static void note_leftovers(const char *parent)
         notice("%u earlier runs left records in '%s': 'gputrace recover' lists them", leftovers.count, parent);
 }
 
-/* Prepares what does not depend on the program's pid. */
+/* Prepares everything for tracing that does not depend on the program's pid. Returns 0, or -1 after error(). */
 static int prepare(struct run *run)
 {
     if (library_find(run->library, sizeof(run->library)) < 0)
@@ -111,7 +111,7 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* Stops packing spools, which must happen before they are read. */
+/* Stops packing spools. This must happen before they are read. */
 static void stop_draining(struct run *run)
 {
     if (!run->drain)
@@ -170,7 +170,7 @@ static int inside(void *context)
     settings.only_process = run->options.first_alone ? getpid() : 0;
     int failed = settings_export(&settings);
     if (settings.trace & TRACE_NCCL)
-        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* another plugin stays */
+        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* does not replace another plugin */
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
@@ -181,7 +181,7 @@ static int inside(void *context)
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 
-/* Waits for the processes that outlive the first one, or for a signal that asks us to end. */
+/* Waits until the processes that outlive the first one have ended, or a signal asks this process to end. */
 static void wait_for_all(struct run *run)
 {
     unsigned before = 0, count;
@@ -231,7 +231,7 @@ static int convert(struct run *run, struct symbols *symbols, struct convert_summ
     return 0;
 }
 
-/* Prints the messages of plugins in one piece, so that no other output comes between. */
+/* Prints the messages of plugins through one buffer, so that other output is not mixed into them. */
 static void print_plugins(struct run *run, const struct convert_plugins *plugins)
 {
     struct buffer out;
@@ -240,11 +240,11 @@ static void print_plugins(struct run *run, const struct convert_plugins *plugins
     uint64_t run_ns = run->launch.ended - run->launch.started;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
     run_plugins_write(&out, plugins, run_ns, log_level() >= LOG_VERBOSE);
-    buffer_finish(&out); /* nowhere left to complain */
+    buffer_finish(&out); /* an error of stderr cannot be reported */
     buffer_release(&out);
 }
 
-/* The program's stdout is its own, so the report goes to stderr. */
+/* Prints the report of --stats to stderr, because stdout belongs to the program. Returns 0, or -1 on failure. */
 static int print_report(struct run *run)
 {
     struct report_options options = {0};
@@ -255,7 +255,7 @@ static int print_report(struct run *run)
     report_style_set(&options, STDERR_FILENO, &style);
     int failed = report_files(&options, &output, 1, &out);
     if (buffer_finish(&out) != 0)
-        failed = -1; /* nowhere left to complain */
+        failed = -1; /* an error of stderr cannot be reported */
     buffer_release(&out);
     return failed;
 }
@@ -278,8 +278,8 @@ static void tidy(struct run *run, bool whole)
         notice("the spool stays in '%s'", run->directory.path);
 }
 
-/* Writes the trace of a program that has ended. Returns 0, or after error() EXIT_OURS: there is no trace, and the spool
- * stays; EXIT_LOSSES: the trace is incomplete, and --strict was given. */
+/* Writes the trace of a program that has ended. Returns 0, or after error() EXIT_OURS if the trace or the report could
+ * not be written, or EXIT_LOSSES if the trace is incomplete and --strict was given. The spool stays without a trace. */
 static int finish(struct run *run)
 {
     int ended = run->launch.status, theirs = WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
@@ -317,8 +317,7 @@ static int finish(struct run *run)
     return EXIT_LOSSES;
 }
 
-/* Runs the program and writes its trace. Returns the exit status, or does not return when a signal ended the program.
- */
+/* Runs the program and writes its trace. Returns the exit status. Does not return if a signal ended the program. */
 static int carry_out(struct run *run)
 {
     run->traced = prepare(run) == 0;
@@ -388,7 +387,7 @@ static int run_command(int argc, char **argv)
     run.starts_ranks = job_program_starts_ranks(argv + first);
     const char *ranks = run.options.settings.ranks;
     bool is_rank = !run.starts_ranks && run.rank.rank >= 0;
-    if (ranks && is_rank && !rank_list_has(ranks, run.rank.rank)) { /* becomes the program, as without gputrace */
+    if (ranks && is_rank && !rank_list_has(ranks, run.rank.rank)) { /* becomes the program, without recording */
         execvp(run.program, argv + first); /* the path has a slash: no search, but scripts without #! work */
         error("cannot run '%s': %s", run.program, strerror(errno));
         return EXIT_NOT_RUN;

@@ -1,6 +1,6 @@
 /*
- * Reads the options of `gputrace run`, and the lists of --trace and --cpu by their tables of words. Starts recording
- * processors, with warnings about what this user or machine cannot record.
+ * The options of `gputrace run`, and the parsers of their lists (--trace, --stacks, --cpu). Starts CPU sampling, with
+ * warnings about what this user or machine cannot record.
  */
 #include "cli/run_options.h"
 
@@ -82,7 +82,7 @@ static const struct option_choice stacks_words[] = {
 
 #define STACKS_EVERY_MAX 1000000
 
-/* Digits alone: "10". */
+/* Reads the N of --stacks=LIST:N, digits without a unit. Returns 0, or -1 after error(). */
 static int parse_every(const char *text, int64_t *every)
 {
     size_t length = strspn(text, "0123456789");
@@ -92,8 +92,8 @@ static int parse_every(const char *text, int64_t *every)
                : error("--stacks: '%s' is not a number of launches from 1 to %d", text, STACKS_EVERY_MAX);
 }
 
-/* Reads the words of --stacks, and behind a colon how many launches there are for a stack: "launch,sync", "all:100",
- * "none". */
+/* Reads the words of --stacks and, behind a colon, the number of launches for each recorded stack: "launch,sync",
+ * "all:100", "none". */
 static int take_stacks(void *context, const char *text)
 {
     struct settings *settings = context;
@@ -125,7 +125,7 @@ static int take_duration(void *duration, const char *value)
     return *(uint64_t *)duration ? 0 : error("--duration: '%s' would record nothing", value);
 }
 
-#define NVTX_RANGE "nvtx:" /* a name follows */
+#define NVTX_RANGE "nvtx:" /* followed by the range's name */
 static const struct option_choice capture_range_words[] = {
     {"none", 0}, {"api", 0}, {"cudaProfilerApi", 0}, {NVTX_RANGE, 0}, {NULL, 0}};
 
@@ -141,7 +141,7 @@ static int take_capture_range(void *range, const char *value)
                  value);
 }
 
-/* An empty list would be read as no list. */
+/* Refuses an empty list, which the agent would read as no list. */
 static int take_domains(const char **list, const char *option, const char *value)
 {
     *list = value;
@@ -376,7 +376,7 @@ int cpu_list_take(void *field, const char *text)
     }
 }
 
-/* Prints in one line what this user, or this machine, cannot record. */
+/* Prints a line about what this user or machine cannot record, if there is something. */
 static void say_what_lacks(const struct perf_wanted *wanted, const struct perf_able *able)
 {
     const char *lacks[4];

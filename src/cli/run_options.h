@@ -1,4 +1,4 @@
-/* The options of `gputrace run`, and the start of recording processors (--cpu). */
+/* The options of `gputrace run`, and the start and end of CPU sampling (--cpu). */
 #ifndef GPUTRACE_CLI_RUN_OPTIONS_H
 #define GPUTRACE_CLI_RUN_OPTIONS_H
 
@@ -12,49 +12,50 @@
 
 struct run_options {
     const char *output;       /* name of the trace, with patterns */
-    const char *spool_parent; /* NULL: the default place */
-    uint64_t delay;           /* ns from the program's start to the first record, 0: at once */
-    uint64_t duration;        /* ns from then on to the last record, 0: to the end */
-    struct settings settings; /* for the agent, without what run.c fills in */
-    struct perf_wanted cpu;   /* what is recorded of processors */
-    int graph_nodes;          /* for settings.graph_nodes */
+    const char *spool_parent; /* directory for spool directories; NULL: $TMPDIR or /tmp */
+    uint64_t delay;           /* ns from the program's start to the start of recording; 0: at once */
+    uint64_t duration;        /* ns from the start of recording to its end; 0: to the program's end */
+    struct settings settings; /* settings of the agent; run.c fills in paths and times */
+    struct perf_wanted cpu;   /* what --cpu records */
+    int graph_nodes;          /* value for settings.graph_nodes */
     int first_alone;          /* 1: only the first process is recorded */
     int wait_all;             /* 1: wait for all recorded processes, not only for the first */
     bool mpi;                 /* MPI calls are recorded */
-    bool backtrace;           /* --stacks=alloc by its earlier name */
+    bool backtrace;           /* the earlier name of --stacks=alloc */
     bool keep_spool;
-    bool force;        /* a file that is not a trace is moved out of the way */
-    bool keep_running; /* the program goes on when gputrace is killed */
+    bool force;        /* an output file that is not a trace is moved to FILE.old */
+    bool keep_running; /* the program runs on when gputrace is killed */
     bool quiet, verbose;
     bool stats;
-    bool strict; /* an incomplete trace is a failure */
+    bool strict; /* an incomplete trace makes gputrace exit with EXIT_LOSSES */
     bool live;
-    bool nccl; /* what NCCL tells a profiler plugin is recorded */
+    bool nccl; /* the agent is loaded as NCCL's profiler plugin */
 };
 
 extern const struct option_row run_option_rows[];
 
-/* The options when none is given. */
+/* Sets OPTIONS to the defaults. */
 void run_options_init(struct run_options *options);
 
 /*
- * Reads the list of --trace into BITS, an int64_t (enum trace_bits): "kernel,memcpy", "all,-memory", "-runtime", "none". Names add,
- * "all" adds what is on by default, "api-all" that and the API calls that are left out by default, "none" removes all,
- * -NAME removes one. A list that begins with a removal starts from the default. Returns 0, or -1 after error().
+ * Reads the list of --trace, such as "kernel,memcpy", "all,-memory" or "-runtime", into BITS, an int64_t of enum
+ * trace_bits. NAME adds a kind, -NAME removes it, "all" adds the default kinds, "api-all" adds these and the API calls
+ * that are left out by default, "none" removes all. A list that begins with -NAME starts from the default kinds.
+ * Returns 0, or -1 after error().
  */
 int trace_list_take(void *bits, const char *text);
 
 /* --- --cpu --- */
 
-/* Reads "samples", "samples:HZ", "switches", separated by commas, into a struct perf_wanted. Returns 0, or -1 after
- * error(). */
+/* Reads the list of --cpu ("samples", "samples:HZ" and "switches", separated by commas) into WANTED, a struct
+ * perf_wanted. Returns 0, or -1 after error(). */
 int cpu_list_take(void *wanted, const char *text);
 
-/* Begins to record what RECORDING wants, which may be nothing. What cannot be recorded is said in a line. NULL: nothing
- * is recorded. */
+/* Starts to record CPU samples and switches. Prints a line about what this user or machine cannot record. Returns NULL
+ * if RECORDING asks for nothing or nothing can be recorded. */
 struct cpu_recorder *run_cpu_start(const struct cpu_recording *recording);
 
-/* RECORDER may be NULL. */
+/* Ends the recording and frees RECORDER, which may be NULL. */
 void run_cpu_stop(struct cpu_recorder *recorder);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes session.json before the program starts, and reads it again when a trace is recovered after a kill. */
+/* Writes session.json before the program starts, and reads it when a trace is recovered after a kill. */
 #include "cli/session.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static void put_time(struct json_out *json, const char *key, uint64_t ns)
         json_put_u64(json, key, ns);
 }
 
-/* Writes which calls got call stacks, and how many launches there are for a stack. */
+/* Writes the kinds of calls whose stacks are recorded, and the number of launches for each recorded stack. */
 static void put_stacks(struct json_out *json, const struct settings *settings)
 {
     json_key(json, "stacks");
@@ -142,7 +142,7 @@ int session_write(const char *directory, const struct session *session)
 
 #define NOTE_MAX ((size_t)1 << 20)
 
-/* NULL: there is none, or it is not an object. */
+/* Parses session.json in DIRECTORY. Returns NULL if the file is missing or is not JSON. */
 static cJSON *read_note(const char *directory)
 {
     char path[PATH_MAX];
@@ -188,7 +188,7 @@ void session_read(const char *directory, struct session_facts *facts)
 
 /* --- the system's clock --- */
 
-#define FREQUENCY_UNIT 65536.0 /* of timex.freq: so many are one in a million */
+#define FREQUENCY_UNIT 65536.0 /* units of timex.freq in one part per million */
 
 struct host_clock host_clock_of(int state, const struct timex *status)
 {

@@ -12,31 +12,32 @@
 
 struct session {
     char *const *command;            /* the program and its arguments; NULL at the end */
-    const char *output;              /* path of the trace to be */
+    const char *output;              /* path of the trace that will be written */
     const struct settings *settings; /* what is recorded */
-    const struct perf_wanted *cpu;   /* likewise, of processors; NULL: nothing */
-    const struct job_rank *rank;     /* of the program; NULL: it has none, or starts several */
+    const struct perf_wanted *cpu;   /* what --cpu records, or NULL */
+    const struct job_rank *rank;     /* rank of the program; NULL if it has none or starts several ranks */
     bool mpi;                        /* MPI calls are recorded */
-    uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
+    uint64_t delay, duration;        /* ns, of --delay and --duration; 0 if not given */
 };
 
 /* Writes session.json into DIRECTORY. Returns 0, or -1 after error(). */
 int session_write(const char *directory, const struct session *session);
 
-/* The facts in a note; those that it lacks are empty. */
+/* The facts of session.json that recovery needs; a missing one is "". */
 struct session_facts {
     char output[PATH_MAX]; /* absolute if possible */
-    char command[256];     /* its words, cut where they are many */
+    char command[256];     /* the words of the command line, cut if they are too long */
 };
+/* Reads session.json in DIRECTORY. Facts stay empty if the file is missing or damaged. */
 void session_read(const char *directory, struct session_facts *facts);
 
 /* --- the system's clock --- */
 
 /*
- * What the system says of its clock: whether something (NTP, PTP) sets it by another one, and how wrong it may be. In
- * the trace of a rank this is the only statement about its clock besides the operations that it did with other hosts
- * (analysis/job/job_clocks.h). It is shown, and times are never changed by it: NTP daemons differ in how honest their
- * errors are.
+ * The kernel's statement about its clock: whether a daemon (NTP, PTP) synchronises it, and how wrong it may be. In the
+ * trace of a rank this is the only fact about its clock, besides operations with other hosts
+ * (analysis/job/job_clocks.h). Reports show it, but no times are corrected by it, because NTP daemons differ in how
+ * honest their errors are.
  */
 
 struct json_out;
@@ -44,17 +45,17 @@ struct json_out;
 struct host_clock {
     bool known;
     bool synchronised;
-    int64_t error_us, estimated_error_us; /* at most, and as a rule, as the daemon or the kernel has it */
-    double frequency_ppm;                 /* by which the kernel corrects the clock */
+    int64_t error_us, estimated_error_us; /* maximum and estimated error, set by the daemon or the kernel */
+    double frequency_ppm;                 /* correction of the clock's rate by the kernel */
 };
 
-/* Makes the statement of what adjtimex(2) returned: STATE and STATUS. */
+/* Returns the statement for the results of adjtimex(2): STATE, its return value, and STATUS. */
 struct host_clock host_clock_of(int state, const struct timex *status);
 
-/* Asks the system now. Changes nothing, and needs no privileges. */
+/* Reads the kernel's statement now. Needs no privileges. */
 struct host_clock host_clock_read(void);
 
-/* {"synchronised": true, "error_us": 2100, …}, as a member of the object at hand; nothing if it is not known. */
+/* Writes the member "clock" of the current object, {"synchronised": true, "error_us": 2100, …}, if CLOCK is known. */
 void host_clock_put(const struct host_clock *clock, struct json_out *json);
 
 #endif

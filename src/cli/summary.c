@@ -1,6 +1,6 @@
 /*
- * Prints the last line of `gputrace run`, the lines of plugins, and, for an empty trace, the likely cause by the
- * command line and the notes of its processes.
+ * Prints the last line of `gputrace run` and the messages of plugins. For an empty trace, prints the likely cause,
+ * which it finds by the command line and by notes in the spool directory.
  */
 #include "cli/summary.h"
 
@@ -69,7 +69,7 @@ bool summary_is_incomplete(const struct convert_summary *summary)
     return all != 0 || *summary->missed;
 }
 
-/* How to look at it. */
+/* Writes how the user can view the trace OUTPUT. */
 static void put_way_on(struct buffer *line, const char *output, const struct convert_summary *summary)
 {
     const char *ending = strstr(output, ".json");
@@ -107,9 +107,9 @@ void summary_print(const char *output, const struct convert_summary *summary, co
     summary_notice(&line);
 }
 
-#define WORTH_PRINTING 100 /* part of the program's time */
+#define WORTH_PRINTING 100 /* a plugin's time is printed if it exceeds this fraction of the program's time */
 
-/* The name before a message: "leaks", or "leaks (process 583)" where several processes have plugins. */
+/* Writes the plugin's name, "leaks", or "leaks (process 583)" if several processes have plugins. */
 static void put_name(struct buffer *out, const struct convert_plugins *plugins, const struct convert_plugin *plugin)
 {
     bool several = plugins->items[0].pid != plugins->items[plugins->count - 1].pid;
@@ -158,7 +158,7 @@ void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins
     }
 }
 
-/* --- why a trace has nothing of a program: the command line and the notes of its processes tell the cause --- */
+/* --- why a trace is empty --- */
 
 void run_empty_note_nested(void)
 {
@@ -177,7 +177,8 @@ static bool has_nested(const char *directory)
     return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* Programs that start others elsewhere, with or without an option; the first row: without our variables for sure. */
+/* Programs and options that start other programs without gputrace's environment variables. The first row always does;
+ * the others are reported for empty traces only. */
 static const struct {
     const char *does, *starters[14];
 } ways[] = {
@@ -191,7 +192,8 @@ static const struct {
 };
 #define SEPARATORS " \t\n;&|()'\""
 
-/* The next word of a command line, also of one that is an argument of a shell; *AT moves behind it. */
+/* Reads the next word of a command line, which may be in an argument of a shell, and moves *AT behind it. Returns false
+ * at the end. */
 static bool next_word(char *const **argv, const char **at, char *word, size_t space)
 {
     while (**argv) {
@@ -209,7 +211,8 @@ static bool next_word(char *const **argv, const char **at, char *word, size_t sp
     return false;
 }
 
-/* Warns if the command line has a program that starts others where they are not recorded: of the first. */
+/* Warns of the first program in the command line that starts others where they are not recorded. Returns whether it
+ * warned. */
 static bool warn_of_starter(const char *program, char *const *argv, bool empty)
 {
     char word[PATH_MAX], name[64] = "", text[128], begin[PATH_MAX + 64] = "";

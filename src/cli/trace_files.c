@@ -1,7 +1,7 @@
 /*
- * Expands patterns such as %p and %r in names of traces, checks that the name can be written, and moves the finished
- * trace into its place. A file that is not a trace is never replaced. Lists the traces, parts and spools of a directory,
- * sorted by name.
+ * Expands patterns such as %p and %r in names of traces, checks that the name can be written, and gives the finished
+ * trace its name. A file that is not a trace is never replaced. Lists the traces, partial reports and spools of a
+ * directory, sorted by name.
  */
 #include "cli/trace_files.h"
 
@@ -28,11 +28,11 @@
 #include "trace/sink.h"
 #include "trace/spool/spool_directory.h"
 
-#define NUMBERS_MOST 100000 /* traces of runs at the same time */
+#define NUMBERS_MOST 100000 /* limit of N in trace.N.json */
 
 static int put_variable(struct buffer *buffer, const char *pattern, const char **at)
 {
-    const char *name = *at + 1; /* after '{' */
+    const char *name = *at + 1; /* behind '{' */
     size_t length = **at == '{' ? strcspn(name, "}") : 0;
     char variable[256];
     if (length == 0 || name[length] != '}' || length >= sizeof(variable))
@@ -71,7 +71,7 @@ static int put_rank(struct buffer *buffer, const char *pattern, char letter, con
                  letter == 'l' ? "its number on this host" : "how many ranks there are");
 }
 
-/* Writes the value of the pattern at *AT (after '%'), and moves *AT behind it. */
+/* Writes the value of the pattern whose letter is at *AT, behind '%', and moves *AT behind the pattern. */
 static int put_pattern(struct buffer *buffer, const char *pattern, const struct output_facts *facts, const char **at)
 {
     switch (*(*at)++) {
@@ -89,15 +89,15 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     }
 }
 
-/* The place after the pattern that begins at AT. */
+/* Returns the end of the pattern that begins at AT. */
 static const char *after_pattern(const char *at)
 {
     const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
     return end ? end + 1 : at + 1 + (at[1] != '\0');
 }
 
-/* The ending of NAME: from the last dot on, or from the one before that of ".gz". A number is none (run-1.5), nor is
- * what holds or follows a pattern, nor the whole of a name (.hidden). NULL: it has none. */
+/* Returns the ending of NAME, such as ".json" or ".json.gz", or NULL. These are not endings: a number (run-1.5), a text
+ * that contains or precedes a pattern, and a whole name (.hidden). */
 static const char *ending_of(const char *name)
 {
     const char *first = name, *ending = NULL;
@@ -112,7 +112,7 @@ static const char *ending_of(const char *name)
     return ending;
 }
 
-/* Whether all ranks of a job that has more than one would write the same name. */
+/* Returns whether several ranks of a job would write the same name. */
 static bool names_collide(const char *pattern, const struct job_rank *rank)
 {
     bool host = false, local = false;
@@ -120,7 +120,7 @@ static bool names_collide(const char *pattern, const struct job_rank *rank)
     if (!rank || rank->rank < 0 || rank->world_size == 1)
         return false;
     if (length == 0 || pattern[length - 1] == '/' || strcmp(pattern, "-") == 0)
-        return false; /* an error, whose words name it as it was given */
+        return false; /* such a name is refused later, in a message that quotes it as it was given */
     for (const char *at = strchr(pattern, '%'); at && at[1]; at = strchr(at + 2, '%')) {
         if (strchr("rpq", at[1]))
             return false;
@@ -155,7 +155,7 @@ int output_name_expand(const char *pattern, const struct output_facts *facts, ch
     int result = expand(&buffer, pattern, ending, facts);
     if (result == 0 && names_collide(pattern, facts->rank))
         buffer_format(&buffer, ".%lld", (long long)facts->rank->rank);
-    buffer_bytes(&buffer, ending, (size_t)(end - ending)); /* which has no pattern */
+    buffer_bytes(&buffer, ending, (size_t)(end - ending)); /* the ending has no pattern */
     buffer_char(&buffer, '\0');
     if (result == 0 && buffer_finish(&buffer) != 0)
         result = error_no_memory("the name of the trace");
@@ -193,7 +193,7 @@ int output_name_check(const char *pattern)
     return output_name_check_ending(pattern);
 }
 
-/* Writes the folder that NAME is in. Returns the last slash of NAME, or NULL. */
+/* Writes the directory of NAME into FOLDER. Returns the last slash of NAME, or NULL. */
 static const char *folder_of(const char *name, char folder[PATH_MAX])
 {
     const char *slash = strrchr(name, '/');
@@ -221,7 +221,7 @@ int output_name_writable(const char *name)
     return output_try(name);
 }
 
-/* --- a trace's place among the files that are there --- */
+/* --- the name of a new trace and the older file --- */
 
 static bool is_database_of_trace(const char *path)
 {
@@ -234,7 +234,7 @@ static bool is_database_of_trace(const char *path)
            ((uint32_t)head[68] << 24 | head[69] << 16 | head[70] << 8 | head[71]) == SQLITE_APPLICATION_ID;
 }
 
-/* Refuses to move or to replace a file that is not a trace. One that is empty is nothing to lose. */
+/* Checks that the file PATH, which will be moved or replaced, is a trace or empty. Returns 0, or -1 after error(). */
 static int check_replaceable(const char *path)
 {
     struct stat status;
@@ -264,7 +264,8 @@ int output_place_check(struct output_place *place)
     return place->force ? 0 : check_replaceable(name) < 0 ? -1 : check_replaceable(place->old);
 }
 
-/* A second name first: until the trace takes the first one over, it leads to a whole file. */
+/* Moves the older trace to NAME.old and gives TEMPORARY its name. NAME leads to a complete file at any time, because
+ * the older trace gets its second name by a link. */
 static int replace(struct output_place *place, const char *temporary)
 {
     unlink(place->old);
@@ -275,20 +276,20 @@ static int replace(struct output_place *place, const char *temporary)
     return 0;
 }
 
-/* Gives TEMPORARY the name PATH, which no file has. Returns 0 or errno. */
+/* Renames TEMPORARY to PATH, unless a file has that name. Returns 0 or errno: EEXIST if a file has it. */
 static int take_name(const char *temporary, const char *path)
 {
     if (link(temporary, path) == 0)
         return unlink(temporary) == 0 ? 0 : errno;
     if (errno == EEXIST)
         return errno;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* a file system without links */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* for file systems without links */
     if (fd < 0 || close(fd) != 0 || rename(temporary, path) != 0)
         return errno;
     return 0;
 }
 
-/* trace.json, or trace.1.json and so on: the first name that is free. */
+/* Gives TEMPORARY the first free name of trace.json, trace.1.json, trace.2.json, ... Returns 0, or -1 after error(). */
 static int take_free_name(struct output_place *place, const char *temporary)
 {
     char path[PATH_MAX];
@@ -313,7 +314,7 @@ int output_place_take(void *context, const char *temporary)
     folder_of(place->name, folder);
     int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock >= 0)
-        flock(lock, LOCK_EX); /* no other gputrace has it then, but where the file system has no locks */
+        flock(lock, LOCK_EX); /* excludes other gputraces, unless the file system has no locks */
     place->moved = before->st_ino && lstat(place->name, &now) == 0 && now.st_ino == before->st_ino &&
                    now.st_dev == before->st_dev && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
                    now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
@@ -325,7 +326,7 @@ int output_place_take(void *context, const char *temporary)
 
 /* --- traces in a directory --- */
 
-/* Whether PATH is a directory, and not of spools, which are one trace. */
+/* Returns whether PATH is a directory, but not a spool directory, which counts as one trace. */
 static bool trace_folder_is(const char *path)
 {
     struct stat status;
@@ -360,7 +361,7 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Warns of a file that by its name may be a trace and is none. Whole JSON of another kind may lie there. */
+/* Warns of a file that has the name of a trace but is not one. Does not warn of complete JSON of another kind. */
 static void warn_of_left_out(const char *path, off_t size)
 {
     const char *name = program_name(path);

@@ -1,6 +1,6 @@
 /*
- * Accepts connections on 127.0.0.1, reads a request, writes the reply and the file, and ends when the file was taken
- * or nobody came in time.
+ * Accepts connections on 127.0.0.1, reads a request of each, and sends the reply and the file. Ends when the file was
+ * fetched or nobody fetched it in time.
  */
 #include "cli/trace_server.h"
 
@@ -25,22 +25,22 @@
 #define CONNECTIONS 16u
 #define HEAD_MOST 8192 /* bytes of a request; browsers send less than 2000 */
 #define REPLY_MOST 640
-#define SEND_MOST ((size_t)1 << 20) /* of the file at a time, so that others have their turn */
-#define HEAD_NS (10 * NS_PER_S)     /* for the head of a request to come */
-#define STALL_NS (30 * NS_PER_S)    /* without a byte that is taken */
-#define CLOSING_NS (5 * NS_PER_S)   /* for the last bytes to be taken */
-#define CLOSING_POLL_MS 20          /* how often that is looked at */
+#define SEND_MOST ((size_t)1 << 20) /* bytes of the file in one step, so that other connections have their turn */
+#define HEAD_NS (10 * NS_PER_S)     /* limit for the arrival of a request */
+#define STALL_NS (30 * NS_PER_S)    /* limit without progress of a reply */
+#define CLOSING_NS (5 * NS_PER_S)   /* limit for the client to receive the last bytes */
+#define CLOSING_POLL_MS 20          /* time between checks of closing connections */
 
 enum state { FREE, READING, REPLYING, SENDING, CLOSING };
 
 struct connection {
     int fd;
     enum state state;
-    bool sends_file;    /* it gets the file, or got it */
-    uint64_t since;     /* when it came, or last took or gave a byte */
-    uint64_t at;        /* bytes of the file that it has */
-    size_t have;        /* bytes of its request */
-    size_t reply, said; /* bytes of the reply; of them sent */
+    bool sends_file;    /* the connection fetches or has fetched the file */
+    uint64_t since;     /* time of the connection or of its last progress (CLOCK_MONOTONIC, ns) */
+    uint64_t at;        /* bytes of the file that were sent */
+    size_t have;        /* bytes of the request that were read */
+    size_t reply, said; /* bytes of the reply, and of these the bytes that were sent */
     char head[HEAD_MOST];
     char text[REPLY_MOST];
 };
@@ -48,7 +48,7 @@ struct connection {
 struct serving {
     struct trace_server *server;
     struct connection connections[CONNECTIONS];
-    uint64_t progress; /* when something of the file was taken last */
+    uint64_t progress; /* time when a byte of the file was last sent (CLOCK_MONOTONIC, ns) */
     bool fetched, failed;
 };
 
@@ -60,7 +60,7 @@ int trace_server_open(struct trace_server *server)
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (server->listener < 0)
         return error("cannot open a socket: %s", strerror(errno));
-    setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)); /* as connections linger after an end */
+    setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)); /* because closed connections linger */
     if (bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
         listen(server->listener, (int)CONNECTIONS) == 0)
         return 0;
@@ -81,8 +81,8 @@ static void end_connection(struct connection *connection)
     connection->state = FREE;
 }
 
-/* A place for a new connection: a free one, else that of the oldest that has not asked yet, or was refused. NULL: all
- * are busy. */
+/* Returns a free entry for a new connection. If there is none, closes the oldest connection without a complete request
+ * or with a refused one. Returns NULL if all are busy. */
 static struct connection *find_place(struct serving *serving)
 {
     struct connection *oldest = NULL;
@@ -171,7 +171,7 @@ static bool may_go_on(ssize_t size)
     return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* What was written is left for the client to take. */
+/* Ends sending; the connection stays open until the client has received all bytes. */
 static void begin_closing(struct connection *connection)
 {
     shutdown(connection->fd, SHUT_WR);
@@ -219,7 +219,7 @@ static void send_file(struct serving *serving, struct connection *connection)
         begin_closing(connection);
 }
 
-/* Ends a connection when the client has closed it, or has all bytes. */
+/* Ends a connection if the client has closed it or has received the whole file. */
 static void look_at_closing(struct serving *serving, struct connection *connection)
 {
     char bytes[4096];
@@ -247,13 +247,13 @@ static void serve(struct serving *serving, struct connection *connection)
     }
 }
 
-/* Waits for what may come, and answers it. */
+/* Waits for events of all connections and handles them. Returns 0, or -1 after error(). */
 static int turn(struct serving *serving)
 {
     struct pollfd polled[CONNECTIONS + 1];
     struct connection *of[CONNECTIONS];
     nfds_t count = 0;
-    int wait_ms = 200; /* until something may have to be done although nothing comes */
+    int wait_ms = 200; /* the limits of connections are checked at least this often */
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         struct connection *connection = &serving->connections[i];
         if (connection->state == FREE)
@@ -290,7 +290,7 @@ enum trace_server_end trace_server_run(struct trace_server *server, uint64_t tim
     static struct serving serving;
     enum trace_server_end end = TRACE_SERVER_FETCHED;
     serving = (struct serving){.server = server, .progress = clock_monotonic()};
-    signal(SIGPIPE, SIG_IGN); /* of sendfile() */
+    signal(SIGPIPE, SIG_IGN); /* which sendfile() would raise */
     while (!serving.fetched || is_sending(&serving)) {
         if (turn(&serving) < 0) {
             end = TRACE_SERVER_FAILED;
@@ -333,7 +333,7 @@ static bool is_name(struct piece piece, const char *name)
     return piece.length == strlen(name) && strncasecmp(piece.at, name, piece.length) == 0;
 }
 
-/* What stands before the next END, which is passed. False: there is none. */
+/* Splits REST at the next END: PIECE becomes the text before it, REST the text behind it. Returns false without END. */
 static bool take(struct piece *rest, const char *end, struct piece *piece)
 {
     const char *found = memmem(rest->at, rest->length, end, strlen(end));
@@ -354,7 +354,7 @@ static struct piece trim(struct piece piece)
     return piece;
 }
 
-/* Printable, with blanks, and no byte that ends lines for others. */
+/* Returns whether LINE has no control characters but tabs: other programs might read them as the end of a line. */
 static bool is_clean(struct piece line)
 {
     for (size_t i = 0; i < line.length; i++)
@@ -363,7 +363,7 @@ static bool is_clean(struct piece line)
     return true;
 }
 
-/* What the headers say. Counts, as a header that comes twice means different things to different programs. */
+/* Facts from the headers. Hosts and origins are counted, because programs read repeated headers differently. */
 struct headers {
     unsigned hosts, origins;
     bool right_host, right_origin;
@@ -371,7 +371,7 @@ struct headers {
     bool private_network;
 };
 
-/* False: it is not a header. */
+/* Reads a header line. Returns false if LINE is not a header. */
 static bool read_header(struct headers *headers, struct piece line)
 {
     struct piece name, value = line;
@@ -413,7 +413,7 @@ struct view_request view_request_read(const char *text, size_t length, const cha
     struct headers headers = {0};
     if (!take(&all, "\r\n\r\n", &head))
         return request;
-    head.length += 2; /* the end of its last line */
+    head.length += 2; /* with the end of its last line */
     request.answer = VIEW_MALFORMED;
     if (!take(&head, "\r\n", &line) || !is_clean(line) || !take(&line, " ", &method) || !take(&line, " ", &target))
         return request;

@@ -1,6 +1,6 @@
 /*
- * Serves one file, once, to ui.perfetto.dev from 127.0.0.1. A loop over connections that never wait for each other: one
- * that sends nothing, or takes nothing, is closed after a while, or when there are too many.
+ * Serves one file, once, from 127.0.0.1 to ui.perfetto.dev. One loop handles all connections without blocking. A
+ * connection that makes no progress is closed after a while, or earlier if there are too many connections.
  */
 #ifndef GPUTRACE_CLI_TRACE_SERVER_H
 #define GPUTRACE_CLI_TRACE_SERVER_H
@@ -10,27 +10,27 @@
 #include <stdint.h>
 
 struct trace_server {
-    int file;         /* the caller's, open for reading */
-    uint64_t size;    /* of it, when it was opened */
-    const char *path; /* in the URL, with its slash */
-    int listener;     /* -1: closed */
+    int file;         /* descriptor of the file, open for reading, which the caller closes */
+    uint64_t size;    /* bytes of the file when it was opened */
+    const char *path; /* path of the file in the URL, with its slash */
+    int listener;     /* listening socket, or -1 */
 };
 
 enum trace_server_end { TRACE_SERVER_FAILED = -1, TRACE_SERVER_FETCHED, TRACE_SERVER_TIMED_OUT };
 
-/* Listens for SERVER, whose first three fields are set. Returns 0, or -1 after error(): the port is in use. */
+/* Opens the listening socket of SERVER, whose other fields are set. Returns 0, or -1 after error() if the port is in
+ * use. */
 int trace_server_open(struct trace_server *server);
 
-/* Answers until the file was fetched whole, or, if TIMEOUT_NS is not 0, for so long nothing of it was. Closes the
- * listener. TRACE_SERVER_FAILED comes after error(). */
+/* Answers requests until the file was fetched completely, or until no byte of it was fetched for TIMEOUT_NS, if that is
+ * not 0. Closes the listening socket. Returns TRACE_SERVER_FAILED after error(). */
 enum trace_server_end trace_server_run(struct trace_server *server, uint64_t timeout_ns);
 
 /* --- requests --- */
 
 /*
- * What `gputrace view` answers to a request. The file is for pages of ui.perfetto.dev alone, so everything that does
- * not look exactly as their browsers ask is refused: another origin; another host, which is how DNS rebinding looks;
- * another method or path.
+ * Decides how `gputrace view` answers a request. The file is for pages of ui.perfetto.dev alone, so a request with
+ * another origin, another host (as in a DNS rebinding attack), another method or another path is refused.
  */
 
 /* The only address that ui.perfetto.dev's content security policy lets it fetch from. */
@@ -39,10 +39,10 @@ enum trace_server_end trace_server_run(struct trace_server *server, uint64_t tim
 #define VIEW_ORIGIN "https://ui.perfetto.dev"
 
 enum view_answer {
-    VIEW_INCOMPLETE, /* the head of the request does not end yet */
+    VIEW_INCOMPLETE, /* the head of the request is not complete yet */
     VIEW_FILE,
-    VIEW_HEAD,      /* what GET would say, without the file */
-    VIEW_PREFLIGHT, /* the browser asks whether it may */
+    VIEW_HEAD,      /* the headers of GET, without the file */
+    VIEW_PREFLIGHT, /* the headers that permit the browser to fetch the file */
     VIEW_FORBIDDEN,
     VIEW_NOT_FOUND,
     VIEW_MALFORMED, /* not HTTP */
@@ -50,10 +50,11 @@ enum view_answer {
 
 struct view_request {
     enum view_answer answer;
-    bool private_network; /* of a preflight: the browser asks whether a public page may fetch from a private address */
+    bool private_network; /* of a preflight: asks whether a public page may fetch from a private address */
 };
 
-/* LENGTH bytes at TEXT are what came so far. PATH: of the one file that there is, with its slash. */
+/* Reads a request from the LENGTH bytes at TEXT, which may be incomplete. PATH: path of the served file, with its
+ * slash. */
 struct view_request view_request_read(const char *text, size_t length, const char *path);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * gputrace view: opens a trace in ui.perfetto.dev, which fetches it from this machine.
- */
+/* `gputrace view`: opens a trace in ui.perfetto.dev, which fetches the file from this machine. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +21,7 @@
 #include "trace/spool/spool_directory.h"
 
 #define TIMEOUT_NS (300 * NS_PER_S)
-#define NAME_MOST 128 /* bytes of the name in the URL */
+#define NAME_MOST 128 /* bytes of the file's name in the URL */
 #define URL_MOST (sizeof(VIEW_ORIGIN "/#!/?url=http://" VIEW_HOST "/") + NAME_MOST)
 
 struct settings {
@@ -48,7 +46,7 @@ static int check_size(const char *path, uint64_t packed)
     bool pftrace = sources_is_pftrace(path);
     uint64_t most = pftrace ? BROWSER_PFTRACE_MOST : BROWSER_JSON_MOST;
     uint64_t size = pftrace ? packed : sources_unpacked_size(path, most);
-    double share = 90.0 * (double)most / (double)size; /* of the trace, that a browser can load */
+    double share = 90.0 * (double)most / (double)size; /* percentage of the trace that a browser can load */
     if (size <= most)
         return 0;
     return error("'%s' is too large for a browser: %.3g GB, of %.3g GB at most. Cut a part out, and view that: "
@@ -56,7 +54,7 @@ static int check_size(const char *path, uint64_t packed)
                  path, (double)size / 1e9, (double)most / 1e9, path, share < 10 ? 2 : 0, share < 0.01 ? 0.01 : share);
 }
 
-/* Sets the server's file and its size. Returns 0, or -1 after error(). */
+/* Opens the trace PATH for SERVER, and checks that a browser can load it. Returns 0, or -1 after error(). */
 static int open_trace(const char *path, struct trace_server *server)
 {
     struct stat facts;
@@ -78,7 +76,7 @@ static int open_trace(const char *path, struct trace_server *server)
 
 /* --- the browser --- */
 
-/* Whether there is a desktop, and its program that opens URLs could be started. */
+/* Opens URL by the desktop's xdg-open. Returns false if there is no desktop or no such program. */
 static bool open_browser(const char *url)
 {
     char *const arguments[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
@@ -90,7 +88,7 @@ static bool open_browser(const char *url)
         return false;
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* the browser may stay when this ends */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID); /* the browser may run on when this process ends */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
     int failure = posix_spawnp(&child, arguments[0], &files, &attributes, arguments, environ);
@@ -99,7 +97,7 @@ static bool open_browser(const char *url)
     return failure == 0;
 }
 
-/* Prints where the trace can be seen, or opens it. */
+/* Opens the trace in a browser, or prints the link for it. Returns 0, or -1 after error(). */
 static int show(const char *file, const char *url)
 {
     char host[256] = "HOST";
@@ -115,7 +113,7 @@ static int show(const char *file, const char *url)
         notice("open this link in a browser of this machine to see '%s':", file);
         printf("%s\n", url);
     }
-    /* What may keep a browser from the trace: Chrome's permission, and no internet. */
+    /* A browser may fail to fetch the trace without Chrome's permission or without the internet. */
     notice("if the browser asks whether ui.perfetto.dev may access this device or the local network, allow it: it "
            "cannot fetch the trace otherwise");
     notice("ui.perfetto.dev comes from the internet; where there is none: gputrace report --html=page.html %s",
@@ -132,7 +130,7 @@ static int serve(struct trace_server *server, const char *file, uint64_t timeout
     snprintf(path, sizeof(path), "/%s", slash ? slash + 1 : file);
     for (char *at = path + 1; *at; at++)
         if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
-            *at = '_'; /* for what must be escaped in a URL */
+            *at = '_'; /* replaces characters that must be escaped in a URL */
     server->path = path;
     snprintf(url, sizeof(url), VIEW_ORIGIN "/#!/?url=http://" VIEW_HOST "%s", path);
     if (trace_server_open(server) < 0 || show(file, url) < 0)

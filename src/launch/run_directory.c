@@ -273,7 +273,7 @@ static int make_file(const struct spool_server *server, uint32_t pid, uint32_t *
     return -1;
 }
 
-/* Notes a process that is not recorded by a symbolic link, as the process itself does where it can. */
+/* Makes the symbolic link that notes a process that is not recorded; a process outside a sandbox makes it itself. */
 static void note_unrecorded(struct spool_server *server, const struct spool_request *request)
 {
     char name[64];
