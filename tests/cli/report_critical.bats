@@ -163,6 +163,46 @@ END
 END
 }
 
+# two_processes: a process with the thread 7 and another with the thread 8, both with streams 13 and 14 on GPU 0, and
+# with the same correlation ids
+two_processes() {
+    {
+        x cuda_runtime cudaLaunchKernel 7 0 2 '"correlation":1' 100
+        x kernel other 13 5 500 '"device":0,"context":1,"stream":13,"correlation":1' 101
+        x cuda_runtime cudaLaunchKernel 8 100 2 '"correlation":1' 200
+        x kernel own 14 105 100 '"device":0,"context":1,"stream":14,"correlation":1' 201
+        cat
+    } | paste -sd, | sed 's/^/{"gputrace":{"version":"0.1.0","processes":[{"pid":100,"gpu_pids":{"0":101}},{"pid":200,"gpu_pids":{"0":201}}]},"traceEvents":[/;s/$/]}/' >trace.json
+}
+
+@test "a wait for a stream is not a wait for a stream of another process with the same number" {
+    {
+        x cuda_runtime cudaStreamSynchronize 8 300 207 '"correlation":2' 200
+        x cuda_sync "Stream Sync" 99 300 207 '"device":0,"context":1,"stream":13,"correlation":2,"wait_on_stream":-1,"wait_on_cuda_event_record_corr_id":0' 201
+    } | two_processes
+    path >got
+    diff - got <<'END'
+["outside","",298,2]
+["call","cudaStreamSynchronize",207,1]
+["call","cudaLaunchKernel",2,1]
+END
+}
+
+@test "a record of a wait belongs to the call of its process, not to another process's call with the same correlation id" {
+    {
+        x cuda_runtime cudaOther 7 300 210 '"correlation":2' 100
+        x cuda_sync "Stream Sync" 99 302 200 '"device":0,"context":1,"stream":13,"correlation":2,"wait_on_stream":-1,"wait_on_cuda_event_record_corr_id":0' 101
+        x cuda_runtime cudaOther 8 301 5 '"correlation":2' 200
+    } | two_processes
+    path >got
+    diff - got <<'END'
+["kernel","other",500,1]
+["return","cudaOther",5,1]
+["launch","cudaLaunchKernel",3,1]
+["call","cudaLaunchKernel",2,1]
+END
+}
+
 @test "a copy that runs beside kernels is not on the path; a copy that the thread waits for is" {
     {
         launch 1 7 0 13 5 500 compute

@@ -77,13 +77,15 @@ int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace
 
 /* --- */
 
-/* Returns the index of a stream with this NUMBER, or EVENT_NO_TEXT. Prefers a stream of the context of ID. */
+/* Returns the index of a stream with this NUMBER, or EVENT_NO_TEXT. Prefers a stream of the context of ID. A stream of
+ * another process is not returned, if the processes are known. */
 static uint32_t find_stream(const struct trace *trace, const struct trace_stream_id *id, int64_t number)
 {
+    const uint32_t owner = trace_gpu_row_owner(trace, id->process);
     uint32_t found = EVENT_NO_TEXT;
     for (size_t i = 0; number != FIELD_ABSENT && i < trace->streams.count; i++) {
         const struct trace_stream_id *one = trace_stream_id(trace, i);
-        if (one->stream != number)
+        if (one->stream != number || (owner != CALLS_ANY_PROCESS && trace->stream_owners.items[i] != owner))
             continue;
         if (one->process == id->process && one->device == id->device && one->context == id->context)
             return (uint32_t)i;
@@ -130,23 +132,29 @@ static int add_record(struct critical_syncs *syncs, const struct trace *trace, c
     return ADD(file_vector_push, &syncs->calls, sync) ? 0 : -1;
 }
 
-/* Joins the records of SORTER with calls by the correlation id at offset ID of a record, and calls EACH for each
- * record. */
+/* Joins the records of SORTER with calls by the correlation id at offset ID of a record, and calls EACH for each record.
+ * If the process of a record is known, a call of another process with the same id is not its call. */
 static int join_records(struct critical_syncs *syncs, const struct trace *trace, struct sorter *sorter, size_t id,
                         int (*each)(struct critical_syncs *syncs, const struct trace *trace,
                                     const struct sync_record *record, const struct call *call))
 {
     struct calls_join join;
+    struct sorter_walk walk;
     const struct sync_record *record;
     int status = sorter_ready(sorter);
     if (status < 0)
         return status;
     calls_join_begin(&join, &trace->calls);
-    status = SORTER_EACH(sorter, record,
-                         each(syncs, trace, record,
-                              calls_join_find(&join, *(const int64_t *)((const char *)record + id), record->time)));
-    int joined = calls_join_end(&join);
-    return status ?: joined;
+    sorter_walk_begin(&walk, sorter);
+    while (status == 0 && (record = sorter_next(&walk))) {
+        const int64_t correlation = *(const int64_t *)((const char *)record + id);
+        const uint32_t owner = trace_gpu_row_owner(trace, record->stream.process);
+        const struct call *call = calls_join_find_of(&join, correlation, record->time, owner);
+        bool own = call && (owner == CALLS_ANY_PROCESS || call->process == owner);
+        status = each(syncs, trace, record, own ? call : NULL);
+    }
+    int walked = sorter_walk_end(&walk), joined = calls_join_end(&join);
+    return status ?: walked ?: joined;
 }
 
 int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace)

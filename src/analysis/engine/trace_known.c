@@ -82,13 +82,17 @@ static uint32_t process_index(const struct trace *trace, event_id id)
     return index == DENSE_MAP_NONE ? CALLS_ANY_PROCESS : index;
 }
 
+uint32_t trace_gpu_row_owner(const struct trace *trace, event_id row)
+{
+    const struct trace_gpu_row *known = trace_gpu_row(trace, row);
+    return known ? process_index(trace, known->process) : CALLS_ANY_PROCESS;
+}
+
 int trace_set_stream_owners(struct trace *trace)
 {
-    for (size_t i = 0; i < trace->streams.count; i++) {
-        const struct trace_gpu_row *row = trace_gpu_row(trace, trace_stream_id(trace, i)->process);
-        if (!ADD(array_push, &trace->stream_owners, row ? process_index(trace, row->process) : CALLS_ANY_PROCESS))
+    for (size_t i = 0; i < trace->streams.count; i++)
+        if (!ADD(array_push, &trace->stream_owners, trace_gpu_row_owner(trace, trace_stream_id(trace, i)->process)))
             return -1;
-    }
     return 0;
 }
 

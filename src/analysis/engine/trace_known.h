@@ -38,6 +38,8 @@ const struct trace_rank *trace_rank_of(const struct trace *trace, event_id proce
 int trace_add_gpu_row(struct trace *trace, const struct trace_gpu_row *row);
 /* Returns the process and device of ROW, or NULL if they are not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
+/* Returns the index of the process of ROW, or CALLS_ANY_PROCESS if it is not known. */
+uint32_t trace_gpu_row_owner(const struct trace *trace, event_id row);
 /* Sets trace.stream_owners; called by trace_finish(). Returns 0, or -1: no memory. */
 int trace_set_stream_owners(struct trace *trace);
 
