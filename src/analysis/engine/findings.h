@@ -33,8 +33,8 @@
 #include "analysis/engine/timeline.h"
 #include "analysis/engine/trace.h"
 
-/* The rules. Findings of rules without a cost in time come last in a report, in this order, unless the rule is
- * urgent. */
+/* The rules. A report shows findings by cost, whatever the order of their rules; those without a cost in time come last,
+ * in this order, unless the rule is urgent. */
 #define FINDING_RULES(X)     \
     X(pageable_copies)       \
     X(blocking_copies)       \
@@ -201,7 +201,9 @@ struct finding {
     int64_t weight; /* findings with a larger weight come first: the cost, unless the rule sets another one */
     size_t same_as; /* set by the engine: index + 1 of an earlier finding with the same idle time; 0: none */
     struct finding_place place;
-    char text[FINDING_TEXT];   /* one sentence */
+    /* One sentence without a full stop, or "title: details". The engine adds the cost and the gain after the title, or
+     * at the end. */
+    char text[FINDING_TEXT];
     char advice[FINDING_TEXT]; /* what to do; "": the advice of the rule */
     uint32_t range, operation; /* open at the place; set by the engine if the rule does not; EVENT_NO_TEXT: none */
     unsigned early;  /* set by the engine: 0: about the window; 1: about the time before; 2: before, without gain */
@@ -255,7 +257,7 @@ struct stack_count {
 struct rule {
     const char *id;      /* for scripts, so it never changes: lower case, '-' for blanks */
     const char *advice;  /* what to do, one or two sentences; NULL: find() writes it */
-    const char *section; /* section of the report that shows details; NULL: none */
+    const char *section; /* what to pass to `gputrace report -r` for details: a section and options; NULL: nothing */
     /* Bits of enum trace_bits. The rule is blind if --trace left out all bits of an element that is not 0. */
     uint64_t sources[2];
     bool of_gpu;                 /* its advice shortens GPU work: it gains at most the host's waits for GPUs */

@@ -186,11 +186,14 @@ typedef int64_t gain_function(const struct trace_device *device, const struct sh
                               const struct shape *shape);
 typedef bool name_function(const char *name);
 
-/* Sums the gains of all shapes by GPU, and returns the sums of the GPU that has the largest gain. */
-static struct judged judge(const struct shapes *shapes, const struct trace *trace, gain_function *gain_of,
+/* Sums the gains of all shapes by GPU, and returns the sums of the GPU that has the largest gain. The first call also
+ * finishes the times of the last kernels. */
+static struct judged judge(struct shapes *shapes, const struct trace *trace, gain_function *gain_of,
                            name_function *is_excused)
 {
     struct judged most = {0}, *sums = calloc(trace->devices.count + 1, sizeof(*sums));
+    count_alone(shapes, INT64_MAX);
+    shapes->last = (struct running){0};
     for (size_t i = 0; sums && i < shapes->items.count; i++) {
         const struct shape *shape = &shapes->items.items[i];
         const struct shape_key *key = dense_map_row(&shapes->keys, i);
@@ -235,13 +238,9 @@ static int64_t empty_gain(const struct trace_device *device, const struct shape_
     return blocks * 100 < all * FINDING_GRID_PERCENT ? share_of(shape->alone, all - blocks, all) : 0;
 }
 
-/* This rule is the first that uses the shapes, so it finishes their times. */
 static int tiny_find(void *state, struct findings *findings)
 {
-    struct shapes *shapes = state;
-    count_alone(shapes, INT64_MAX);
-    shapes->last = (struct running){0};
-    struct judged judged = judge(shapes, findings->trace, empty_gain, chooses_its_grid);
+    struct judged judged = judge(state, findings->trace, empty_gain, chooses_its_grid);
     struct finding *finding = add_worst(findings, &judged, judged.gain);
     if (!finding)
         return 0;
