@@ -27,10 +27,10 @@
 
 /* --- --dump: a spool record by record --- */
 
-#define CUPTI_NAME(kind, event, ...) [EVENT_##event] = #event,
+#define CUPTI_NAME(number, kind, groups, on, sizes, event, ...) [EVENT_##event] = #event,
 #define AGENT_NAME(record, event, ...) [EVENT_##event] = #event,
 #define ALSO(...)
-static const char *const event_names[EVENT_TYPE_COUNT] = {[EVENT_TYPE_NONE] = "-", CUPTI_RECORDS(CUPTI_NAME, ALSO)};
+static const char *const event_names[EVENT_TYPE_COUNT] = {[EVENT_TYPE_NONE] = "-", CUPTI_KINDS(CUPTI_NAME, ALSO)};
 static const char *const agent_names[EVENT_TYPE_COUNT] = {[EVENT_TYPE_NONE] = "-", AGENT_RECORDS(AGENT_NAME, ALSO)};
 #undef ALSO
 #undef AGENT_NAME

@@ -15,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/settings.h"
+#include "common/record_kinds.h"
 
 const struct cupti_kind cupti_kinds[CUPTI_KIND_COUNT] = {
 #define SIZE(since, bytes, type) {since, bytes},
-#define KIND(number, name, groups, on, sizes) {number, CUPTI_KIND_##on, groups, {sizes}},
-    CUPTI_KINDS(KIND)
+#define KIND(number, name, groups, on, sizes, ...) {number, CUPTI_KIND_##on, groups, {sizes}},
+    CUPTI_KINDS(KIND, KIND)
 #undef KIND
 #undef SIZE
 };

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/record_kinds.h"
+
 /*      field            variable                     what it holds */
 #define SETTINGS_TEXTS(X)                                                                                           \
     X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */    \
@@ -71,48 +73,6 @@ enum stacks_bits {
 
 /* A thread's first launch of a kernel and grid gets a stack, and then one of this many launches. */
 #define STACKS_EVERY_DEFAULT 10
-
-/* What can be recorded, by its name for `--trace`; `all` means everything that is on by default.
- *      bit      name on the command line, on by default, what it is */
-#define TRACE_BITS(X)                                                                      \
-    X(KERNEL, "kernel", 1, "kernels")                                                      \
-    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")                       \
-    X(MEMSET, "memset", 1, "memory sets")                                                  \
-    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                                         \
-    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself")              \
-    X(SYNC, "sync", 1, "synchronisation: who waited for what")                             \
-    X(EVENT, "event", 1, "CUDA events")                                                    \
-    X(STREAM, "stream", 1, "streams and contexts")                                         \
-    X(GRAPH, "graph", 1, "CUDA graphs")                                                    \
-    X(MEMORY, "memory", 1, "allocations and releases")                                     \
-    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                                     \
-    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs")              \
-    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                                     \
-    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")               \
-    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")            \
-    X(UNIFIED_MEMORY, "unified-memory", 0, "migrations and page faults of managed memory") \
-    X(TORCH, "torch", 0, "PyTorch's operators and record_function() ranges")               \
-    X(TORCH_SHAPES, "torch-shapes", 0, "the same, with the shapes of inputs")              \
-    X(NCCL, "nccl", 0, "what NCCL tells a profiler plugin")
-
-enum trace_index {
-#define BIT(name, word, on, text) TRACE_INDEX_##name,
-    TRACE_BITS(BIT)
-#undef BIT
-};
-
-enum trace_bits {
-#define BIT(name, word, on, text) TRACE_##name = 1 << TRACE_INDEX_##name,
-    TRACE_BITS(BIT)
-#undef BIT
-#define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
-        TRACE_DEFAULT = 0 TRACE_BITS(BIT),
-#undef BIT
-#define BIT(name, word, on, text) | TRACE_##name
-    TRACE_OF_TORCH = TRACE_TORCH | TRACE_TORCH_SHAPES,
-    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~(TRACE_NVTX | TRACE_OF_TORCH | TRACE_NCCL),
-#undef BIT
-};
 
 /* Sets all settings to their defaults. */
 void settings_init(struct settings *settings);

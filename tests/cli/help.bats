@@ -117,9 +117,14 @@ man_options() { # COMMAND
     run -1 grep . unknown
 }
 
-# The words of --trace, as the table has them, and those for several.
+# The words of --trace that the table has with DEFAULT, 0 or 1 (on).
+table_words() {
+    sed -nE "/^#define TRACE_BITS/,/^$/s/^ *X\([A-Z_]+, \"([a-z-]+)\", $1,.*/\1/p" "$root/src/common/record_kinds.h"
+}
+
+# These, and the words for several.
 trace_words() {
-    sed -nE '/^#define TRACE_BITS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)", [01],.*/\1/p' "$root/src/common/settings.h"
+    table_words '[01]'
     printf '%s\n' cuda all none
 }
 
@@ -129,6 +134,11 @@ trace_words() {
     "$gputrace" run --help | sed -n '/--trace=/,/-NAME/{/--trace=/d;/-NAME/d;s/([^)]*)//g;p}' | tr -s ' ,;' '\n' | grep . | sort |
         diff in-table -
     sed -n '/^\.It Fl t Ar list/,/^\.El/s/^\.It Cm //p' "$root/man/gputrace-run.1" | sort | diff in-table -
+}
+
+@test "the man page names what --trace=all leaves out, apart from queries" {
+    sed -n '/^all of these except/,/^\.It/s/^\.Cm \([a-z-]*\).*/\1/p' "$root/man/gputrace-run.1" |
+        diff <(table_words 0 | grep -vx api-all) -
 }
 
 # What bash offers for the last of the words, which it splits at "=".

@@ -1,10 +1,11 @@
 #include "common/cupti.h"
+#include "common/record_kinds.h"
 
 #include "tests/unit.h"
 
-/* Kinds of CUPTI's, by their numbers in its headers. */
-enum { MEMCPY = 1, MEMSET, KERNEL, DRIVER, RUNTIME, DEVICE = 8, CONTEXT, CONCURRENT_KERNEL, OVERHEAD = 17 };
-enum { MEMCPY2 = 22, CUDA_EVENT = 36, STREAM, SYNCHRONIZATION, LAUNCH_API = 48, GRAPH_TRACE = 51, JIT };
+#define NUMBER(number, kind, ...) kind = (number),
+enum { CUPTI_KINDS(NUMBER, NUMBER) LAUNCH_API = INTERNAL_LAUNCH_API };
+#undef NUMBER
 
 static const uint32_t kinds[] = {
     MEMCPY,  MEMSET,     KERNEL, DRIVER,          RUNTIME,    DEVICE,      CONTEXT, CONCURRENT_KERNEL,

@@ -67,16 +67,6 @@ UNIT_TEST_WITH(a_value_that_does_not_parse_counts_as_absent, clear, NULL)
     }
 }
 
-UNIT_TEST(what_costs_much_is_off_by_default)
-{
-    int all = 0;
-#define ADD(name, word, on, text) all |= TRACE_##name;
-    TRACE_BITS(ADD)
-#undef ADD
-    assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL | TRACE_UNIFIED_MEMORY |
-                                            TRACE_OF_TORCH | TRACE_NCCL));
-}
-
 /* --- */
 
 static struct job_rank read_with(const char *const *variables)

@@ -6,7 +6,7 @@ SIMGPU_OBJ := $(SIMGPU_DIR)/obj
 SIMGPU_LIBS := $(addprefix $(SIMGPU_DIR)/,libsimgpu.so libcuda.so.1 libcuda.so libcudart.so.13 libcudart.so \
                  libcupti.so.13 libcupti.so)
 SIMGPU_CFLAGS := -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) -fPIC -pthread \
-                 -Itests/simgpu -I$(SIMGPU_DIR)/include $(CUDA_INCLUDES)
+                 -Itests/simgpu -Isrc -I$(SIMGPU_DIR)/include $(CUDA_INCLUDES)
 simgpu_objects = $(patsubst tests/simgpu/%.c,$(SIMGPU_OBJ)/%.o,$(wildcard tests/simgpu/$(1)/*.c))
 
 simgpu: $(SIMGPU_LIBS) ## the simulated GPU: build/simgpu/libcuda.so.1, libcudart.so.13, libcupti.so.13

@@ -1,5 +1,5 @@
 /*
- * Enables and disables the kinds of CUPTI's activity records. Most kinds follow the table of common/cupti.h; functions
+ * Enables and disables the kinds of CUPTI's activity records. Most kinds follow the table of common/record_kinds.h; functions
  * below handle kinds with several users, with settings of their own or with rows per API function (calls of the runtime
  * and the driver).
  */

@@ -10,7 +10,7 @@
 
 struct cupti;
 
-/* Enables what must be on from the start for TRACE_BITS (TRACE_* of common/settings.h), and what a subscriber already
+/* Enables what must be on from the start for TRACE_BITS (common/record_kinds.h), and what a subscriber already
  * wants. API calls are on from here to the end. Called once per process, after CUPTI has its buffer functions and
  * before the first context. */
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits);

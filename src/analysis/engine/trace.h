@@ -113,7 +113,7 @@ struct trace {
     /* Metadata. Texts are numbers in `strings`; EVENT_NO_TEXT: not known */
     bool without_queries; /* API calls that are queries were not recorded */
     bool is_cut;          /* the trace was cut from another trace */
-    uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0: not known */
+    uint64_t unrecorded;  /* bits of enum trace_bits (common/record_kinds.h) that --trace left out; 0: not known */
     uint32_t program, version, host, ending;
     bool kineto;         /* PyTorch's profiler wrote it, or gputrace, if `version` is set */
     uint32_t first_call; /* the name of the first API call; EVENT_NO_TEXT: there is none */

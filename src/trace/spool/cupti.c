@@ -310,13 +310,11 @@ static const struct decoder {
     enum event_type type;
     uint32_t least_bytes;
 } decoders[SPOOL_CUPTI_KINDS] = {
-#define ROW(kind, event, decode, structure, last, ...) ALSO(kind, event, decode, structure, last)
-#define ALSO(kind, event, decode, structure, last) \
-    [CUPTI_ACTIVITY_KIND_##                        \
-        kind] = {decode, EVENT_##event,            \
+#define ROW(number, kind, groups, on, sizes, event, decode, structure, last, ...) \
+    [CUPTI_ACTIVITY_KIND_##                                                       \
+        kind] = {decode, EVENT_##event,                                           \
                  offsetof(CUpti_Activity##structure, last) + sizeof(((CUpti_Activity##structure *)NULL)->last)},
-    CUPTI_RECORDS(ROW, ALSO)
-#undef ALSO
+    CUPTI_KINDS(ROW, ROW)
 #undef ROW
 };
 
@@ -349,10 +347,10 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
 
 #define SIZE(since, bytes, type) \
     static_assert((bytes) == sizeof(CUpti_Activity##type), "the size of CUpti_Activity" #type);
-#define KIND(number, kind, groups, on, sizes)                                                          \
+#define KIND(number, kind, groups, on, sizes, ...)                                                     \
     static_assert((number) == CUPTI_ACTIVITY_KIND_##kind, "the number of CUPTI_ACTIVITY_KIND_" #kind); \
     sizes
-CUPTI_KINDS(KIND)
+CUPTI_KINDS(KIND, KIND)
 #undef KIND
 #undef SIZE
 

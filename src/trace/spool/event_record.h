@@ -11,24 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/record_kinds.h"
 #include "trace/event.h"
 
 enum event_type {
     EVENT_TYPE_NONE = 0, /* the record has nothing for a trace */
-    /* Work of a GPU */
-    EVENT_KERNEL,
-    EVENT_MEMCPY,
-    EVENT_MEMSET,
-    EVENT_GRAPH, /* a whole graph launch */
-    /* CUPTI's other records */
-    EVENT_API,
-    EVENT_SYNC,
-    EVENT_CUDA_EVENT,
-    EVENT_OVERHEAD,
-    EVENT_UNIFIED_MEMORY,
-    EVENT_JIT,
-    EVENT_DEVICE,
-    EVENT_CONTEXT,
+/* One for each X of CUPTI_KINDS, work of a GPU first */
+#define ALSO(...)
+#define TYPE(number, kind, groups, on, sizes, event, ...) EVENT_##event,
+    CUPTI_KINDS(TYPE, ALSO)
+#undef TYPE
+#undef ALSO
     /* The agent's own records */
     EVENT_POINTER_NAME,
     EVENT_THREAD_NAME,
@@ -263,40 +256,8 @@ struct event {
 };
 
 /*
- * X(kind, event, decode, type, last, index, resolve, write, cause)
- *   A record of CUPTI_ACTIVITY_KIND_<kind> becomes an EVENT_<event>. decode() reads it as a CUpti_Activity<type>; the
- *   record must be long enough for the field <last>. The three passes call index(), resolve() and write(); several
- *   threads scan API calls and GPU operations before (index_pass.c). CAUSE: enum event_cause.
- *
- * ALSO(kind, event, decode, type, last)
- *   Another kind of record that becomes such an event.
- */
-#define CUPTI_RECORDS(X, ALSO)                                                                                         \
-    X(CONCURRENT_KERNEL, KERNEL, decode_kernel, Kernel10, name, index_gpu_op, resolve_gpu_op, write_gpu_op,            \
-      STARTED_BY_CALL)                                                                                                 \
-    ALSO(KERNEL, KERNEL, decode_kernel, Kernel10, name)                                                                \
-    X(MEMCPY, MEMCPY, decode_memcpy, Memcpy6, correlationId, index_gpu_op, resolve_gpu_op, write_gpu_op,               \
-      STARTED_BY_CALL)                                                                                                 \
-    ALSO(MEMCPY2, MEMCPY, decode_peer_copy, MemcpyPtoP4, correlationId)                                                \
-    X(MEMSET, MEMSET, decode_memset, Memset4, memoryKind, index_gpu_op, resolve_gpu_op, write_gpu_op, STARTED_BY_CALL) \
-    X(GRAPH_TRACE, GRAPH, decode_graph, GraphTrace2, streamId, index_gpu_op, resolve_gpu_op, write_gpu_op,             \
-      STARTED_BY_CALL)                                                                                                 \
-    X(RUNTIME, API, decode_api, API, returnValue, no_index, resolve_api, write_api, ON_THREAD)                         \
-    ALSO(DRIVER, API, decode_api, API, returnValue)                                                                    \
-    X(SYNCHRONIZATION, SYNC, decode_sync, Synchronization2, cudaEventId, index_sync, resolve_sync, write_sync,         \
-      WITHIN_CALL)                                                                                                     \
-    X(UNIFIED_MEMORY_COUNTER, UNIFIED_MEMORY, decode_unified_memory, UnifiedMemoryCounter2, flags,                     \
-      index_unified_memory, resolve_unified_memory, write_unified_memory, NO_CALL)                                     \
-    X(CUDA_EVENT, CUDA_EVENT, decode_cuda_event, CudaEvent2, eventId, index_cuda_event, no_resolve, write_cuda_event,  \
-      STARTED_BY_CALL)                                                                                                 \
-    X(OVERHEAD, OVERHEAD, decode_overhead, Overhead3, end, index_overhead, no_resolve, write_overhead, ON_THREAD)      \
-    X(JIT, JIT, decode_jit, Jit2, correlationId, index_jit, no_resolve, no_write,                                      \
-      WITHIN_CALL) /* written with the phases */                                                                       \
-    X(DEVICE, DEVICE, decode_device, Device5, name, index_device, no_resolve, no_write, NO_CALL)                       \
-    X(CONTEXT, CONTEXT, decode_context, Context3, deviceId, index_context, no_resolve, no_write, NO_CALL)
-
-/*
- * X(record, event, decode, index, resolve, write), ALSO(record, event, decode): rows for SPOOL_RECORD_<record>.
+ * X(record, event, decode, index, resolve, write), ALSO(record, event, decode): rows for SPOOL_RECORD_<record>, as
+ * those for CUPTI's records in CUPTI_KINDS (common/record_kinds.h).
  */
 #define AGENT_RECORDS(X, ALSO)                                                                                         \
     X(POINTER_NAME, POINTER_NAME, NULL, index_pointer_name, no_resolve, no_write)                                      \

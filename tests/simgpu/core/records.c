@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/context.h"
+#include "core/device.h"
 #include "core/event.h"
 #include "core/jit.h"
 #include "core/memory.h"
@@ -20,7 +21,7 @@ void records_set_all_sync(bool enable)
     atomic_store(&all_sync, enable);
 }
 
-void records_device(int ordinal)
+static void records_device(int ordinal)
 {
     static char name[] = "Simulated GPU";
     const struct device *device = device_get(ordinal);
@@ -59,6 +60,13 @@ void records_device(int ordinal)
     };
     device_uuid(device, &record.uuid);
     activity_write(&record);
+}
+
+void records_enabled(CUpti_ActivityKind kind)
+{
+    if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
+        for (int i = 0; i < device_count(); i++)
+            records_device(i);
 }
 
 void records_context(CUcontext context)

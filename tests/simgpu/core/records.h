@@ -33,7 +33,8 @@ bool records_graphs_whole(CUcontext context);
 /* Counts kernels, and makes this one fail in the ways that the environment asks for. With the lock held. */
 void records_fail(struct work *work);
 
-void records_device(int ordinal);
+/* Records at once what exists already when its kind is enabled. */
+void records_enabled(CUpti_ActivityKind kind);
 void records_context(CUcontext context);
 void records_stream(CUstream stream);
 /* STREAM may be NULL, when the operation is not one of a stream. */

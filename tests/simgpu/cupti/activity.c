@@ -8,26 +8,17 @@
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/context.h"
-#include "core/device.h"
 #include "core/driver.h"
 #include "core/records.h"
 #include "cupti/need.h"
 
 /* ---- kinds ---- */
 
-/* What exists already when its kind is enabled is recorded at once. */
-static void announce(CUpti_ActivityKind kind)
-{
-    if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
-        for (int i = 0; i < device_count(); i++)
-            records_device(i);
-}
-
 CUPTI_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     NEED(kind != CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER || driver_started(), CUPTI_ERROR_NOT_READY);
     NEED(activity_enable(kind, 0, true), CUPTI_ERROR_INVALID_KIND);
-    announce(kind);
+    records_enabled(kind);
     return CUPTI_SUCCESS;
 }
 

@@ -190,7 +190,8 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
                    bool by_program);
 
 /*
- * The functions that the passes call with an event: the rows of trace/spool/event_record.h name them. Each is in the
+ * The functions that the passes call with an event: the rows of common/record_kinds.h and
+ * trace/spool/event_record.h name them. Each is in the
  * file of its topic. They return 0, or -1 after error().
  */
 
@@ -198,10 +199,11 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     int index(struct process *process, const struct event *event);   \
     int resolve(struct process *process, const struct event *event); \
     int write(struct piece_writer *out, struct process *process, const struct event *event);
-#define CUPTI_ROW(kind, event, decode, type, last, index, resolve, write, cause) FUNCTIONS(index, resolve, write)
+#define CUPTI_ROW(number, kind, groups, on, sizes, event, decode, type, last, index, resolve, write, cause) \
+    FUNCTIONS(index, resolve, write)
 #define AGENT_ROW(record, event, decode, index, resolve, write) FUNCTIONS(index, resolve, write)
 #define ALSO(...)
-CUPTI_RECORDS(CUPTI_ROW, ALSO)
+CUPTI_KINDS(CUPTI_ROW, ALSO)
 AGENT_RECORDS(AGENT_ROW, ALSO)
 #undef ALSO
 #undef AGENT_ROW

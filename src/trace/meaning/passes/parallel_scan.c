@@ -1,6 +1,6 @@
 /*
  * Threads scan parts of the spool in any order; the calling thread joins what each found, in the order of the parts.
- * Also decides which records the trace shows at all, and holds the tables of event_record.h as arrays by event type.
+ * Also decides which records the trace shows at all, and holds the tables of record_kinds.h and event_record.h as arrays by event type.
  */
 #include "trace/meaning/passes/parallel_scan.h"
 
@@ -16,9 +16,9 @@
 #define ALSO(...)
 
 const struct event_passes cupti_passes[EVENT_TYPE_COUNT] = {
-#define ROW(kind, event, decode, type, last, index, resolve, write, cause) \
+#define ROW(number, kind, groups, on, sizes, event, decode, type, last, index, resolve, write, cause) \
     [EVENT_##event] = {index, resolve, write, cause},
-    CUPTI_RECORDS(ROW, ALSO)
+    CUPTI_KINDS(ROW, ALSO)
 #undef ROW
 };
 

@@ -21,7 +21,7 @@ enum event_cause {
     STARTED_BY_CALL, /* the call that has its correlation id started it, and it may run later */
 };
 
-/* What the passes do with an event: the rows of trace/spool/event_record.h, one table for CUPTI and one for the agent,
+/* What the passes do with an event: the rows of common/record_kinds.h and trace/spool/event_record.h, one table for CUPTI and one for the agent,
  * since both record some types. Functions return 0, or -1 after error(); NULL: the pass skips the event. */
 struct event_passes {
     int (*index)(struct process *process, const struct event *event);
