@@ -182,22 +182,6 @@ static void decode_cuda_event(struct event *event, const void *at, uint32_t byte
     event->cuda_event.sync_id = FIELD(record, bytes, cudaEventSyncId);
 }
 
-static const char *overhead_name(CUpti_ActivityOverheadKind kind)
-{
-    switch (kind) {
-    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "Driver Compiler";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH: return "Buffer Flush";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION: return "Instrumentation";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE: return "Resource";
-    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING: return "Runtime Triggered Module Loading";
-    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING: return "Lazy Function Loading";
-    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL: return "Command Buffer Full";
-    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST: return "Activity Buffer Request";
-    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT: return "UVM Activity Init";
-    default: return "Unknown";
-    }
-}
-
 static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityOverhead3 *overhead = at;
@@ -205,7 +189,6 @@ static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
     event->end = overhead->end;
     event->correlation = FIELD(overhead, bytes, correlationId);
     event->thread = overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? overhead->objectId.pt.threadId : 0;
-    event->overhead.name = overhead_name(overhead->overheadKind);
 }
 
 static_assert((int)EVENT_JIT_CACHE_LOAD == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD &&

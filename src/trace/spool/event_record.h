@@ -3,7 +3,8 @@
  *
  * Times are nanoseconds of CLOCK_REALTIME; 0 is unknown. Texts are not terminated, not checked for UTF-8, and live as
  * long as the spool is open. The struct is filled anew for each record; who needs an event again keeps `record` and
- * decodes it again.
+ * decodes it again. Fields that only their topic reads have no place here: it reads them from `record`, which is as
+ * long as the row in common/record_kinds.h says.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_EVENT_RECORD_H
 #define GPUTRACE_TRACE_SPOOL_EVENT_RECORD_H
@@ -182,9 +183,6 @@ struct event {
             uint32_t event_context;
             uint64_t sync_id;
         } cuda_event; /* start is the GPU's time */
-        struct {
-            const char *name;
-        } overhead;
         struct {
             enum event_unified_memory what;
             uint32_t source, target, process; /* devices; EVENT_NO_DEVICE: the host, or none */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cupti_activity.h>
+
 #include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
@@ -341,6 +343,22 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     return 0;
 }
 
+static const char *overhead_name(CUpti_ActivityOverheadKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER: return "Driver Compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH: return "Buffer Flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION: return "Instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE: return "Resource";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING: return "Runtime Triggered Module Loading";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING: return "Lazy Function Loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL: return "Command Buffer Full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST: return "Activity Buffer Request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT: return "UVM Activity Init";
+    default: return "Unknown";
+    }
+}
+
 int index_overhead(struct process *process, const struct event *event)
 {
     if (!process_index_span(process, event))
@@ -354,10 +372,12 @@ int write_overhead(struct piece_writer *out, struct process *process, const stru
     struct track *track = piece_writer_track(out, process, TRACK_OVERHEAD, 0, 0, event->thread);
     if (!track || !process_knows_span(process, event))
         return 0;
+    const CUpti_ActivityOverhead3 *overhead = event->record;
     struct args args = {0};
     if (event->correlation != 0)
         args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     struct row row = track_row(track, event->start, event->end);
-    piece_writer_slice(out, CATEGORY_OVERHEAD, name_plain(event->overhead.name), row, event->start, event->end, &args);
+    struct name name = name_plain(overhead_name(overhead->overheadKind));
+    piece_writer_slice(out, CATEGORY_OVERHEAD, name, row, event->start, event->end, &args);
     return 0;
 }
